@@ -1,0 +1,135 @@
+"""What an implementation of each seam must offer. Protocols only: no code runs here.
+
+A scanner hands a table's rows to an engine. It arrives as a Python object (`package.module:Class`),
+as a command (`cmd:./reader`) or as a shared library (`lib:./reader.so`), and states what it can do as
+data in `capabilities`: everything it does not name is "no".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+__all__ = [
+    "Kind",
+    "Query",
+    "Scan",
+    "ScanReport",
+    "ScanRequest",
+    "ScanWarning",
+    "Scanner",
+]
+
+Query = Literal["snapshot", "read-optimized", "incremental"]
+Kind = Literal["reference", "native", "peer"]
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """One read of one table.
+
+    Attributes:
+        table: folder of the table.
+        query: which view of it.
+        as_of: instant up to which changes count (`snapshot` and `read-optimized`), or None.
+        begin: exclusive lower bound of an incremental query.
+        end: inclusive upper bound of an incremental query.
+        columns: names in the order wanted; None for all columns without `_hoodie_*`.
+        where: DuckDB SQL over the table's columns; only scanners that come in as commands or
+            libraries see it, for objects the harness applies it over `Scan.dataset()`.
+        batch_size: most rows in a batch, or None for the scanner's choice.
+        threads: tasks at once, or None for one per core.
+        memory_limit: bytes the scanner's own allocations may reach, or None.
+        strict: refuse damage that the format's own reader would skip.
+    """
+
+    table: str
+    query: Query = "snapshot"
+    as_of: str | None = None
+    begin: str | None = None
+    end: str | None = None
+    columns: Sequence[str] | None = None
+    where: str | None = None
+    batch_size: int | None = None
+    threads: int | None = None
+    memory_limit: int | None = None
+    strict: bool = False
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ScanWarning:
+    """Something that was skipped because the format says so: never a silent loss."""
+
+    file: str
+    offset: int
+    reason: str
+
+
+@dataclass
+class ScanReport:
+    """What a finished scan did.
+
+    Attributes:
+        paths: how many slices each path served, e.g. `{"native": 6, "merge": 2}`.
+        warnings: damage that was skipped as the format's own reader skips it.
+        rows: rows handed out.
+        peak_bytes: most bytes the scanner's own allocator held at once, if it counts.
+    """
+
+    paths: dict[str, int] = field(default_factory=dict)
+    warnings: list[ScanWarning] = field(default_factory=list)
+    rows: int = 0
+    peak_bytes: int | None = None
+
+
+@runtime_checkable
+class Scan(Protocol):
+    """An open scan. `to_reader` and `dataset` may be called again: each call reads anew."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the batches: the requested columns in the requested order."""
+        ...
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches. Batches of different slices may come in any order."""
+        ...
+
+    def dataset(self) -> ds.Dataset:
+        """A dataset over all columns asked for, to which engines push columns and filters."""
+        ...
+
+    def report(self) -> ScanReport:
+        """What the reads so far did (complete once a stream is drained)."""
+        ...
+
+
+class Scanner(Protocol):
+    """A reader of tables.
+
+    `capabilities` maps words to True: `formats.hudi`, `formats.parquet`, `query.snapshot`,
+    `query.read-optimized`, `query.incremental`, `as-of`, `merge.commit-time`, `merge.event-time`,
+    `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
+    `pushdown` (the dataset prunes columns and applies filters), `strict`, `types.decimal`, ...
+    """
+
+    name: str
+    version: str
+    kind: Kind
+    capabilities: Mapping[str, bool]
+
+    def open(self, request: ScanRequest) -> Scan:
+        """Plan a read; no row is touched yet.
+
+        Raises:
+            seambench.errors.UsageError: unknown column, contradictory request.
+            seambench.errors.InputError: the folder is no table, or a file of it is broken.
+            seambench.errors.RefusedError: legal, but this scanner does not support it.
+            seambench.errors.UnavailableError: this machine lacks what the scanner needs.
+        """
+        ...

@@ -1,0 +1,1 @@
+#include "seam/seam.h"

@@ -1,0 +1,60 @@
+/* The tracked allocator: every byte the core hands out goes through one of these.
+ *
+ * An allocator counts what it has handed out and refuses to pass its limit. It is thread-safe:
+ * counters are atomic. Blocks are aligned to SEAM_ALIGNMENT bytes. A block is freed through the
+ * allocator that made it; the allocator must outlive its blocks (it is reference-counted: each live
+ * block holds a reference, so releasing the owner's reference early is allowed).
+ */
+#ifndef SEAM_MEMORY_H
+#define SEAM_MEMORY_H
+
+#include "seam/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEAM_ALIGNMENT 64
+
+struct seam_allocator;
+
+struct seam_memory_counters {
+    int64_t limit_bytes; /* 0 = none */
+    int64_t current_bytes;
+    int64_t peak_bytes;
+    int64_t live_blocks;
+    int64_t total_blocks; /* ever handed out */
+};
+
+/* A new allocator that takes its memory from the system. Returns NULL when the system has none. */
+struct seam_allocator *seam_allocator_new(int64_t limit_bytes);
+/* Gives the owner's reference back. The last live block frees the allocator itself. */
+void seam_allocator_release(struct seam_allocator *allocator);
+void seam_allocator_counters(const struct seam_allocator *allocator,
+                             struct seam_memory_counters *out);
+void seam_allocator_set_limit(struct seam_allocator *allocator, int64_t limit_bytes);
+/* Test aid: the n-th allocation from now on fails once (n counts from 1; 0 switches it off). */
+void seam_allocator_fail_after(struct seam_allocator *allocator, int64_t n);
+
+/* `size` 0 is legal and yields a block. Content is undefined. */
+int seam_alloc(struct seam_allocator *allocator, size_t size, void **out, struct seam_error *error);
+/* Like realloc; `*block` may be NULL. On failure `*block` is untouched. */
+int seam_realloc(struct seam_allocator *allocator, void **block, size_t size,
+                 struct seam_error *error);
+/* NULL is ignored. */
+void seam_free(void *block);
+
+/* A growable run of bytes: the building block of every column builder. */
+struct seam_buffer {
+    uint8_t *data;
+    int64_t size_bytes;
+    int64_t capacity_bytes;
+    struct seam_allocator *allocator; /* borrowed */
+};
+
+void seam_buffer_init(struct seam_buffer *buffer, struct seam_allocator *allocator);
+void seam_buffer_reset(struct seam_buffer *buffer);
+/* Makes room for `additional_bytes` beyond size_bytes; at least doubles when it grows. */
+int seam_buffer_reserve(struct seam_buffer *buffer, int64_t additional_bytes,
+                        struct seam_error *error);
+
+#endif

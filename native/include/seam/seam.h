@@ -1,0 +1,9 @@
+/* Everything at once: what the Python module includes. */
+#ifndef SEAM_SEAM_H
+#define SEAM_SEAM_H
+
+#include "seam/arrow.h"
+#include "seam/error.h"
+#include "seam/memory.h"
+
+#endif

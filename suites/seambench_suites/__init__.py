@@ -1,0 +1,1 @@
+"""Conformance and performance suites. They meet implementations by name only."""
