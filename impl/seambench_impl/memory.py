@@ -1,0 +1,67 @@
+"""The Python handle on the core's tracked allocator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from seambench_impl._seam import ffi, lib
+
+__all__ = ["MemoryCounters", "TrackedAllocator"]
+
+
+@dataclass(frozen=True)
+class MemoryCounters:
+    """What an allocator has handed out, in bytes and blocks (`limit_bytes` 0 = no limit)."""
+
+    limit_bytes: int
+    current_bytes: int
+    peak_bytes: int
+    live_blocks: int
+    total_blocks: int
+
+
+class TrackedAllocator:
+    """Owns one `struct seam_allocator`.
+
+    Blocks may outlive this handle (arrays handed to Arrow do): each keeps the allocator alive.
+    Thread-safe.
+
+    Args:
+        limit_bytes: most bytes alive at once; 0 for no limit.
+    """
+
+    def __init__(self, limit_bytes: int = 0) -> None:
+        pointer = lib.seam_allocator_new(limit_bytes)
+        if pointer == ffi.NULL:
+            raise MemoryError("the system has no memory for an allocator")
+        self.pointer: Any = ffi.gc(pointer, lib.seam_allocator_release)
+
+    def counters(self) -> MemoryCounters:
+        """A snapshot of the counters."""
+        out = ffi.new("struct seam_memory_counters *")
+        lib.seam_allocator_counters(self.pointer, out)
+        return MemoryCounters(
+            int(out.limit_bytes),
+            int(out.current_bytes),
+            int(out.peak_bytes),
+            int(out.live_blocks),
+            int(out.total_blocks),
+        )
+
+    def fail_after(self, n: int) -> None:
+        """Make the n-th allocation from now on fail once (0 switches it off); a test aid."""
+        lib.seam_allocator_fail_after(self.pointer, n)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None and (live := self.counters().live_blocks):
+            raise AssertionError(f"{live} blocks are still alive at the end of their allocator")
