@@ -12,11 +12,11 @@
 
 enum seam_code {
     SEAM_OK = 0,
-    SEAM_NO_MEMORY = 1,   /* the tracked allocator's limit, or the system's */
-    SEAM_BAD_INPUT = 2,   /* foreign bytes break their format */
+    SEAM_NO_MEMORY = 1,    /* the tracked allocator's limit, or the system's */
+    SEAM_BAD_INPUT = 2,    /* foreign bytes break their format */
     SEAM_BAD_ARGUMENT = 3, /* the caller broke the contract */
-    SEAM_TOO_LARGE = 4,   /* a count or size does not fit its field */
-    SEAM_UNSUPPORTED = 5, /* known, legal, and not implemented */
+    SEAM_TOO_LARGE = 4,    /* a count or size does not fit its field */
+    SEAM_UNSUPPORTED = 5,  /* known, legal, and not implemented */
 };
 
 struct seam_error {

@@ -3,6 +3,7 @@
 #define SEAM_SEAM_H
 
 #include "seam/arrow.h"
+#include "seam/arrow_build.h"
 #include "seam/error.h"
 #include "seam/memory.h"
 

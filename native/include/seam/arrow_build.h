@@ -1,0 +1,25 @@
+/* Arrow arrays made of blocks of the tracked allocator: the only place with release callbacks.
+ *
+ * An array that is built here owns its buffers. Whoever holds it calls `release` once, from any
+ * thread; the blocks then go back to their allocator.
+ */
+#ifndef SEAM_ARROW_BUILD_H
+#define SEAM_ARROW_BUILD_H
+
+#include "seam/arrow.h"
+#include "seam/error.h"
+#include "seam/memory.h"
+
+#include <stdint.h>
+
+/* Makes `*out` an array that takes over `buffers` (blocks of `allocator`, or NULL: an absent
+ * validity bitmap) and `children`. `null_count` may be -1 for unknown. On failure nothing is taken
+ * over: buffers and children still belong to the caller. */
+int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t null_count,
+                     int64_t n_buffers, void **buffers, int64_t n_children,
+                     struct ArrowArray *children, struct ArrowArray *out, struct seam_error *error);
+
+/* Releases `array` unless it is released already. */
+void seam_array_release(struct ArrowArray *array);
+
+#endif

@@ -1,0 +1,94 @@
+#include "seam/arrow_build.h"
+
+#include <string.h>
+
+/* Everything an array needs beside its buffers, in one block. */
+struct private_array {
+    int64_t n_buffers;
+    struct ArrowArray *children;
+    struct ArrowArray **child_pointers;
+    const void *buffers[];
+};
+
+static void release_array(struct ArrowArray *array) {
+    struct private_array *private = array->private_data;
+    for (int64_t i = 0; i < array->n_children; i++) {
+        seam_array_release(array->children[i]);
+    }
+    for (int64_t i = 0; i < private->n_buffers; i++) {
+        seam_free((void *)private->buffers[i]);
+    }
+    seam_free(private->children);
+    seam_free(private->child_pointers);
+    seam_free(private);
+    array->release = NULL;
+}
+
+void seam_array_release(struct ArrowArray *array) {
+    if (array != NULL && array->release != NULL) {
+        array->release(array);
+    }
+}
+
+static int adopt_children(struct seam_allocator *allocator, struct private_array *private,
+                          int64_t n_children, const struct ArrowArray *children,
+                          struct seam_error *error) {
+    void *structs = NULL;
+    void *pointers = NULL;
+    int code =
+        seam_alloc(allocator, (size_t)n_children * sizeof(struct ArrowArray), &structs, error);
+    if (code == SEAM_OK) {
+        code = seam_alloc(allocator, (size_t)n_children * sizeof(struct ArrowArray *), &pointers,
+                          error);
+    }
+    if (code != SEAM_OK) {
+        seam_free(structs);
+        return code;
+    }
+    private->children = structs;
+    private->child_pointers = pointers;
+    if (n_children > 0) {
+        memcpy(private->children, children, (size_t)n_children * sizeof(struct ArrowArray));
+    }
+    for (int64_t i = 0; i < n_children; i++) {
+        private->child_pointers[i] = &private->children[i];
+    }
+    return SEAM_OK;
+}
+
+int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t null_count,
+                     int64_t n_buffers, void **buffers, int64_t n_children,
+                     struct ArrowArray *children, struct ArrowArray *out,
+                     struct seam_error *error) {
+    void *block;
+    size_t size = sizeof(struct private_array) + (size_t)n_buffers * sizeof(void *);
+    int code = seam_alloc(allocator, size, &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct private_array *private = block;
+    private->n_buffers = n_buffers;
+    private->children = NULL;
+    private->child_pointers = NULL;
+    code = adopt_children(allocator, private, n_children, children, error);
+    if (code != SEAM_OK) {
+        seam_free(private);
+        return code;
+    }
+    for (int64_t i = 0; i < n_buffers; i++) {
+        private->buffers[i] = buffers[i];
+    }
+    *out = (struct ArrowArray){
+        .length = length,
+        .null_count = null_count,
+        .offset = 0,
+        .n_buffers = n_buffers,
+        .n_children = n_children,
+        .buffers = private->buffers,
+        .children = private->child_pointers,
+        .dictionary = NULL,
+        .release = release_array,
+        .private_data = private,
+    };
+    return SEAM_OK;
+}
