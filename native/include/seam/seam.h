@@ -4,7 +4,9 @@
 
 #include "seam/arrow.h"
 #include "seam/arrow_build.h"
+#include "seam/assemble.h"
 #include "seam/error.h"
 #include "seam/memory.h"
+#include "seam/merge.h"
 
 #endif

@@ -1,0 +1,33 @@
+/* Putting a merged batch together, column by column: base rows that stay, log rows that replace.
+ *
+ * The plan is made once a batch from the words of seam_merge_probe and serves every column. */
+#ifndef SEAM_ASSEMBLE_H
+#define SEAM_ASSEMBLE_H
+
+#include "seam/arrow.h"
+#include "seam/error.h"
+#include "seam/memory.h"
+
+#include <stdint.h>
+
+struct seam_plan;
+
+/* `sources`: one word a base row (enum seam_source); copied. */
+int seam_plan_new(struct seam_allocator *allocator, const int32_t *sources, int64_t base_rows,
+                  struct seam_plan **out, struct seam_error *error);
+void seam_plan_free(struct seam_plan *plan);
+
+/* Rows that come out, rows that the log replaces, and base rows that are gone. */
+int64_t seam_plan_rows(const struct seam_plan *plan);
+int64_t seam_plan_replaced(const struct seam_plan *plan);
+int64_t seam_plan_removed(const struct seam_plan *plan);
+
+/* One output column. Base and log column have the same Arrow type; the result has it too, and owns
+ * its buffers. SEAM_UNSUPPORTED for nested, dictionary and view types; SEAM_TOO_LARGE when a column
+ * with 32-bit offsets would pass 2 GiB. */
+int seam_assemble(const struct seam_plan *plan, const struct ArrowSchema *schema,
+                  const struct ArrowArray *base, const struct ArrowArray *log,
+                  struct seam_allocator *allocator, struct ArrowArray *out,
+                  struct seam_error *error);
+
+#endif

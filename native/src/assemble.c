@@ -1,0 +1,312 @@
+#include "seam/assemble.h"
+
+#include "seam/arrow_build.h"
+#include "seam/merge.h"
+#include "seam/view.h"
+
+#include <string.h>
+
+/* A run of base rows that stay, then at most one log row. Runs in order make up the output. */
+struct run {
+    int32_t base_begin;
+    int32_t base_count;
+    int32_t log_row; /* -1 = none */
+};
+
+struct seam_plan {
+    struct run *runs;
+    int64_t n_runs;
+    int64_t rows;
+    int64_t replaced;
+    int64_t removed;
+};
+
+static int64_t count_changes(const int32_t *sources, int64_t base_rows) {
+    int64_t changes = 0;
+    for (int64_t i = 0; i < base_rows; i++) {
+        changes += sources[i] != SEAM_SOURCE_BASE;
+    }
+    return changes;
+}
+
+static void make_runs(struct seam_plan *plan, const int32_t *sources, int64_t base_rows) {
+    int64_t begin = 0;
+    for (int64_t i = 0; i < base_rows; i++) {
+        if (sources[i] == SEAM_SOURCE_BASE) {
+            continue;
+        }
+        plan->runs[plan->n_runs++] =
+            (struct run){(int32_t)begin, (int32_t)(i - begin), sources[i] < 0 ? -1 : sources[i]};
+        plan->removed += sources[i] < 0;
+        plan->replaced += sources[i] >= 0;
+        begin = i + 1;
+    }
+    plan->runs[plan->n_runs++] = (struct run){(int32_t)begin, (int32_t)(base_rows - begin), -1};
+    plan->rows = base_rows - plan->removed;
+}
+
+int seam_plan_new(struct seam_allocator *allocator, const int32_t *sources, int64_t base_rows,
+                  struct seam_plan **out, struct seam_error *error) {
+    if (base_rows >= INT32_MAX) {
+        return seam_fail(error, SEAM_TOO_LARGE, -1, "a batch of %lld rows", (long long)base_rows);
+    }
+    void *block;
+    int code = seam_alloc(allocator, sizeof(struct seam_plan), &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct seam_plan *plan = block;
+    *plan = (struct seam_plan){0};
+    size_t runs = (size_t)count_changes(sources, base_rows) + 1;
+    code = seam_alloc(allocator, runs * sizeof(struct run), &block, error);
+    if (code != SEAM_OK) {
+        seam_free(plan);
+        return code;
+    }
+    plan->runs = block;
+    make_runs(plan, sources, base_rows);
+    *out = plan;
+    return SEAM_OK;
+}
+
+void seam_plan_free(struct seam_plan *plan) {
+    if (plan != NULL) {
+        seam_free(plan->runs);
+        seam_free(plan);
+    }
+}
+
+int64_t seam_plan_rows(const struct seam_plan *plan) {
+    return plan->rows;
+}
+
+int64_t seam_plan_replaced(const struct seam_plan *plan) {
+    return plan->replaced;
+}
+
+int64_t seam_plan_removed(const struct seam_plan *plan) {
+    return plan->removed;
+}
+
+/* One constant-width loop per common width, so that the copy of a log value is a single move. */
+#define COPY_FIXED(WIDTH)                                                                          \
+    for (int64_t i = 0; i < plan->n_runs; i++) {                                                   \
+        const struct run *run = &plan->runs[i];                                                    \
+        size_t size = (size_t)run->base_count * (WIDTH);                                           \
+        if (size > 0) { /* an empty array may lack its buffer */                                   \
+            memcpy(to, from + (int64_t)run->base_begin * (WIDTH), size);                           \
+        }                                                                                          \
+        to += size;                                                                                \
+        if (run->log_row >= 0) {                                                                   \
+            memcpy(to, patch + (int64_t)run->log_row * (WIDTH), (WIDTH));                          \
+            to += (WIDTH);                                                                         \
+        }                                                                                          \
+    }
+
+static void copy_fixed(const struct seam_plan *plan, const struct seam_view *base,
+                       const struct seam_view *log, uint8_t *to) {
+    int64_t width = base->width_bytes;
+    const uint8_t *from = base->data + base->offset * width;
+    const uint8_t *patch = log->data + log->offset * width;
+    switch (width) {
+    case 4:
+        COPY_FIXED(4)
+        break;
+    case 8:
+        COPY_FIXED(8)
+        break;
+    case 16:
+        COPY_FIXED(16)
+        break;
+    default:
+        COPY_FIXED((size_t)width)
+        break;
+    }
+}
+
+static inline void put_bit(uint8_t *bits, int64_t i, bool value) {
+    bits[i >> 3] = (uint8_t)(bits[i >> 3] | (value << (i & 7)));
+}
+
+/* Copies the bits at `base` and `log` (NULL = all set) into zeroed `to`. Returns the zeros. */
+static int64_t copy_bits(const struct seam_plan *plan, const uint8_t *base, int64_t base_offset,
+                         const uint8_t *log, int64_t log_offset, uint8_t *to) {
+    int64_t at = 0;
+    int64_t zeros = 0;
+    for (int64_t i = 0; i < plan->n_runs; i++) {
+        const struct run *run = &plan->runs[i];
+        for (int64_t row = run->base_begin; row < run->base_begin + run->base_count; row++) {
+            bool bit = base == NULL || seam_bit(base, base_offset + row);
+            zeros += !bit;
+            put_bit(to, at++, bit);
+        }
+        if (run->log_row >= 0) {
+            bool bit = log == NULL || seam_bit(log, log_offset + run->log_row);
+            zeros += !bit;
+            put_bit(to, at++, bit);
+        }
+    }
+    return zeros;
+}
+
+static int new_bits(struct seam_allocator *allocator, int64_t rows, void **out,
+                    struct seam_error *error) {
+    size_t size = (size_t)(rows + 7) / 8;
+    int code = seam_alloc(allocator, size, out, error);
+    if (code == SEAM_OK) {
+        memset(*out, 0, size);
+    }
+    return code;
+}
+
+/* Bytes that the kept base rows and the log rows of a VAR column have together. */
+static int64_t total_bytes(const struct seam_plan *plan, const struct seam_view *base,
+                           const struct seam_view *log) {
+    const uint8_t *ignored;
+    int64_t total = 0;
+    for (int64_t i = 0; i < plan->n_runs; i++) {
+        const struct run *run = &plan->runs[i];
+        if (run->base_count > 0) {
+            const uint8_t *first, *last;
+            seam_view_bytes(base, run->base_begin, &first);
+            int64_t size =
+                seam_view_bytes(base, (int64_t)run->base_begin + run->base_count - 1, &last);
+            total += last + size - first;
+        }
+        if (run->log_row >= 0) {
+            total += seam_view_bytes(log, run->log_row, &ignored);
+        }
+    }
+    return total;
+}
+
+/* Strings are short and so are runs: a loop of words beats a call of memcpy. */
+static inline void copy_short(uint8_t *to, const uint8_t *from, int64_t size) {
+    if (size > 64) {
+        memcpy(to, from, (size_t)size);
+        return;
+    }
+    while (size >= 8) {
+        memcpy(to, from, 8);
+        to += 8;
+        from += 8;
+        size -= 8;
+    }
+    while (size > 0) {
+        *to++ = *from++;
+        size--;
+    }
+}
+
+/* Defines a function per width of offset: the base run's offsets are shifted, its bytes copied at
+ * once, then the log row follows. Empty arrays may lack buffers, hence the test for empty runs. */
+#define COPY_VAR(OFFSET)                                                                           \
+    static void copy_var_##OFFSET(const struct seam_plan *plan, const struct seam_view *base,      \
+                                  const struct seam_view *log, OFFSET *offsets, uint8_t *pool) {   \
+        int64_t at = 0;                                                                            \
+        *offsets = 0;                                                                              \
+        for (int64_t i = 0; i < plan->n_runs; i++) {                                               \
+            const struct run *run = &plan->runs[i];                                                \
+            if (run->base_count > 0) {                                                             \
+                const OFFSET *of = (const OFFSET *)base->offsets + base->offset + run->base_begin; \
+                int64_t shift = at - of[0];                                                        \
+                for (int32_t k = 1; k <= run->base_count; k++) {                                   \
+                    *++offsets = (OFFSET)(of[k] + shift);                                          \
+                }                                                                                  \
+                copy_short(pool + at, base->data + of[0], of[run->base_count] - of[0]);            \
+                at += of[run->base_count] - of[0];                                                 \
+            }                                                                                      \
+            if (run->log_row >= 0) {                                                               \
+                const OFFSET *of = (const OFFSET *)log->offsets + log->offset + run->log_row;      \
+                copy_short(pool + at, log->data + of[0], of[1] - of[0]);                           \
+                at += of[1] - of[0];                                                               \
+                *++offsets = (OFFSET)at;                                                           \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+COPY_VAR(int32_t)
+COPY_VAR(int64_t)
+
+static int assemble_var(const struct seam_plan *plan, const struct seam_view *base,
+                        const struct seam_view *log, struct seam_allocator *allocator,
+                        void **buffers, const char *name, struct seam_error *error) {
+    bool narrow = base->layout == SEAM_LAYOUT_VAR32;
+    size_t width = narrow ? sizeof(int32_t) : sizeof(int64_t);
+    int64_t total = total_bytes(plan, base, log);
+    if (narrow && total > INT32_MAX) {
+        return seam_fail(error, SEAM_TOO_LARGE, -1,
+                         "column '%s': a batch of %lld rows would hold %lld bytes of text; "
+                         "use a smaller batch size",
+                         name, (long long)plan->rows, (long long)total);
+    }
+    int code = seam_alloc(allocator, ((size_t)plan->rows + 1) * width, &buffers[1], error);
+    if (code == SEAM_OK) {
+        code = seam_alloc(allocator, (size_t)total, &buffers[2], error);
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (narrow) {
+        copy_var_int32_t(plan, base, log, buffers[1], buffers[2]);
+    } else {
+        copy_var_int64_t(plan, base, log, buffers[1], buffers[2]);
+    }
+    return SEAM_OK;
+}
+
+static int assemble_values(const struct seam_plan *plan, const struct seam_view *base,
+                           const struct seam_view *log, struct seam_allocator *allocator,
+                           void **buffers, const char *name, struct seam_error *error) {
+    int code;
+    switch (base->layout) {
+    case SEAM_LAYOUT_BITS:
+        code = new_bits(allocator, plan->rows, &buffers[1], error);
+        if (code == SEAM_OK) {
+            copy_bits(plan, base->data, base->offset, log->data, log->offset, buffers[1]);
+        }
+        return code;
+    case SEAM_LAYOUT_FIXED:
+        code = seam_alloc(allocator, (size_t)(plan->rows * base->width_bytes), &buffers[1], error);
+        if (code == SEAM_OK) {
+            copy_fixed(plan, base, log, buffers[1]);
+        }
+        return code;
+    default:
+        return assemble_var(plan, base, log, allocator, buffers, name, error);
+    }
+}
+
+int seam_assemble(const struct seam_plan *plan, const struct ArrowSchema *schema,
+                  const struct ArrowArray *base, const struct ArrowArray *log,
+                  struct seam_allocator *allocator, struct ArrowArray *out,
+                  struct seam_error *error) {
+    struct seam_view base_view, log_view;
+    void *buffers[3] = {NULL, NULL, NULL};
+    int64_t nulls = 0;
+    const char *name = schema->name == NULL ? "" : schema->name;
+    int code = seam_view_of(schema, base, &base_view, error);
+    if (code == SEAM_OK) {
+        code = seam_view_of(schema, log, &log_view, error);
+    }
+    if (code == SEAM_OK && (base_view.validity != NULL || log_view.validity != NULL)) {
+        code = new_bits(allocator, plan->rows, &buffers[0], error);
+        if (code == SEAM_OK) {
+            nulls = copy_bits(plan, base_view.validity, base_view.offset, log_view.validity,
+                              log_view.offset, buffers[0]);
+        }
+    }
+    if (code == SEAM_OK) {
+        code = assemble_values(plan, &base_view, &log_view, allocator, buffers, name, error);
+    }
+    if (code == SEAM_OK) {
+        code = seam_array_build(allocator, plan->rows, nulls, base_view.offsets == NULL ? 2 : 3,
+                                buffers, 0, NULL, out, error);
+    }
+    if (code != SEAM_OK) {
+        for (int i = 0; i < 3; i++) {
+            seam_free(buffers[i]);
+        }
+    }
+    return code;
+}

@@ -1,0 +1,308 @@
+#include "seam/merge.h"
+
+#include "seam/view.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    MAX_COLUMNS = 64, /* key or ordering columns */
+    BLOCK = 512,      /* rows hashed at a time: the hashes stay in the first-level cache */
+};
+
+/* What a key came to. */
+struct entry {
+    uint64_t hash;
+    int32_t event; /* the winner */
+    bool used;     /* a base row has met it */
+};
+
+struct seam_merge {
+    struct seam_view keys[MAX_COLUMNS];
+    struct seam_view ordering[MAX_COLUMNS];
+    int64_t n_keys;
+    int64_t n_ordering; /* 0 = commit time */
+    const int32_t *rows;
+    const uint8_t *unordered;
+    struct entry *entries;
+    int64_t n_entries;
+    int32_t *slots; /* open addressing: entry + 1, 0 = free */
+    uint64_t slot_mask;
+    uint64_t *filter; /* one bit per hash value seen: most base rows stop here */
+    uint64_t filter_mask;
+};
+
+static void hash_rows(const struct seam_view *columns, int64_t n_columns, int64_t begin,
+                      int64_t count, uint64_t *hashes) {
+    memset(hashes, 0, (size_t)count * sizeof *hashes);
+    for (int64_t i = 0; i < n_columns; i++) {
+        seam_view_hash(&columns[i], begin, count, hashes);
+    }
+}
+
+static bool same_key(const struct seam_merge *merge, int32_t event, const struct seam_view *keys,
+                     int64_t row) {
+    for (int64_t i = 0; i < merge->n_keys; i++) {
+        if (!seam_view_equal(&merge->keys[i], event, &keys[i], row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The slot that holds the key, or the free one where it belongs. */
+static uint64_t find_slot(const struct seam_merge *merge, uint64_t hash,
+                          const struct seam_view *keys, int64_t row) {
+    uint64_t slot = hash & merge->slot_mask;
+    while (merge->slots[slot] != 0) {
+        const struct entry *entry = &merge->entries[merge->slots[slot] - 1];
+        if (entry->hash == hash && same_key(merge, entry->event, keys, row)) {
+            break;
+        }
+        slot = (slot + 1) & merge->slot_mask;
+    }
+    return slot;
+}
+
+static int compare_ordering(const struct seam_merge *merge, int64_t event,
+                            const struct seam_view *ordering, int64_t row) {
+    for (int64_t i = 0; i < merge->n_ordering; i++) {
+        int sign = seam_view_compare(&merge->ordering[i], event, &ordering[i], row);
+        if (sign != 0) {
+            return sign;
+        }
+    }
+    return 0;
+}
+
+static bool is_delete(const struct seam_merge *merge, int32_t event) {
+    return merge->rows[event] < 0;
+}
+
+static bool is_unordered(const struct seam_merge *merge, int32_t event) {
+    return merge->unordered != NULL && merge->unordered[event] != 0;
+}
+
+/* Whether event `newer` replaces the winner `older` of the same key. */
+static bool replaces(const struct seam_merge *merge, int32_t older, int32_t newer) {
+    if (merge->n_ordering == 0) {
+        return true;
+    }
+    if (is_unordered(merge, older)) { /* a second delete changes nothing, a record comes back */
+        return !is_delete(merge, newer);
+    }
+    if (is_unordered(merge, newer)) {
+        return true;
+    }
+    return compare_ordering(merge, newer, merge->ordering, older) >= 0;
+}
+
+static void fold(struct seam_merge *merge, int64_t n_events) {
+    uint64_t hashes[BLOCK];
+    for (int64_t begin = 0; begin < n_events; begin += BLOCK) {
+        int64_t count = n_events - begin < BLOCK ? n_events - begin : BLOCK;
+        hash_rows(merge->keys, merge->n_keys, begin, count, hashes);
+        for (int64_t i = 0; i < count; i++) {
+            int32_t event = (int32_t)(begin + i);
+            uint64_t slot = find_slot(merge, hashes[i], merge->keys, event);
+            if (merge->slots[slot] == 0) {
+                merge->entries[merge->n_entries] = (struct entry){hashes[i], event, false};
+                merge->slots[slot] = (int32_t)++merge->n_entries;
+                uint64_t bit = (hashes[i] >> 20) & merge->filter_mask;
+                merge->filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
+            } else {
+                struct entry *entry = &merge->entries[merge->slots[slot] - 1];
+                if (replaces(merge, entry->event, event)) {
+                    entry->event = event;
+                }
+            }
+        }
+    }
+}
+
+static int zeroed(struct seam_allocator *allocator, size_t size, void **out,
+                  struct seam_error *error) {
+    int code = seam_alloc(allocator, size, out, error);
+    if (code == SEAM_OK) {
+        memset(*out, 0, size);
+    }
+    return code;
+}
+
+static uint64_t power_of_two_above(uint64_t n) {
+    uint64_t power = 64;
+    while (power < n) {
+        power *= 2;
+    }
+    return power;
+}
+
+static int make_tables(struct seam_allocator *allocator, struct seam_merge *merge, int64_t n_events,
+                       struct seam_error *error) {
+    uint64_t slots = power_of_two_above((uint64_t)n_events * 2);
+    uint64_t bits = power_of_two_above((uint64_t)n_events * 16);
+    merge->slot_mask = slots - 1;
+    merge->filter_mask = bits - 1;
+    void *block = NULL;
+    int code = zeroed(allocator, slots * sizeof *merge->slots, &block, error);
+    merge->slots = block;
+    if (code == SEAM_OK) {
+        block = NULL;
+        code = zeroed(allocator, bits / 8, &block, error);
+        merge->filter = block;
+    }
+    if (code == SEAM_OK) {
+        block = NULL;
+        code = seam_alloc(allocator, (size_t)n_events * sizeof *merge->entries, &block, error);
+        merge->entries = block;
+    }
+    return code;
+}
+
+static int take_events(struct seam_merge *merge, const struct seam_events *events,
+                       struct seam_error *error) {
+    merge->n_keys = events->keys->n_children;
+    merge->rows = events->rows;
+    merge->unordered = events->unordered;
+    if (merge->n_keys == 0) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a merge needs a key column");
+    }
+    if (events->keys->length >= INT32_MAX) {
+        return seam_fail(error, SEAM_TOO_LARGE, -1, "%lld log events in one slice",
+                         (long long)events->keys->length);
+    }
+    int code =
+        seam_views_of_batch(events->keys_schema, events->keys, MAX_COLUMNS, merge->keys, error);
+    if (code == SEAM_OK && events->ordering != NULL) {
+        merge->n_ordering = events->ordering->n_children;
+        code = seam_views_of_batch(events->ordering_schema, events->ordering, MAX_COLUMNS,
+                                   merge->ordering, error);
+    }
+    return code;
+}
+
+int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *events,
+                   struct seam_merge **out, struct seam_error *error) {
+    void *block;
+    int code = zeroed(allocator, sizeof(struct seam_merge), &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct seam_merge *merge = block;
+    code = take_events(merge, events, error);
+    if (code == SEAM_OK) {
+        code = make_tables(allocator, merge, events->keys->length, error);
+    }
+    if (code != SEAM_OK) {
+        seam_merge_free(merge);
+        return code;
+    }
+    fold(merge, events->keys->length);
+    *out = merge;
+    return SEAM_OK;
+}
+
+void seam_merge_free(struct seam_merge *merge) {
+    if (merge != NULL) {
+        seam_free(merge->entries);
+        seam_free(merge->slots);
+        seam_free(merge->filter);
+        seam_free(merge);
+    }
+}
+
+int64_t seam_merge_keys(const struct seam_merge *merge) {
+    return merge->n_entries;
+}
+
+/* Where the values of a base row that meets `entry` come from. */
+static int32_t meet(const struct seam_merge *merge, struct entry *entry,
+                    const struct seam_view *ordering, int64_t row) {
+    entry->used = true;
+    if (ordering != NULL && !is_unordered(merge, entry->event) &&
+        compare_ordering(merge, entry->event, ordering, row) < 0) {
+        return SEAM_SOURCE_BASE;
+    }
+    int32_t source = merge->rows[entry->event];
+    return source < 0 ? SEAM_SOURCE_NONE : source;
+}
+
+static int check_same_layout(const struct seam_view *a, const struct seam_view *b, int64_t n,
+                             const char *what, struct seam_error *error) {
+    for (int64_t i = 0; i < n; i++) {
+        if (a[i].layout != b[i].layout || a[i].width_bytes != b[i].width_bytes ||
+            a[i].order != b[i].order) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                             "%s column %lld has one layout in the log and another in the base",
+                             what, (long long)i);
+        }
+    }
+    return SEAM_OK;
+}
+
+static int base_views(const struct seam_merge *merge, const struct ArrowSchema *keys_schema,
+                      const struct ArrowArray *keys, const struct ArrowSchema *ordering_schema,
+                      const struct ArrowArray *ordering, struct seam_view *key_views,
+                      struct seam_view *ordering_views, struct seam_error *error) {
+    if (keys->n_children != merge->n_keys ||
+        (ordering != NULL && ordering->n_children != merge->n_ordering)) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "base and log differ in key columns");
+    }
+    int code = seam_views_of_batch(keys_schema, keys, MAX_COLUMNS, key_views, error);
+    if (code == SEAM_OK) {
+        code = check_same_layout(merge->keys, key_views, merge->n_keys, "key", error);
+    }
+    if (code == SEAM_OK && ordering != NULL) {
+        code = seam_views_of_batch(ordering_schema, ordering, MAX_COLUMNS, ordering_views, error);
+        if (code == SEAM_OK) {
+            code = check_same_layout(merge->ordering, ordering_views, merge->n_ordering, "ordering",
+                                     error);
+        }
+    }
+    return code;
+}
+
+int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_schema,
+                     const struct ArrowArray *keys, const struct ArrowSchema *ordering_schema,
+                     const struct ArrowArray *ordering, int32_t *sources,
+                     struct seam_error *error) {
+    struct seam_view key_views[MAX_COLUMNS];
+    struct seam_view ordering_views[MAX_COLUMNS];
+    int code = base_views(merge, keys_schema, keys, ordering_schema, ordering, key_views,
+                          ordering_views, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    const struct seam_view *base_ordering = ordering == NULL ? NULL : ordering_views;
+    uint64_t hashes[BLOCK];
+    for (int64_t begin = 0; begin < keys->length; begin += BLOCK) {
+        int64_t count = keys->length - begin < BLOCK ? keys->length - begin : BLOCK;
+        hash_rows(key_views, merge->n_keys, begin, count, hashes);
+        for (int64_t i = 0; i < count; i++) {
+            uint64_t bit = (hashes[i] >> 20) & merge->filter_mask;
+            int32_t source = SEAM_SOURCE_BASE;
+            if ((merge->filter[bit >> 6] >> (bit & 63)) & 1) {
+                uint64_t slot = find_slot(merge, hashes[i], key_views, begin + i);
+                if (merge->slots[slot] != 0) {
+                    struct entry *entry = &merge->entries[merge->slots[slot] - 1];
+                    if (!entry->used) {
+                        source = meet(merge, entry, base_ordering, begin + i);
+                    }
+                }
+            }
+            sources[begin + i] = source;
+        }
+    }
+    return SEAM_OK;
+}
+
+int64_t seam_merge_rest(const struct seam_merge *merge, int32_t *rows) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < merge->n_entries; i++) {
+        int32_t row = merge->rows[merge->entries[i].event];
+        if (!merge->entries[i].used && row >= 0) {
+            rows[n++] = row;
+        }
+    }
+    return n;
+}
