@@ -30,6 +30,12 @@ void seam_array_release(struct ArrowArray *array) {
     }
 }
 
+void seam_schema_release(struct ArrowSchema *schema) {
+    if (schema != NULL && schema->release != NULL) {
+        schema->release(schema);
+    }
+}
+
 static int adopt_children(struct seam_allocator *allocator, struct private_array *private,
                           int64_t n_children, const struct ArrowArray *children,
                           struct seam_error *error) {

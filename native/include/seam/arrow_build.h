@@ -19,7 +19,8 @@ int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t n
                      int64_t n_buffers, void **buffers, int64_t n_children,
                      struct ArrowArray *children, struct ArrowArray *out, struct seam_error *error);
 
-/* Releases `array` unless it is released already. */
+/* Release what is not released already. */
 void seam_array_release(struct ArrowArray *array);
+void seam_schema_release(struct ArrowSchema *schema);
 
 #endif

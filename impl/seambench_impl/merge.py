@@ -1,0 +1,177 @@
+"""Merging one file slice: folded log events, base rows that meet them, columns put together.
+
+The rules stand in `native/include/seam/merge.h`; this is the thin Python side of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seambench_impl._seam import ffi, lib
+from seambench_impl.arrow_c import ExportedBatch, address, new_array
+from seambench_impl.errors import check, new_error
+from seambench_impl.memory import TrackedAllocator
+
+__all__ = ["KEEP", "REMOVE", "LogIndex", "assemble"]
+
+KEEP = -1
+"""Source word of a base row that stays (SEAM_SOURCE_BASE)."""
+REMOVE = -2
+"""Source word of a base row that is gone (SEAM_SOURCE_NONE)."""
+
+Words = npt.NDArray[np.int32]
+
+
+class LogIndex:
+    """The log events of a slice, folded by record key.
+
+    One thread at a time; the GIL is released while the core works.
+
+    Args:
+        keys: the key columns, one row an event, in scan order.
+        rows: row of the log's data for each event, -1 for a delete.
+        ordering: the ordering columns, one row an event; None under commit-time ordering.
+        unordered: 1 for each delete with a default ordering value; None when there is none.
+        allocator: where the index lives.
+    """
+
+    def __init__(
+        self,
+        keys: pa.RecordBatch,
+        rows: Words,
+        ordering: pa.RecordBatch | None,
+        unordered: npt.NDArray[np.uint8] | None,
+        allocator: TrackedAllocator,
+    ) -> None:
+        self._keys = ExportedBatch(keys)
+        self._rows = np.ascontiguousarray(rows, dtype=np.int32)
+        self._ordering = None if ordering is None else ExportedBatch(ordering)
+        self._unordered = (
+            None if unordered is None else np.ascontiguousarray(unordered, dtype=np.uint8)
+        )
+        self._allocator = allocator
+        out = ffi.new("struct seam_merge **")
+        error = new_error()
+        check(lib.seam_merge_new(allocator.pointer, self._events(), out, error), error)
+        self._merge = ffi.gc(out[0], lib.seam_merge_free)
+
+    def _events(self) -> Any:
+        events = ffi.new("struct seam_events *")
+        events.keys_schema = self._keys.schema
+        events.keys = self._keys.array
+        events.rows = ffi.from_buffer("int32_t[]", self._rows)
+        if self._ordering is not None:
+            events.ordering_schema = self._ordering.schema
+            events.ordering = self._ordering.array
+        if self._unordered is not None:
+            events.unordered = ffi.from_buffer("uint8_t[]", self._unordered)
+        return events
+
+    def probe(self, keys: pa.RecordBatch, ordering: pa.RecordBatch | None) -> Words:
+        """For each base row where its values come from: KEEP, REMOVE, or a row of the log.
+
+        Uses events up: a key that occurs twice in the base changes its first row only.
+        """
+        base_keys = ExportedBatch(keys)
+        base_ordering = None if ordering is None else ExportedBatch(ordering)
+        sources = np.empty(keys.num_rows, dtype=np.int32)
+        error = new_error()
+        code = lib.seam_merge_probe(
+            self._merge,
+            base_keys.schema,
+            base_keys.array,
+            ffi.NULL if base_ordering is None else base_ordering.schema,
+            ffi.NULL if base_ordering is None else base_ordering.array,
+            ffi.from_buffer("int32_t[]", sources),
+            error,
+        )
+        check(code, error)
+        return sources
+
+    def rest(self) -> Words:
+        """Rows of the log that met no base row, in the order in which their keys appeared."""
+        rows = np.empty(lib.seam_merge_keys(self._merge), dtype=np.int32)
+        count = lib.seam_merge_rest(self._merge, ffi.from_buffer("int32_t[]", rows))
+        return rows[:count]
+
+
+class _Plan:
+    """A C plan of runs for one batch; freed with this object."""
+
+    def __init__(self, sources: Words, allocator: TrackedAllocator) -> None:
+        out = ffi.new("struct seam_plan **")
+        error = new_error()
+        buffer = ffi.from_buffer("int32_t[]", sources)
+        check(
+            lib.seam_plan_new(allocator.pointer, buffer, len(sources), out, error),
+            error,
+        )
+        self.pointer = ffi.gc(out[0], lib.seam_plan_free)
+        self.rows = int(lib.seam_plan_rows(self.pointer))
+        self.changes = int(
+            lib.seam_plan_replaced(self.pointer) + lib.seam_plan_removed(self.pointer)
+        )
+
+
+def assemble(
+    base: pa.RecordBatch,
+    log: pa.RecordBatch,
+    exported_log: ExportedBatch,
+    sources: Words,
+    allocator: TrackedAllocator,
+) -> pa.RecordBatch:
+    """The merged batch: base rows that stay, and log rows where they replace one.
+
+    Args:
+        base: the base rows, with the schema of the result.
+        log: the log's rows, with the same schema.
+        exported_log: the same batch as C structures, made once a slice.
+        sources: what `LogIndex.probe` said of the base rows.
+        allocator: owner of the result's buffers.
+    """
+    plan = _Plan(sources, allocator)
+    if plan.changes == 0:
+        return base
+    exported_base = ExportedBatch(base)
+    arrays = []
+    for i, field in enumerate(base.schema):
+        if _is_flat(field.type):
+            out = new_array()
+            error = new_error()
+            code = lib.seam_assemble(
+                plan.pointer,
+                exported_base.schema.children[i],
+                exported_base.array.children[i],
+                exported_log.array.children[i],
+                allocator.pointer,
+                out,
+                error,
+            )
+            check(code, error)
+            arrays.append(pa.Array._import_from_c(address(out), field.type))
+        else:
+            arrays.append(_take(base.column(i), log.column(i), sources))
+    if not arrays:  # a count: rows without columns
+        return pa.RecordBatch.from_struct_array(
+            pa.StructArray.from_arrays([], fields=[], mask=None)
+            if plan.rows == 0
+            else pa.array([{}] * plan.rows, pa.struct([]))
+        )
+    return pa.RecordBatch.from_arrays(arrays, schema=base.schema)
+
+
+def _is_flat(kind: pa.DataType) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_dictionary(kind))
+
+
+def _take(base: pa.Array, log: pa.Array, sources: Words) -> pa.Array:
+    """The same for layouts the core does not know: pyarrow takes from base and log put together."""
+    replaced = sources[sources >= 0]
+    indices = np.arange(len(sources), dtype=np.int64)
+    indices[sources >= 0] = len(base) + np.arange(len(replaced))
+    pool = pa.concat_arrays([base, log.take(pa.array(replaced))])
+    return pool.take(pa.array(indices[sources != REMOVE]))

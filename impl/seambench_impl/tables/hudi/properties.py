@@ -1,0 +1,202 @@
+"""Table properties: `.hoodie/hoodie.properties` and what a reader must honour of it.
+
+Source: Hudi 1.2.0; which key decides what is listed in docs/hudi.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from seambench.errors import InputError, RefusedError
+from seambench_impl.tables.storage import Storage
+
+__all__ = ["MergeMode", "TableConfig", "load_config", "parse_properties"]
+
+MergeMode = Literal["commit-time", "event-time", "custom"]
+
+_SUPPORTED_VERSIONS = (6, 9)
+_PAYLOAD_MODES: Mapping[str, MergeMode] = {
+    "DefaultHoodieRecordPayload": "event-time",
+    "EventTimeAvroPayload": "event-time",
+    "OverwriteWithLatestAvroPayload": "commit-time",
+}
+_NAMED_MODES: Mapping[str, MergeMode] = {
+    "EVENT_TIME_ORDERING": "event-time",
+    "COMMIT_TIME_ORDERING": "commit-time",
+    "CUSTOM": "custom",
+}
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    r"""Read Java's properties format.
+
+    Comments, `=`, `:` or blanks as separators, continued lines, and the escapes of `\t \n \r \f
+    \uXXXX` and of any other character (java.util.Properties).
+    """
+    result: dict[str, str] = {}
+    for line in _logical_lines(text):
+        match = re.match(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", line, re.DOTALL)
+        assert match is not None  # every part may be empty
+        result[_unescape(match[1])] = _unescape(match[2])
+    return result
+
+
+def _logical_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    pending = ""
+    for raw in re.split(r"\r\n|\r|\n", text):
+        line = raw.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            pending += line[:-1]
+            continue
+        lines.append(pending + line)
+        pending = ""
+    return [*lines, pending] if pending else lines
+
+
+def _unescape(text: str) -> str:
+    named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+    def replace(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1], 16))
+        return named.get(match[2], match[2])
+
+    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", replace, text, flags=re.DOTALL)
+
+
+@dataclass(frozen=True)
+class TableConfig:
+    """What a reader must know of a table.
+
+    Attributes:
+        name: the table's name.
+        version: table version (6 or 9).
+        merge_on_read: False for a copy-on-write table, which never has logs.
+        timeline_layout: 1 (`.hoodie/`) or 2 (`.hoodie/timeline/`).
+        timeline_folder: folder of the active timeline, below the table.
+        history_folder: folder of archived instants (layout 2), below the table.
+        record_keys: names of the record key fields, in order.
+        ordering_fields: names of the ordering fields, in order; empty if there are none.
+        partition_fields: names of the partition fields; empty for a table without partitions.
+        merge_mode: how two versions of a record are ordered.
+        raw: every property as it stands in the file.
+    """
+
+    name: str
+    version: int
+    merge_on_read: bool
+    timeline_layout: int
+    timeline_folder: str
+    history_folder: str
+    record_keys: tuple[str, ...]
+    ordering_fields: tuple[str, ...]
+    partition_fields: tuple[str, ...]
+    merge_mode: MergeMode
+    raw: Mapping[str, str]
+
+
+def load_config(storage: Storage) -> TableConfig:
+    """Read the properties, from the backup file if the first is missing.
+
+    Raises:
+        InputError: the folder is no Hudi table, or a property has no sense.
+        RefusedError: a version or feature that is not supported.
+    """
+    names = ("hoodie.properties", "hoodie.properties.backup")
+    found = [f".hoodie/{name}" for name in names if storage.exists(f".hoodie/{name}")]
+    if not found:
+        raise InputError(
+            f"{storage.root}: not a Hudi table (there is no .hoodie/hoodie.properties)"
+        )
+    where = storage.full(found[0])
+    raw = parse_properties(storage.read(found[0]).decode("utf-8", "replace"))
+    version = _number(raw, "hoodie.table.version", where)
+    if version not in _SUPPORTED_VERSIONS:
+        known = " and ".join(str(v) for v in _SUPPORTED_VERSIONS)
+        raise RefusedError(f"{where}: table version {version} is not supported ({known} are)")
+    _refuse_features(raw, where)
+    layout = int(raw.get("hoodie.timeline.layout.version", "2" if version >= 8 else "1"))
+    if layout != (2 if version >= 8 else 1):
+        raise RefusedError(f"{where}: timeline layout {layout} in a table of version {version}")
+    timeline = ".hoodie"
+    if layout == 2:
+        timeline = f".hoodie/{raw.get('hoodie.timeline.path', 'timeline')}"
+    return TableConfig(
+        name=raw.get("hoodie.table.name", ""),
+        version=version,
+        merge_on_read=raw.get("hoodie.table.type") == "MERGE_ON_READ",
+        timeline_layout=layout,
+        timeline_folder=timeline,
+        history_folder=f"{timeline}/{raw.get('hoodie.timeline.history.path', 'history')}",
+        record_keys=_names(raw, "hoodie.table.recordkey.fields"),
+        ordering_fields=_ordering_fields(raw),
+        partition_fields=_names(raw, "hoodie.table.partition.fields"),
+        merge_mode=_merge_mode(raw, version, where),
+        raw=raw,
+    )
+
+
+def _number(raw: Mapping[str, str], key: str, where: str) -> int:
+    text = raw.get(key)
+    if text is None or not text.isdigit():
+        raise InputError(f"{where}: property {key} is {text!r}, not a number")
+    return int(text)
+
+
+def _names(raw: Mapping[str, str], key: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in raw.get(key, "").split(",") if name.strip())
+
+
+def _ordering_fields(raw: Mapping[str, str]) -> tuple[str, ...]:
+    key = "hoodie.table.ordering.fields"
+    return _names(raw, key if key in raw else "hoodie.table.precombine.field")
+
+
+def _refuse_features(raw: Mapping[str, str], where: str) -> None:
+    """Refuse by name what would be read wrongly."""
+    kind = raw.get("hoodie.table.type", "COPY_ON_WRITE")
+    if kind not in ("MERGE_ON_READ", "COPY_ON_WRITE"):
+        raise InputError(f"{where}: hoodie.table.type is {kind!r}")
+    base = raw.get("hoodie.table.base.file.format", "PARQUET").upper()
+    if base != "PARQUET":
+        raise RefusedError(f"{where}: base files in {base} are not supported yet")
+    refused = {
+        "hoodie.bootstrap.base.path": "bootstrap tables",
+        "hoodie.table.partial.update.mode": "partial update modes",
+    }
+    for key, what in refused.items():
+        if raw.get(key, "NONE").upper() not in ("", "NONE"):
+            raise RefusedError(f"{where}: {what} ({key}={raw[key]}) are not supported yet")
+    flags = {
+        "hoodie.datasource.write.drop.partition.columns": ("true", "dropped partition columns"),
+        "hoodie.populate.meta.fields": ("false", "virtual record keys"),
+        "hoodie.table.multiple.base.file.formats.enable": ("true", "several base file formats"),
+    }
+    for key, (bad, what) in flags.items():
+        if raw.get(key, "").lower() == bad:
+            raise RefusedError(f"{where}: {what} ({key}={bad}) are not supported yet")
+    for key in raw:
+        if key.startswith("hoodie.record.merge.property."):
+            raise RefusedError(f"{where}: {key} is not supported yet")
+
+
+def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:
+    """Version 9 names its mode; before version 8 the payload class decides."""
+    if version >= 8:
+        name = raw.get("hoodie.record.merge.mode")
+        if name is None:
+            return "event-time" if _ordering_fields(raw) else "commit-time"
+        if name not in _NAMED_MODES:
+            raise RefusedError(f"{where}: hoodie.record.merge.mode {name!r} is not known")
+        return _NAMED_MODES[name]
+    payload = raw.get("hoodie.compaction.payload.class")
+    if payload is None:
+        return "event-time" if _ordering_fields(raw) else "commit-time"
+    return _PAYLOAD_MODES.get(payload.rsplit(".", 1)[-1], "custom")

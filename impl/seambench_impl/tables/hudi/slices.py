@@ -1,0 +1,224 @@
+"""File groups and file slices, from a plain listing and the timeline.
+
+A slice is an optional base file and the logs that belong on top of it. The rules are those of
+Hudi's file-system view (docs/hudi.md, "From files to slices").
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from seambench.errors import InputError, RefusedError
+from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.storage import FileStatus, Storage
+
+__all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices"]
+
+_BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$")
+_LOG = re.compile(r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
+_NATIVE_LOG = re.compile(r"^[^.]+_.*\.(?:log|deletes|cdc)\.parquet$")
+_PARTITION_MARKER = ".hoodie_partition_metadata"
+
+
+@dataclass(frozen=True)
+class BaseFile:
+    """A base file: the rows of a file group at one instant."""
+
+    path: str
+    partition: str
+    file_id: str
+    write_token: str
+    instant: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A log file. `instant` is the base's (version 6) or its own delta commit's (8 and up)."""
+
+    path: str
+    partition: str
+    file_id: str
+    instant: str
+    version: int
+    write_token: str | None
+    size_bytes: int
+
+    @property
+    def order(self) -> tuple[str, int, bool, str]:
+        """Scan order inside a slice: instant, numeric version, write token as text."""
+        return (self.instant, self.version, self.write_token is not None, self.write_token or "")
+
+
+@dataclass
+class FileSlice:
+    """What one task reads: `base` may be missing, `logs` may be empty, never both."""
+
+    partition: str
+    file_id: str
+    instant: str
+    base: BaseFile | None = None
+    logs: list[LogFile] = field(default_factory=list)
+
+
+@dataclass
+class _Group:
+    bases: list[BaseFile] = field(default_factory=list)
+    logs: list[LogFile] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
+
+
+def list_slices(storage: Storage, timeline: Timeline, as_of: str | None) -> list[FileSlice]:
+    """The latest slice of every file group, as of an instant or now.
+
+    Slices come in the order of partition and file id.
+
+    Raises:
+        RefusedError: a file of a newer format lies among the table's files.
+        InputError: a file is missing that the timeline says belongs to a latest slice.
+    """
+    groups = _group_files(storage, timeline)
+    _check_nothing_missing(storage, timeline, as_of)
+    for instant in timeline.pending_compactions():
+        for key in timeline.compaction_plan(instant):
+            groups[key].pending.append(instant.requested)
+    replaced = timeline.replaced_groups(as_of)
+    slices = []
+    for key in sorted(groups):
+        if key not in replaced:
+            found = _latest_slice(key, groups[key], timeline, as_of)
+            if found is not None:
+                slices.append(found)
+    return slices
+
+
+def _group_files(storage: Storage, timeline: Timeline) -> dict[tuple[str, str], _Group]:
+    groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
+    for partition, files in _partitions(storage):
+        for status in files:
+            base = _base_file(status, partition)
+            if base is not None:
+                if _counts(base, timeline):
+                    groups[partition, base.file_id].bases.append(base)
+                continue
+            log = _log_file(status, partition)
+            if log is not None and (
+                timeline.config.timeline_layout == 1 or timeline.is_committed(log.instant)
+            ):
+                groups[partition, log.file_id].logs.append(log)
+            elif log is None and _NATIVE_LOG.match(status.name):
+                raise RefusedError(
+                    f"{storage.full(status.path)}: log files in this format belong to a newer "
+                    "table version and are not supported"
+                )
+    return groups
+
+
+def _check_nothing_missing(storage: Storage, timeline: Timeline, as_of: str | None) -> None:
+    """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
+
+    What the cleaner removes is older than the newest base file of its group.
+    """
+    replaced = timeline.replaced_groups(as_of)
+    newest_base: dict[tuple[str, str], tuple[str, str]] = {}
+    logs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for instant in timeline.writes(as_of):
+        stats = timeline.metadata(instant).get("partitionToWriteStats") or {}
+        for partition, files in stats.items():
+            for stat in files:
+                key = (partition, stat.get("fileId") or "")
+                path = stat.get("path") or ""
+                if key in replaced or not path:
+                    continue
+                if _LOG.match(path.rsplit("/", 1)[-1]):
+                    logs[key].append((instant.requested, path))
+                else:
+                    newest_base[key] = (instant.requested, path)
+    for key in newest_base.keys() | logs.keys():
+        begin, base = newest_base.get(key, ("", ""))
+        wanted = [path for at, path in logs[key] if at > begin] + ([base] if base else [])
+        for path in wanted:
+            if not storage.exists(path):
+                raise InputError(
+                    f"{storage.full(path)}: missing, but the timeline says that it holds rows of "
+                    "the table; restore the file, or roll its commit back with Hudi's own tools"
+                )
+
+
+def _partitions(storage: Storage, folder: str = "") -> Iterable[tuple[str, list[FileStatus]]]:
+    """Folders that carry the partition marker, at any depth."""
+    entries = storage.list(folder)
+    if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
+        yield folder, [entry for entry in entries if entry.size_bytes is not None]
+    for entry in entries:
+        if entry.size_bytes is None and entry.name != ".hoodie":
+            yield from _partitions(storage, entry.path)
+
+
+def _base_file(status: FileStatus, partition: str) -> BaseFile | None:
+    match = _BASE.match(status.name)
+    if match is None:
+        return None
+    assert status.size_bytes is not None  # folders were left out
+    if match[4] != ".parquet":
+        raise RefusedError(f"{status.path}: base files in {match[4][1:]} are not supported yet")
+    return BaseFile(status.path, partition, match[1], match[2], match[3], status.size_bytes)
+
+
+def _log_file(status: FileStatus, partition: str) -> LogFile | None:
+    """None for anything else, and for change logs (`.cdc`), which ordinary reads leave out."""
+    match = _LOG.match(status.name)
+    if match is None or match[8]:
+        return None
+    assert status.size_bytes is not None  # folders were left out
+    return LogFile(
+        status.path, partition, match[1], match[2], int(match[3]), match[4], status.size_bytes
+    )
+
+
+def _counts(base: BaseFile, timeline: Timeline) -> bool:
+    pending = {instant.requested for instant in timeline.pending_compactions()}
+    return base.instant not in pending and timeline.is_committed(base.instant)
+
+
+def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
+    """The start of the slice a log belongs to: by name (version 6), by completion time (8 up)."""
+    if timeline.config.timeline_layout == 1:
+        return log.instant
+    completion = timeline.completion(log.instant)
+    if completion is None:
+        return starts[-1] if starts else log.instant
+    earlier = [start for start in starts if start <= completion]
+    return earlier[-1] if earlier else log.instant
+
+
+def _latest_slice(
+    key: tuple[str, str], group: _Group, timeline: Timeline, as_of: str | None
+) -> FileSlice | None:
+    partition, file_id = key
+    starts = sorted({base.instant for base in group.bases} | set(group.pending))
+    slices = {start: FileSlice(partition, file_id, start) for start in starts}
+    for base in sorted(group.bases, key=lambda b: (b.instant, b.write_token)):
+        slices[base.instant].base = base
+    for log in sorted(group.logs, key=lambda entry: entry.order):
+        if as_of is not None and timeline.config.timeline_layout == 2 and log.instant > as_of:
+            continue
+        start = _slice_of(log, starts, timeline)
+        if start not in slices:
+            slices[start] = FileSlice(partition, file_id, start)
+            starts = sorted([*starts, start])
+        slices[start].logs.append(log)
+    visible = [slices[s] for s in sorted(slices) if as_of is None or s <= as_of]
+    if not visible:
+        return None
+    latest = visible[-1]
+    if latest.instant in group.pending and latest.base is None and len(visible) > 1:
+        # Only a pending compaction: its logs go on top of the slice before.
+        before = visible[-2]
+        latest = FileSlice(
+            partition, file_id, before.instant, before.base, before.logs + latest.logs
+        )
+    return latest if latest.base is not None or latest.logs else None
