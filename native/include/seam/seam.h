@@ -5,8 +5,12 @@
 #include "seam/arrow.h"
 #include "seam/arrow_build.h"
 #include "seam/assemble.h"
+#include "seam/column_type.h"
+#include "seam/engine.h"
 #include "seam/error.h"
 #include "seam/memory.h"
 #include "seam/merge.h"
+#include "seam/table.h"
+#include "seam/vector.h"
 
 #endif

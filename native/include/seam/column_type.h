@@ -1,0 +1,68 @@
+/* Kinds of off-heap columns, their widths and the numbers of their encodings.
+ *
+ * Kinds are numbered as in the Java enum ColumnType.TypeValue of StarRocks' JNI connector, so that
+ * a number in a log means the same on both sides.
+ */
+#ifndef SEAM_COLUMN_TYPE_H
+#define SEAM_COLUMN_TYPE_H
+
+#include "seam/error.h"
+
+#include <stdint.h>
+
+enum seam_column_kind {
+    SEAM_COLUMN_UNKNOWN = 0, /* a column that the file lacks: one word of 0 in the chain */
+    SEAM_COLUMN_BYTE = 1,    /* internal to Java; refused */
+    SEAM_COLUMN_BOOLEAN = 2, /* one byte, 0 or 1 */
+    SEAM_COLUMN_SHORT = 3,
+    SEAM_COLUMN_INT = 4,
+    SEAM_COLUMN_FLOAT = 5,
+    SEAM_COLUMN_LONG = 6,
+    SEAM_COLUMN_DOUBLE = 7,
+    SEAM_COLUMN_STRING = 8, /* UTF-8 */
+    SEAM_COLUMN_BINARY = 9,
+    SEAM_COLUMN_DATE = 10,            /* int32 Julian day number */
+    SEAM_COLUMN_TIME = 11,            /* double, seconds */
+    SEAM_COLUMN_DATETIME = 12,        /* int64 = Julian day << 40 | microsecond of the day */
+    SEAM_COLUMN_DATETIME_MICROS = 13, /* same words */
+    SEAM_COLUMN_DATETIME_MILLIS = 14, /* same words */
+    SEAM_COLUMN_DECIMALV2 = 15,       /* refused: no type string yields it */
+    SEAM_COLUMN_DECIMAL32 = 16,       /* unscaled, two's complement */
+    SEAM_COLUMN_DECIMAL64 = 17,
+    SEAM_COLUMN_DECIMAL128 = 18,
+    SEAM_COLUMN_ARRAY = 19, /* nested kinds: refused for now */
+    SEAM_COLUMN_MAP = 20,
+    SEAM_COLUMN_STRUCT = 21,
+    SEAM_COLUMN_TINYINT = 22,
+};
+
+/* Proleptic Gregorian calendar everywhere; 1970-01-01 is this Julian day. */
+#define SEAM_JULIAN_EPOCH 2440588
+#define SEAM_MICROS_PER_DAY INT64_C(86400000000)
+/* A datetime keeps the microsecond of the day in its lower 40 bits. */
+#define SEAM_DATETIME_SHIFT 40
+
+/* `precision` and `scale` count for decimals only. Children of nested kinds will hang here. */
+struct seam_column_type {
+    int32_t kind;
+    int32_t precision;
+    int32_t scale;
+};
+
+/* The kind's name in lower case, or "no kind". */
+const char *seam_column_kind_name(int32_t kind);
+/* Bytes per value; 0 for kinds without fixed-width values (string, binary, unknown, nested). */
+int32_t seam_column_width(int32_t kind);
+/* Whether values are found through offsets. */
+int seam_column_has_offsets(int32_t kind);
+int seam_column_is_decimal(int32_t kind);
+/* SEAM_UNSUPPORTED for kinds that exist but are not held here, SEAM_BAD_ARGUMENT for numbers that
+ * are no kind and for decimals whose precision or scale cannot be. */
+int seam_column_type_check(const struct seam_column_type *type, struct seam_error *error);
+
+/* Days and microseconds since 1970-01-01 into the stored form. SEAM_TOO_LARGE where the stored form
+ * has no room: dates need an int32, datetimes a Julian day of 0 to 2^23 - 1. */
+int seam_date_pack(int64_t epoch_days, int32_t *out, struct seam_error *error);
+int seam_datetime_pack(int64_t epoch_micros, int64_t *out, struct seam_error *error);
+
+#endif

@@ -1,0 +1,85 @@
+/* One off-heap column: null flags, and values of fixed width or offsets and bytes.
+ *
+ * Layout (StarRocks' OffHeapColumnVector): one null byte per row, 1 = null; fixed-width values one
+ * after the other; offsets are int32, one more than rows, the first is 0, a null or empty row
+ * repeats the one before. Everything is little-endian. One deviation: the value slot under a null
+ * is 0 here, where Java leaves what the memory held.
+ *
+ * Growth follows the Java rule too: room for n rows that is not there becomes min(limit, 2 n). All
+ * blocks come from the allocator, which is borrowed. A vector belongs to one thread at a time.
+ *
+ * An append that fails leaves the vector as it was. Limits are checked before anything is written.
+ */
+#ifndef SEAM_VECTOR_H
+#define SEAM_VECTOR_H
+
+#include "seam/arrow.h"
+#include "seam/column_type.h"
+#include "seam/error.h"
+#include "seam/memory.h"
+
+#include <stdint.h>
+
+/* Most rows of a vector, and most bytes of its strings (Java's array limit, kept by the ABI). */
+#define SEAM_VECTOR_LIMIT (INT32_MAX - 15)
+/* Bytes set aside for each string before anything is appended. */
+#define SEAM_DEFAULT_STRING_BYTES 4
+
+struct seam_vector {
+    struct seam_column_type type;
+    int32_t width; /* bytes per value, 0 if values are found through offsets or not at all */
+    int64_t rows;
+    int64_t capacity; /* rows for which there is room */
+    uint8_t *nulls;
+    uint8_t *data;    /* capacity * width bytes, or NULL */
+    int32_t *offsets; /* capacity + 1 entries, or NULL */
+    uint8_t *bytes;   /* or NULL */
+    int64_t bytes_capacity;
+    struct seam_allocator *allocator; /* borrowed */
+};
+
+/* An empty vector with room for `capacity` rows. On failure `vector` holds nothing. */
+int seam_vector_init(struct seam_vector *vector, const struct seam_column_type *type,
+                     int64_t capacity, struct seam_allocator *allocator, struct seam_error *error);
+/* Gives every block back. Harmless when repeated. */
+void seam_vector_reset(struct seam_vector *vector);
+/* Room for `capacity` rows in all, or for `total_bytes` of strings in all. */
+int seam_vector_reserve(struct seam_vector *vector, int64_t capacity, struct seam_error *error);
+int seam_vector_reserve_bytes(struct seam_vector *vector, int64_t total_bytes,
+                              struct seam_error *error);
+
+/* One value each. A function called on a vector of another kind fails with SEAM_BAD_ARGUMENT, a
+ * value that the kind cannot hold with SEAM_TOO_LARGE. */
+int seam_vector_append_null(struct seam_vector *vector, struct seam_error *error);
+/* 0 or 1 */
+int seam_vector_append_boolean(struct seam_vector *vector, int64_t value, struct seam_error *error);
+/* tinyint, short, int, bigint */
+int seam_vector_append_long(struct seam_vector *vector, int64_t value, struct seam_error *error);
+/* float (rounded to the nearest), double */
+int seam_vector_append_double(struct seam_vector *vector, double value, struct seam_error *error);
+/* days since 1970-01-01 */
+int seam_vector_append_date(struct seam_vector *vector, int64_t epoch_days,
+                            struct seam_error *error);
+/* milliseconds (an int32, as in Java); stored in seconds */
+int seam_vector_append_time(struct seam_vector *vector, int64_t millis, struct seam_error *error);
+/* microseconds since 1970-01-01 00:00:00, no zone involved; all three datetime kinds */
+int seam_vector_append_datetime(struct seam_vector *vector, int64_t epoch_micros,
+                                struct seam_error *error);
+/* Unscaled values, already at the column's scale; the second takes 128 bits in two halves. Java
+ * cuts what does not fit the width; here it is SEAM_TOO_LARGE. */
+int seam_vector_append_decimal(struct seam_vector *vector, int64_t unscaled,
+                               struct seam_error *error);
+int seam_vector_append_decimal128(struct seam_vector *vector, int64_t high, uint64_t low,
+                                  struct seam_error *error);
+/* `size_bytes` bytes of a string (UTF-8, the caller's promise) or binary; they are copied. */
+int seam_vector_append_bytes(struct seam_vector *vector, const char *value, int64_t size_bytes,
+                             struct seam_error *error);
+
+/* Every value of an Arrow array, which is borrowed. Types must agree: bool, int8 to int64, float,
+ * double, date32, time32[ms], timestamp (any unit, without zone or in UTC; what is finer than a
+ * microsecond is cut off), decimal128 of the column's scale, utf8, large_utf8, binary,
+ * large_binary. Others are SEAM_UNSUPPORTED, among them dictionaries and views. */
+int seam_vector_append_arrow(struct seam_vector *vector, const struct ArrowSchema *schema,
+                             const struct ArrowArray *array, struct seam_error *error);
+
+#endif

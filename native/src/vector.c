@@ -1,0 +1,124 @@
+#include "seam/vector.h"
+
+#include <string.h>
+
+void seam_vector_reset(struct seam_vector *vector) {
+    seam_free(vector->nulls);
+    seam_free(vector->data);
+    seam_free(vector->offsets);
+    seam_free(vector->bytes);
+    *vector = (struct seam_vector){
+        .type = vector->type, .width = vector->width, .allocator = vector->allocator};
+}
+
+/* Makes a block `size_bytes` long; its first bytes stay. */
+static int resize(struct seam_vector *vector, void **block, int64_t size_bytes,
+                  struct seam_error *error) {
+    return seam_realloc(vector->allocator, block, (size_t)size_bytes, error);
+}
+
+static int resize_bytes(struct seam_vector *vector, int64_t size_bytes, struct seam_error *error) {
+    void *block = vector->bytes;
+    int code = resize(vector, &block, size_bytes, error);
+    if (code == SEAM_OK) {
+        vector->bytes = block;
+        vector->bytes_capacity = size_bytes;
+    }
+    return code;
+}
+
+static int resize_nulls(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
+    void *block = vector->nulls;
+    int code = resize(vector, &block, capacity, error);
+    if (code == SEAM_OK) {
+        vector->nulls = block;
+        memset(vector->nulls + vector->rows, 0, (size_t)(capacity - vector->rows));
+    }
+    return code;
+}
+
+static int resize_data(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
+    void *block = vector->data;
+    int code = resize(vector, &block, capacity * vector->width, error);
+    if (code == SEAM_OK) {
+        vector->data = block;
+    }
+    return code;
+}
+
+static int resize_offsets(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
+    void *block = vector->offsets;
+    int code = resize(vector, &block, (capacity + 1) * (int64_t)sizeof(int32_t), error);
+    if (code == SEAM_OK) {
+        vector->offsets = block;
+        vector->offsets[0] = 0;
+    }
+    return code;
+}
+
+/* Grows each buffer. If one fails those before it are larger than they say, which harms nobody. */
+static int resize_rows(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
+    int code = resize_nulls(vector, capacity, error);
+    if (code == SEAM_OK && vector->width > 0) {
+        code = resize_data(vector, capacity, error);
+    }
+    if (code == SEAM_OK && seam_column_has_offsets(vector->type.kind)) {
+        code = resize_offsets(vector, capacity, error);
+    }
+    if (code == SEAM_OK) {
+        vector->capacity = capacity;
+    }
+    return code;
+}
+
+static int check_limit(const struct seam_vector *vector, int64_t wanted, const char *unit,
+                       struct seam_error *error) {
+    if (wanted < 0 || wanted > SEAM_VECTOR_LIMIT) {
+        return seam_fail(
+            error, SEAM_TOO_LARGE, -1, "a %s column cannot hold %lld %s; the limit is %d",
+            seam_column_kind_name(vector->type.kind), (long long)wanted, unit, SEAM_VECTOR_LIMIT);
+    }
+    return SEAM_OK;
+}
+
+static int64_t grown(int64_t wanted) {
+    return wanted > SEAM_VECTOR_LIMIT / 2 ? SEAM_VECTOR_LIMIT : 2 * wanted;
+}
+
+int seam_vector_reserve(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
+    int code = check_limit(vector, capacity, "rows", error);
+    if (code == SEAM_OK && capacity > vector->capacity) {
+        code = resize_rows(vector, grown(capacity), error);
+    }
+    return code;
+}
+
+int seam_vector_reserve_bytes(struct seam_vector *vector, int64_t total_bytes,
+                              struct seam_error *error) {
+    int code = check_limit(vector, total_bytes, "bytes", error);
+    if (code == SEAM_OK && total_bytes > vector->bytes_capacity) {
+        code = resize_bytes(vector, grown(total_bytes), error);
+    }
+    return code;
+}
+
+int seam_vector_init(struct seam_vector *vector, const struct seam_column_type *type,
+                     int64_t capacity, struct seam_allocator *allocator, struct seam_error *error) {
+    *vector = (struct seam_vector){
+        .type = *type, .width = seam_column_width(type->kind), .allocator = allocator};
+    int code = seam_column_type_check(type, error);
+    if (code == SEAM_OK) {
+        code = check_limit(vector, capacity, "rows", error);
+    }
+    if (code == SEAM_OK) {
+        code = resize_rows(vector, capacity, error);
+    }
+    if (code == SEAM_OK && seam_column_has_offsets(type->kind)) {
+        int64_t wanted = capacity * SEAM_DEFAULT_STRING_BYTES;
+        code = resize_bytes(vector, wanted < SEAM_VECTOR_LIMIT ? wanted : SEAM_VECTOR_LIMIT, error);
+    }
+    if (code != SEAM_OK) {
+        seam_vector_reset(vector);
+    }
+    return code;
+}
