@@ -1,7 +1,7 @@
 """Golden tables: small tables that real engines wrote, kept as archives beside what was written.
 
-A folder holds `table.toml` (the operations, declared), `table.zip` (the engine's bytes; an archive, so
-that names with leading dots survive packaging) and `origin.toml` (writer, instants, digest).
+A folder holds `table.toml` (the operations, declared), `table.zip` (the engine's bytes; an archive,
+so that names with leading dots survive packaging) and `origin.toml` (writer, instants, digest).
 """
 
 from __future__ import annotations

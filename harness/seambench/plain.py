@@ -1,12 +1,13 @@
 """Plain values: how cases spell a value, and how rows of any reader are compared.
 
-A case spells a value as TOML does; what TOML lacks is text that the column's type explains: decimals
-as `"12.30"`, binary as lower-case hex. A field left out is null. Timestamps without an offset are UTC.
+A case spells a value as TOML does; what TOML lacks is text that the column's type explains:
+decimals as `"12.30"`, binary as lower-case hex. A field left out is null. Timestamps without an
+offset are UTC.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +26,8 @@ _TAKES: Mapping[str, tuple[type, ...]] = {
     "bigint": (int,),
     "float": (float,),
     "double": (float,),
-    "date": (datetime.date,),
-    "timestamp": (datetime.datetime,),
+    "date": (dt.date,),
+    "timestamp": (dt.datetime,),
     "string": (str,),
     "binary": (str,),
     "decimal": (str,),
@@ -48,7 +49,7 @@ def typed(value: Any, type_: str) -> Any:
     kind = type_.partition("(")[0]
     if kind not in _TAKES:
         raise UsageError(f"unknown column type {type_!r} in a case")
-    if not isinstance(value, _TAKES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+    if type(value) not in _TAKES[kind]:
         raise UsageError(f"a column of type {type_} does not take {value!r}")
     if kind == "decimal":
         number = Decimal(value)
@@ -58,7 +59,7 @@ def typed(value: Any, type_: str) -> Any:
     if kind == "binary":
         return bytes.fromhex(value)
     if kind == "timestamp" and value.tzinfo is None:
-        return value.replace(tzinfo=datetime.UTC)
+        return value.replace(tzinfo=dt.UTC)
     return value
 
 
@@ -66,9 +67,9 @@ def canonical(value: Any) -> str:
     """Text of a value that tells type and every bit that counts: equal text, equal value."""
     if isinstance(value, float):
         return "float:nan" if math.isnan(value) else f"float:{value.hex()}"
-    if isinstance(value, datetime.datetime):
-        zoned = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
-        return f"timestamp:{zoned.astimezone(datetime.UTC).replace(tzinfo=None).isoformat()}"
+    if isinstance(value, dt.datetime):
+        zoned = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        return f"timestamp:{zoned.astimezone(dt.UTC).replace(tzinfo=None).isoformat()}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(canonical(v) for v in value) + "]"
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Strict data: dataclasses from parsed TOML, where an unknown, missing or mistyped key is an error."""
+"""Dataclasses from parsed TOML, where an unknown, missing or mistyped key is an error."""
 
 from __future__ import annotations
 

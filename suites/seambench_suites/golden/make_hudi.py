@@ -1,15 +1,15 @@
 """Build the golden Hudi tables: Spark and Hudi write what each `hudi/*/table.toml` tells.
 
-Usage: `python make_hudi.py [NAME ...]`; without names, every table. Needs the extra `spark` and, once,
-a network for the jars. The bytes are Hudi's own; only names of temporary folders and, unless
-`side_files` is set, Hadoop's checksum side files are left out. Instants, writer versions and a digest
-go into `origin.toml` beside the archive, so that cases can name commits by their number.
+Usage: `python make_hudi.py [NAME ...]`; without names, every table. Needs the extra `spark` and,
+once, a network for the jars. The bytes are Hudi's own; only left-over temporary folders and, unless
+`side_files` is set, Hadoop's checksum side files are left out. Instants, writer versions and a
+digest go into `origin.toml` beside the archive, so that cases can name commits by their number.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import hashlib
 import os
 import shutil
@@ -62,7 +62,8 @@ def _session() -> Any:
 def _options(spec: TableSpec, write: WriteSpec) -> dict[str, str]:
     """Hudi's write options for one write of a table."""
     mor = spec.table_type == "merge-on-read"
-    generator = "Nonpartitioned" if not spec.partition else "Complex"
+    kind = "Complex" if spec.partition else "Nonpartitioned"
+    generator = f"org.apache.hudi.keygen.{kind}KeyGenerator"
     options = {
         "hoodie.table.name": "golden",
         "hoodie.datasource.write.table.type": "MERGE_ON_READ" if mor else "COPY_ON_WRITE",
@@ -70,7 +71,7 @@ def _options(spec: TableSpec, write: WriteSpec) -> dict[str, str]:
         "hoodie.datasource.write.recordkey.field": ",".join(spec.keys),
         "hoodie.datasource.write.partitionpath.field": spec.partition or "",
         "hoodie.datasource.write.hive_style_partitioning": "true",
-        "hoodie.datasource.write.keygenerator.class": f"org.apache.hudi.keygen.{generator}KeyGenerator",
+        "hoodie.datasource.write.keygenerator.class": generator,
         "hoodie.write.table.version": str(spec.table_version),
         "hoodie.write.auto.upgrade": "false",
         "hoodie.metadata.enable": "false",
@@ -170,7 +171,7 @@ def build(session: Any, folder: Path) -> None:
     listed = ", ".join(f'"{commit}"' for commit in commits)
     (folder / "origin.toml").write_text(
         f'# Written by make_hudi.py.\nwriter = "Spark {session.version}, {BUNDLE}"\n'
-        f"made = {datetime.date.today().isoformat()}\n"
+        f"made = {dt.date.today().isoformat()}\n"
         f'instants = [{listed}]\nsha256 = "{digest}"\n',
         encoding="utf-8",
     )
