@@ -1,0 +1,1 @@
+"""Tests of the harness: run with `pytest --pyargs seambench`."""
