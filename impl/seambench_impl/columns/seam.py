@@ -1,0 +1,125 @@
+"""Off-heap columns as the suites see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+
+from seambench import __version__
+from seambench.errors import RefusedError
+from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
+from seambench_impl.columns.decode import slots
+from seambench_impl.connector.rows import RowScanner
+from seambench_impl.connector.value import PlainValue
+from seambench_impl.memory import TrackedAllocator
+
+__all__ = ["OffHeapColumns"]
+
+_KINDS = (
+    *("boolean", "tinyint", "short", "int", "bigint", "float", "double"),
+    *("date", "time", "timestamp", "decimal", "string", "binary"),
+)
+
+
+class OffHeapColumns:
+    """Implements `seambench.seams.ColumnTable` through the connector: one value at a time."""
+
+    name = "offheap"
+    version = __version__
+    kind: Kind = "reference"
+    capabilities: Mapping[str, bool] = {f"kinds.{kind}": True for kind in _KINDS} | {
+        "missing-columns": True
+    }
+
+    def __init__(self) -> None:
+        self._allocator = TrackedAllocator()
+
+    def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
+        """Append the rows and read every chunk back through its meta chain.
+
+        Raises:
+            seambench.errors.RefusedError: a nested type, or parts of one.
+            seambench.errors.InputError: a type string or value is wrong.
+        """
+        if request.nested_fields:
+            raise RefusedError(
+                f"parts of nested columns ({request.nested_fields[0]}) cannot be read"
+            )
+        scanner = _CaseScanner(request, self._allocator)
+        found = []
+        with scanner:
+            scanner.open()
+            for _ in request.chunk_rows:
+                chain = scanner.get_next_off_heap_chunk()
+                rows, parts = slots(chain.address, scanner.types)
+                found.append(
+                    ColumnChunk(
+                        rows,
+                        [ColumnSlot(p.kind, scanner.fields[p.column], p.content) for p in parts],
+                    )
+                )
+                scanner.release_table()
+        return found
+
+    def live_blocks(self) -> int:
+        """Blocks of off-heap memory still held."""
+        return self._allocator.counters().live_blocks
+
+
+class _CaseValue(PlainValue):
+    """A value as the golden tables spell it: mostly text."""
+
+    __slots__ = ()
+
+    def get_long(self) -> int:
+        return int(self.item)
+
+    def get_double(self) -> float:
+        return float(self.item)
+
+    get_float = get_double
+
+    def get_bytes(self) -> bytes:
+        return bytes.fromhex(self.item)
+
+    def get_date(self) -> int:
+        return _days(self.item)
+
+    def get_datetime(self) -> int:
+        day, clock = self.item.split(" ")
+        hour, minute, rest = clock.split(":")
+        second, _, fraction = rest.partition(".")
+        seconds = ((_days(day) * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
+        return seconds * 1_000_000 + int(fraction[:6].ljust(6, "0"))
+
+    def get_decimal(self, scale: int) -> int:
+        return PlainValue(Decimal(self.item)).get_decimal(scale)
+
+
+def _days(text: str) -> int:
+    """Days since 1970-01-01. Python lacks the year 0: it is moved by a cycle of 400 years."""
+    year, month, day = map(int, text.split("-"))
+    cycles = 1 if year == 0 else 0
+    moved = date(year + 400 * cycles, month, day)
+    return moved.toordinal() - date(1970, 1, 1).toordinal() - cycles * 146097
+
+
+class _CaseScanner(RowScanner):
+    """Chunks of the sizes that a case states."""
+
+    values = _CaseValue
+
+    def __init__(self, request: ColumnRequest, allocator: TrackedAllocator) -> None:
+        super().__init__(
+            request.fields,
+            request.types,
+            request.rows,
+            request.fetch_size,
+            required=request.required_fields,
+            allocator=allocator,
+        )
+        self._sizes: Iterator[int] = iter(request.chunk_rows)
+
+    def chunk_rows(self) -> int:
+        return next(self._sizes)

@@ -1,0 +1,176 @@
+"""The writing side: a table of off-heap columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+
+from seambench.errors import InputError, RefusedError, UsageError
+from seambench_impl._seam import ffi, lib
+from seambench_impl.columns.types import ColumnType
+from seambench_impl.errors import check, new_error
+from seambench_impl.memory import TrackedAllocator
+
+__all__ = ["Chain", "OffHeapTable"]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A meta chain. Its memory is the table's: valid until the table is released.
+
+    Attributes:
+        address: of the chain's 64-bit words, which is all that crosses a language border.
+        n_words: how many words there are, or -1 if only the address is known.
+        extents: address of as many 64-bit byte counts, or 0 if only the address is known.
+    """
+
+    address: int
+    n_words: int = -1
+    extents: int = 0
+
+
+class OffHeapTable:
+    """Owns one `struct seam_table`; to be released by `release` or as a context manager.
+
+    Names the Java class `OffHeapTable`. One thread at a time.
+
+    Args:
+        types: one type per column; kind UNKNOWN for a column that the file lacks.
+        capacity: rows for which there is room before anything grows.
+        allocator: where all memory comes from.
+
+    Raises:
+        seambench_impl.errors.NativeMemoryError: the allocator's limit.
+        seambench.errors.RefusedError: a kind that is not supported.
+    """
+
+    def __init__(
+        self, types: Sequence[ColumnType], capacity: int, allocator: TrackedAllocator
+    ) -> None:
+        if capacity < 0:
+            raise UsageError(f"a table has room for 0 rows or more, not for {capacity}")
+        self.types = tuple(types)
+        self.allocator = allocator
+        self._error = new_error()
+        self._table = ffi.new("struct seam_table *")
+        structs = ffi.new("struct seam_column_type[]", max(len(self.types), 1))
+        for struct, column in zip(structs, self.types, strict=False):
+            struct.kind, struct.precision, struct.scale = (
+                column.kind,
+                column.precision,
+                column.scale,
+            )
+            self._check(lib.seam_column_type_check(ffi.addressof(struct), self._error), str(column))
+        self._check(
+            lib.seam_table_init(
+                self._table, structs, len(self.types), capacity, allocator.pointer, self._error
+            )
+        )
+
+    def _check(self, code: int, source: str = "") -> None:
+        if code == lib.SEAM_UNSUPPORTED:
+            text = ffi.string(self._error.message).decode()  # type: ignore[attr-defined]
+            raise RefusedError(f"{source}: {text}" if source else text)
+        check(code, self._error, source=source)
+
+    def vector(self, index: int) -> Any:
+        """Column `index` as `struct seam_vector *`, for callers that append by themselves.
+
+        The pointer is valid until the column or the table is released.
+        """
+        pointer = lib.seam_table_column(self._table, index)
+        if pointer == ffi.NULL:
+            raise UsageError(f"the table has no column {index}, or it is released")
+        return pointer
+
+    def append_arrow(self, index: int, values: Any) -> None:
+        """Append a `pyarrow.Array` or `ChunkedArray` to column `index`.
+
+        Args:
+            index: of the column.
+            values: an array of the type that `columns.types.arrow_type` names (large strings and
+                other units of timestamps are taken, too; views cost one copy more).
+
+        Raises:
+            seambench.errors.RefusedError: an array of another type.
+            seambench.errors.InputError: a value that the column cannot hold. Chunks before the one
+                that holds it stay.
+        """
+        vector = self.vector(index)
+        chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+        for chunk in map(_without_views, chunks):
+            array = ffi.new("struct ArrowArray *")
+            schema = ffi.new("struct ArrowSchema *")
+            chunk._export_to_c(
+                int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema))
+            )
+            try:
+                self._check(
+                    lib.seam_vector_append_arrow(vector, schema, array, self._error),
+                    f"column {index}",
+                )
+            finally:
+                lib.seam_array_release(array)
+                lib.seam_schema_release(schema)
+
+    def append_batch(self, batch: Any) -> None:
+        """Append every column of a `pyarrow.RecordBatch` or `Table`, and count its rows in."""
+        if batch.num_columns != len(self.types):
+            raise InputError(f"{batch.num_columns} columns cannot fill {len(self.types)}")
+        for index, column in enumerate(batch.columns):
+            self.append_arrow(index, column)
+        self.num_rows += batch.num_rows
+
+    @property
+    def num_rows(self) -> int:
+        """Rows that the chain states; set it once every column has them."""
+        return int(self._table.rows)
+
+    @num_rows.setter
+    def num_rows(self, rows: int) -> None:
+        self._check(lib.seam_table_set_rows(self._table, rows, self._error))
+
+    def chain(self) -> Chain:
+        """The meta chain over what is there now (Java: `getMetaNativeAddress`).
+
+        Raises:
+            AssertionError: a column is released, or has not as many rows as the table states.
+        """
+        out = ffi.new("struct seam_chain *")
+        self._check(lib.seam_table_chain(self._table, out, self._error))
+        return Chain(
+            int(ffi.cast("uintptr_t", out.words)),
+            int(out.n_words),
+            int(ffi.cast("uintptr_t", out.extents)),
+        )
+
+    def release_column(self, index: int) -> None:
+        """Give one column's memory back (Java: `releaseOffHeapColumnVector`); repeatable."""
+        self._check(lib.seam_table_release_column(self._table, index, self._error))
+
+    def release(self) -> None:
+        """Give everything back (Java: `releaseOffHeapTable`); repeatable."""
+        lib.seam_table_reset(self._table)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def _without_views(array: Any) -> Any:
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(array.type):
+        return array.cast(pa.large_binary())
+    return array

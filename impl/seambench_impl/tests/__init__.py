@@ -1,0 +1,1 @@
+"""Tests of the implementations; installed with them, run by `pytest --pyargs seambench_impl`."""
