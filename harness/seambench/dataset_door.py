@@ -1,0 +1,342 @@
+"""The dataset door: a stream of batches dressed as a `pyarrow.dataset.Dataset`.
+
+DuckDB and Polars query any subclass of `Dataset` and hand the columns and the filter they need to
+its `scanner(columns=, filter=)`. DuckDB does not apply a filter again that it handed over, so what
+comes back must be filtered exactly, rows whose filter is NULL left out. Two classes do that:
+
+- `ScanDataset` asks a callback for an already projected and filtered stream: for readers that can
+  push columns and filters down themselves.
+- `StreamDataset` wraps any `seambench.seams.Scanner`: it opens the reader with the columns that are
+  needed and filters its batches here.
+
+A schema with string or binary views switches DuckDB's push-down off (and pyarrow cannot filter
+views), so `ScanDataset` refuses them and `StreamDataset` casts them to plain strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from seambench.errors import RefusedError, SeambenchError, UsageError
+from seambench.seams import Scan, Scanner, ScanReport, ScanRequest
+
+__all__ = [
+    "Open",
+    "ScanDataset",
+    "StreamDataset",
+    "apply_filter",
+    "filter_columns",
+    "original_errors",
+    "without_views",
+]
+
+Open = Callable[[list[str], pc.Expression | None], pa.RecordBatchReader]
+
+# Batches are handed over one at a time; reading far ahead would only hold memory.
+_READAHEAD = 2
+
+
+def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """Names of the columns that a filter reads, in the order of `schema`.
+
+    Raises:
+        UsageError: the filter does not fit the schema: unknown column or types that do not compare.
+    """
+    if expression is None:
+        return []
+    empty = schema.empty_table()
+    problem = _binding_problem(empty, expression)
+    if problem is not None:
+        raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
+    # An expression does not list its fields, but it stops binding once one of them is gone.
+    return [
+        name
+        for name in schema.names
+        if _binding_problem(empty.drop_columns([name]), expression) is not None
+    ]
+
+
+def apply_filter(
+    reader: pa.RecordBatchReader, expression: pc.Expression | None, columns: Sequence[str]
+) -> pa.RecordBatchReader:
+    """Filter a stream exactly and project it, one batch at a time.
+
+    Args:
+        reader: batches with at least `columns` and what the filter reads; it is drained.
+        expression: rows for which it is false or NULL are left out; None keeps all.
+        columns: names to hand out, in this order; may be empty, the rows are counted then.
+
+    Returns:
+        A stream of `columns`.
+    """
+    if expression is None and list(columns) == reader.schema.names:
+        return reader
+    scanner = ds.Scanner.from_batches(
+        reader, columns=list(columns), filter=expression, batch_readahead=_READAHEAD
+    )
+    return scanner.to_reader()
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """The schema with string and binary views as plain strings and binaries (top level only)."""
+    return pa.schema(
+        [field.with_type(_plain_type(field.type)) for field in schema], metadata=schema.metadata
+    )
+
+
+class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without types
+    """A dataset over a callback that opens a projected, exactly filtered stream.
+
+    Each scan calls the callback anew, so a query may read the dataset several times. Everything a
+    `Dataset` offers through its scanner works (`to_table`, `to_batches`, `head`, `count_rows`,
+    `take`, `filter`); what needs fragments is refused.
+
+    Attributes:
+        failure: the last exception the callback or its stream raised, which engines replace by one
+            of their own; `original_errors` raises it again.
+    """
+
+    def __init__(self, schema: pa.Schema, open_stream: Open) -> None:
+        """Make a dataset.
+
+        Args:
+            schema: all columns that may be asked for, without views.
+            open_stream: called with the names wanted (possibly none) and the filter or None; hands
+                back a stream of exactly these columns in this order, holding exactly the rows for
+                which the filter is true. Both arguments are checked against `schema` before.
+
+        Raises:
+            RefusedError: the schema has a view, which would switch push-down off.
+        """
+        for field in schema:
+            if field.type != _plain_type(field.type):
+                raise RefusedError(
+                    f"column {field.name!r} is a {field.type}: a dataset shows strings or "
+                    "dictionaries, since engines push no filter into views"
+                )
+        self._shown = schema
+        self._open_stream = open_stream
+        self.failure: BaseException | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns that may be asked for."""
+        return self._shown
+
+    def scanner(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,  # noqa: A002 - the name engines use
+        batch_size: int | None = None,
+        fragment_scan_options: object = None,
+        **_tuning: Any,
+    ) -> ds.Scanner:
+        """Open one scan.
+
+        Args:
+            columns: names in the order wanted; None for all.
+            filter: rows for which it is false or NULL are left out.
+            batch_size: most rows in a batch.
+            fragment_scan_options: there are no fragments, so anything but None is refused.
+            **_tuning: pyarrow's knobs for files (read-ahead, threads, pools); nothing to tune here.
+
+        Raises:
+            UsageError: unknown column, or a filter that does not fit the schema.
+        """
+        if fragment_scan_options is not None:
+            self._refuse("fragment_scan_options")
+        names = self._names(columns)
+        filter_columns(filter, self._shown)
+        try:
+            reader = self._open_stream(names, filter)
+        except BaseException as error:
+            self.failure = error
+            raise
+        if reader.schema.names != names:
+            raise SeambenchError(
+                f"asked for columns {names}, a stream of {reader.schema.names} came"
+            )
+        watched = pa.RecordBatchReader.from_batches(reader.schema, self._watched(reader))
+        options = {} if batch_size is None else {"batch_size": batch_size}
+        return ds.Scanner.from_batches(watched, batch_readahead=_READAHEAD, **options)
+
+    def filter(self, expression: pc.Expression) -> ScanDataset:
+        """A dataset over the rows for which `expression` is true, besides any later filter."""
+
+        def open_filtered(columns: list[str], inner: pc.Expression | None) -> pa.RecordBatchReader:
+            both = expression if inner is None else expression & inner
+            return self._open_stream(columns, both)
+
+        filter_columns(expression, self._shown)
+        return ScanDataset(self._shown, open_filtered)
+
+    def _names(self, columns: Sequence[str] | None) -> list[str]:
+        if columns is None:
+            return list(self._shown.names)
+        if isinstance(columns, (dict, str)):
+            raise UsageError("columns of a scan are given as a list of names, not as expressions")
+        for name in columns:
+            if self._shown.get_field_index(name) < 0:
+                raise UsageError(f"unknown column {name!r}; the columns are {self._shown.names}")
+        return list(columns)
+
+    def _watched(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        """The batches; an error on the way is kept, because engines hide it behind their own."""
+        try:
+            yield from reader
+        except Exception as error:
+            self.failure = error
+            raise
+        finally:
+            reader.close()
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise RefusedError(
+            f"{what} is not offered by a dataset over a stream; use scanner() instead"
+        )
+
+    # The base class holds no C++ dataset here: these would read through a null pointer.
+
+    def get_fragments(self, filter: pc.Expression | None = None) -> NoReturn:  # noqa: A002, ARG002
+        """Refused: there are no fragments."""
+        self._refuse("get_fragments")
+
+    def replace_schema(self, schema: pa.Schema) -> NoReturn:  # noqa: ARG002
+        """Refused: the schema is the table's."""
+        self._refuse("replace_schema")
+
+    def sort_by(self, *_: object, **__: object) -> NoReturn:
+        """Refused: sort the table that `to_table` gives."""
+        self._refuse("sort_by")
+
+    def join(self, *_: object, **__: object) -> NoReturn:
+        """Refused: join the table that `to_table` gives."""
+        self._refuse("join")
+
+    def join_asof(self, *_: object, **__: object) -> NoReturn:
+        """Refused: join the table that `to_table` gives."""
+        self._refuse("join_asof")
+
+    @property
+    def partition_expression(self) -> pc.Expression:
+        """Nothing is known of all rows."""
+        return pc.scalar(True)
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickling")
+
+
+class StreamDataset(ScanDataset):
+    """A dataset over a scanner that pushes nothing down by itself: columns go to it, filters stay.
+
+    Attributes:
+        scans: the scans opened so far, oldest first.
+    """
+
+    def __init__(
+        self, scanner: Scanner, request: ScanRequest, schema: pa.Schema | None = None
+    ) -> None:
+        """Make a dataset over `scanner.open(request)`.
+
+        Args:
+            scanner: what is opened anew for each scan, with the columns that it needs.
+            request: table, query and limits; its `columns` are those the dataset shows.
+            schema: schema of the request's columns if known; otherwise the scanner is asked.
+        """
+        self._scanner = scanner
+        self._request = request
+        self.scans: list[Scan] = []
+        shown = scanner.open(request).schema if schema is None else schema
+        super().__init__(without_views(shown), self._open_scan)
+
+    def report(self) -> ScanReport:
+        """What all scans so far did, added up."""
+        total = ScanReport()
+        for scan in self.scans:
+            one = scan.report()
+            for path, count in one.paths.items():
+                total.paths[path] = total.paths.get(path, 0) + count
+            total.warnings.extend(one.warnings)
+            total.rows += one.rows
+            peaks = [peak for peak in (total.peak_bytes, one.peak_bytes) if peak is not None]
+            total.peak_bytes = max(peaks, default=None)
+        return total
+
+    def _open_scan(
+        self, columns: list[str], expression: pc.Expression | None
+    ) -> pa.RecordBatchReader:
+        wanted = [*columns]
+        wanted += [name for name in filter_columns(expression, self._shown) if name not in wanted]
+        # Rows can be counted in any column; a narrow one costs least.
+        needed = wanted or [_narrowest(self._shown)]
+        scan = self._scanner.open(replace(self._request, columns=needed))
+        self.scans.append(scan)
+        reader = scan.to_reader()
+        if reader.schema.names != needed:
+            raise SeambenchError(
+                f"{self._scanner.name}: asked for columns {needed}, "
+                f"a stream of {reader.schema.names} came"
+            )
+        plain = without_views(reader.schema)
+        if plain != reader.schema:
+            reader = pa.RecordBatchReader.from_batches(
+                plain, (batch.cast(plain) for batch in reader)
+            )
+        return apply_filter(reader, expression, columns)
+
+
+@contextmanager
+def original_errors(*datasets: ds.Dataset) -> Iterator[None]:
+    """Raise what a dataset's reader raised, in place of the engine's error about it.
+
+    Use around a query over the datasets: DuckDB and Arrow turn any exception of a stream into one
+    of their own, which no longer tells a refused table from a fault.
+    """
+    watched = [dataset for dataset in datasets if isinstance(dataset, ScanDataset)]
+    for dataset in watched:
+        dataset.failure = None
+    try:
+        yield
+    except SeambenchError:
+        raise
+    except Exception as error:
+        for dataset in watched:
+            if dataset.failure is not None:
+                raise dataset.failure from error
+        raise
+
+
+def _binding_problem(empty: pa.Table, expression: pc.Expression) -> str | None:
+    try:
+        ds.Scanner.from_batches(empty.to_reader(), filter=expression)
+    except (pa.ArrowException, TypeError, ValueError, KeyError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind
+
+
+def _narrowest(schema: pa.Schema) -> str:
+    """The column with the fewest bits per value; strings and nested columns come last."""
+
+    def bits(field: pa.Field) -> int:
+        try:
+            return int(field.type.bit_width)
+        except ValueError:
+            return 1 << 30
+
+    return str(min(schema, key=bits).name)
