@@ -5,6 +5,7 @@ The rules stand in `native/include/seam/merge.h`; this is the thin Python side o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from seambench_impl.arrow_c import ExportedBatch, address, new_array
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
 
-__all__ = ["KEEP", "REMOVE", "LogIndex", "assemble"]
+__all__ = ["KEEP", "REMOVE", "LogIndex", "assemble", "batch_of"]
 
 KEEP = -1
 """Source word of a base row that stays (SEAM_SOURCE_BASE)."""
@@ -111,6 +112,7 @@ class _Plan:
             error,
         )
         self.pointer = ffi.gc(out[0], lib.seam_plan_free)
+        self.allocator = allocator
         self.rows = int(lib.seam_plan_rows(self.pointer))
         self.changes = int(
             lib.seam_plan_replaced(self.pointer) + lib.seam_plan_removed(self.pointer)
@@ -127,7 +129,8 @@ def assemble(
     """The merged batch: base rows that stay, and log rows where they replace one.
 
     Args:
-        base: the base rows, with the schema of the result.
+        base: the base rows, with the schema of the result. Its buffers belong to this call: the
+            result takes over those that can be changed in place.
         log: the log's rows, with the same schema.
         exported_log: the same batch as C structures, made once a slice.
         sources: what `LogIndex.probe` said of the base rows.
@@ -137,35 +140,51 @@ def assemble(
     if plan.changes == 0:
         return base
     exported_base = ExportedBatch(base)
-    arrays = []
-    for i, field in enumerate(base.schema):
-        if _is_flat(field.type):
-            out = new_array()
-            error = new_error()
-            code = lib.seam_assemble(
-                plan.pointer,
-                exported_base.schema.children[i],
-                exported_base.array.children[i],
-                exported_log.array.children[i],
-                allocator.pointer,
-                out,
-                error,
-            )
-            check(code, error)
-            arrays.append(pa.Array._import_from_c(address(out), field.type))
-        else:
-            arrays.append(_take(base.column(i), log.column(i), sources))
-    if not arrays:  # a count: rows without columns
-        return pa.RecordBatch.from_struct_array(
-            pa.StructArray.from_arrays([], fields=[], mask=None)
-            if plan.rows == 0
-            else pa.array([{}] * plan.rows, pa.struct([]))
-        )
-    return pa.RecordBatch.from_arrays(arrays, schema=base.schema)
+    arrays = [
+        _merge_column(i, base.column(i), log.column(i), exported_base, exported_log, plan, sources)
+        for i in range(base.num_columns)
+    ]
+    return batch_of(arrays, base.schema, plan.rows)
 
 
-def _is_flat(kind: pa.DataType) -> bool:
-    return not (pa.types.is_nested(kind) or pa.types.is_dictionary(kind))
+def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """A batch that knows its number of rows even without columns."""
+    if columns:
+        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+
+
+def _merge_column(
+    i: int,
+    base: pa.Array,
+    log: pa.Array,
+    exported_base: ExportedBatch,
+    exported_log: ExportedBatch,
+    plan: _Plan,
+    sources: Words,
+) -> pa.Array:
+    """In place where the buffer allows it, by the core otherwise, by pyarrow for nested types."""
+    kind = base.type
+    if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
+        return _take(base, log, sources)
+    schema = exported_base.schema.children[i]
+    arrays = (exported_base.array.children[i], exported_log.array.children[i])
+    error = new_error()
+    if _can_patch(base, log):
+        check(lib.seam_patch(plan.pointer, schema, *arrays, error), error)
+        return base.slice(0, plan.rows)
+    out = new_array()
+    code = lib.seam_assemble(plan.pointer, schema, *arrays, plan.allocator.pointer, out, error)
+    check(code, error)
+    return pa.Array._import_from_c(address(out), kind)
+
+
+def _can_patch(base: pa.Array, log: pa.Array) -> bool:
+    """Fixed width, no nulls, and a writable buffer: what a Parquet reader has just decoded."""
+    kind = base.type
+    if not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind)) or pa.types.is_boolean(kind):
+        return False
+    return bool(not base.null_count and not log.null_count and base.buffers()[1].is_mutable)
 
 
 def _take(base: pa.Array, log: pa.Array, sources: Words) -> pa.Array:

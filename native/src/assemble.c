@@ -124,6 +124,64 @@ static void copy_fixed(const struct seam_plan *plan, const struct seam_view *bas
     }
 }
 
+/* The same in place: runs move down over removed rows, log rows overwrite. */
+#define PATCH_FIXED(WIDTH)                                                                         \
+    for (int64_t i = 0; i < plan->n_runs; i++) {                                                   \
+        const struct run *run = &plan->runs[i];                                                    \
+        const uint8_t *from = data + (int64_t)run->base_begin * (WIDTH);                           \
+        size_t size = (size_t)run->base_count * (WIDTH);                                           \
+        if (to != from && size > 0) {                                                              \
+            memmove(to, from, size);                                                               \
+        }                                                                                          \
+        to += size;                                                                                \
+        if (run->log_row >= 0) {                                                                   \
+            memcpy(to, patch + (int64_t)run->log_row * (WIDTH), (WIDTH));                          \
+            to += (WIDTH);                                                                         \
+        }                                                                                          \
+    }
+
+static void patch_fixed(const struct seam_plan *plan, const struct seam_view *base,
+                        const struct seam_view *log) {
+    int64_t width = base->width_bytes;
+    uint8_t *data = (uint8_t *)(uintptr_t)base->data + base->offset * width;
+    uint8_t *to = data;
+    const uint8_t *patch = log->data + log->offset * width;
+    switch (width) {
+    case 4:
+        PATCH_FIXED(4)
+        break;
+    case 8:
+        PATCH_FIXED(8)
+        break;
+    case 16:
+        PATCH_FIXED(16)
+        break;
+    default:
+        PATCH_FIXED((size_t)width)
+        break;
+    }
+}
+
+int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
+               const struct ArrowArray *base, const struct ArrowArray *log,
+               struct seam_error *error) {
+    struct seam_view base_view, log_view;
+    int code = seam_view_of(schema, base, &base_view, error);
+    if (code == SEAM_OK) {
+        code = seam_view_of(schema, log, &log_view, error);
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (base_view.layout != SEAM_LAYOUT_FIXED || base_view.validity != NULL ||
+        log_view.validity != NULL) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                         "only columns of fixed width without nulls are patched in place");
+    }
+    patch_fixed(plan, &base_view, &log_view);
+    return SEAM_OK;
+}
+
 static inline void put_bit(uint8_t *bits, int64_t i, bool value) {
     bits[i >> 3] = (uint8_t)(bits[i >> 3] | (value << (i & 7)));
 }
@@ -180,21 +238,22 @@ static int64_t total_bytes(const struct seam_plan *plan, const struct seam_view 
     return total;
 }
 
-/* Strings are short and so are runs: a loop of words beats a call of memcpy. */
+/* Strings are short and so are runs: a few overlapping moves beat a call of memcpy. */
 static inline void copy_short(uint8_t *to, const uint8_t *from, int64_t size) {
     if (size > 64) {
         memcpy(to, from, (size_t)size);
-        return;
-    }
-    while (size >= 8) {
-        memcpy(to, from, 8);
-        to += 8;
-        from += 8;
-        size -= 8;
-    }
-    while (size > 0) {
-        *to++ = *from++;
-        size--;
+    } else if (size >= 8) {
+        for (int64_t at = 0; at < size - 8; at += 8) {
+            memcpy(to + at, from + at, 8);
+        }
+        memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + size - 4, from + size - 4, 4);
+    } else if (size > 0) {
+        to[0] = from[0];
+        to[size / 2] = from[size / 2];
+        to[size - 1] = from[size - 1];
     }
 }
 

@@ -8,13 +8,20 @@
 enum {
     MAX_COLUMNS = 64, /* key or ordering columns */
     BLOCK = 512,      /* rows hashed at a time: the hashes stay in the first-level cache */
+    AHEAD = 8,        /* look-ups between asking for a slot and using it */
 };
 
 /* What a key came to. */
 struct entry {
-    uint64_t hash;
+    int32_t first; /* the event that brought the key: its key columns stand for the key */
     int32_t event; /* the winner */
     bool used;     /* a base row has met it */
+};
+
+/* The tag spares most looks at an entry that turns out to be another key's. */
+struct slot {
+    uint32_t tag;
+    int32_t entry; /* number + 1, 0 = free */
 };
 
 struct seam_merge {
@@ -26,7 +33,7 @@ struct seam_merge {
     const uint8_t *unordered;
     struct entry *entries;
     int64_t n_entries;
-    int32_t *slots; /* open addressing: entry + 1, 0 = free */
+    struct slot *slots; /* open addressing */
     uint64_t slot_mask;
     uint64_t *filter; /* one bit per hash value seen: most base rows stop here */
     uint64_t filter_mask;
@@ -54,9 +61,10 @@ static bool same_key(const struct seam_merge *merge, int32_t event, const struct
 static uint64_t find_slot(const struct seam_merge *merge, uint64_t hash,
                           const struct seam_view *keys, int64_t row) {
     uint64_t slot = hash & merge->slot_mask;
-    while (merge->slots[slot] != 0) {
-        const struct entry *entry = &merge->entries[merge->slots[slot] - 1];
-        if (entry->hash == hash && same_key(merge, entry->event, keys, row)) {
+    uint32_t tag = (uint32_t)(hash >> 32);
+    while (merge->slots[slot].entry != 0) {
+        if (merge->slots[slot].tag == tag &&
+            same_key(merge, merge->entries[merge->slots[slot].entry - 1].first, keys, row)) {
             break;
         }
         slot = (slot + 1) & merge->slot_mask;
@@ -97,6 +105,11 @@ static bool replaces(const struct seam_merge *merge, int32_t older, int32_t newe
     return compare_ordering(merge, newer, merge->ordering, older) >= 0;
 }
 
+/* Bits that neither the slot nor the tag of a small table is made of. */
+static inline uint64_t filter_bit(const struct seam_merge *merge, uint64_t hash) {
+    return (hash >> 12) & merge->filter_mask;
+}
+
 static void fold(struct seam_merge *merge, int64_t n_events) {
     uint64_t hashes[BLOCK];
     for (int64_t begin = 0; begin < n_events; begin += BLOCK) {
@@ -105,13 +118,14 @@ static void fold(struct seam_merge *merge, int64_t n_events) {
         for (int64_t i = 0; i < count; i++) {
             int32_t event = (int32_t)(begin + i);
             uint64_t slot = find_slot(merge, hashes[i], merge->keys, event);
-            if (merge->slots[slot] == 0) {
-                merge->entries[merge->n_entries] = (struct entry){hashes[i], event, false};
-                merge->slots[slot] = (int32_t)++merge->n_entries;
-                uint64_t bit = (hashes[i] >> 20) & merge->filter_mask;
+            if (merge->slots[slot].entry == 0) {
+                merge->entries[merge->n_entries] = (struct entry){event, event, false};
+                merge->slots[slot] =
+                    (struct slot){(uint32_t)(hashes[i] >> 32), (int32_t)++merge->n_entries};
+                uint64_t bit = filter_bit(merge, hashes[i]);
                 merge->filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
             } else {
-                struct entry *entry = &merge->entries[merge->slots[slot] - 1];
+                struct entry *entry = &merge->entries[merge->slots[slot].entry - 1];
                 if (replaces(merge, entry->event, event)) {
                     entry->event = event;
                 }
@@ -140,7 +154,7 @@ static uint64_t power_of_two_above(uint64_t n) {
 static int make_tables(struct seam_allocator *allocator, struct seam_merge *merge, int64_t n_events,
                        struct seam_error *error) {
     uint64_t slots = power_of_two_above((uint64_t)n_events * 2);
-    uint64_t bits = power_of_two_above((uint64_t)n_events * 16);
+    uint64_t bits = power_of_two_above((uint64_t)n_events * 8);
     merge->slot_mask = slots - 1;
     merge->filter_mask = bits - 1;
     void *block = NULL;
@@ -262,6 +276,36 @@ static int base_views(const struct seam_merge *merge, const struct ArrowSchema *
     return code;
 }
 
+/* Rows that the filter lets through are collected first, so that the look-ups, each a likely cache
+ * miss, are asked for ahead of time. */
+static void probe_block(struct seam_merge *merge, const struct seam_view *keys,
+                        const struct seam_view *ordering, int64_t begin, int64_t count,
+                        int32_t *sources) {
+    uint64_t hashes[BLOCK];
+    int32_t candidates[BLOCK];
+    int32_t n = 0;
+    hash_rows(keys, merge->n_keys, begin, count, hashes);
+    for (int32_t i = 0; i < count; i++) {
+        uint64_t bit = filter_bit(merge, hashes[i]);
+        sources[i] = SEAM_SOURCE_BASE;
+        candidates[n] = i;
+        n += (int32_t)((merge->filter[bit >> 6] >> (bit & 63)) & 1);
+    }
+    for (int32_t k = 0; k < n; k++) {
+        if (k + AHEAD < n) {
+            __builtin_prefetch(&merge->slots[hashes[candidates[k + AHEAD]] & merge->slot_mask]);
+        }
+        int32_t i = candidates[k];
+        uint64_t slot = find_slot(merge, hashes[i], keys, begin + i);
+        if (merge->slots[slot].entry != 0) {
+            struct entry *entry = &merge->entries[merge->slots[slot].entry - 1];
+            if (!entry->used) {
+                sources[i] = meet(merge, entry, ordering, begin + i);
+            }
+        }
+    }
+}
+
 int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_schema,
                      const struct ArrowArray *keys, const struct ArrowSchema *ordering_schema,
                      const struct ArrowArray *ordering, int32_t *sources,
@@ -274,24 +318,9 @@ int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_sc
         return code;
     }
     const struct seam_view *base_ordering = ordering == NULL ? NULL : ordering_views;
-    uint64_t hashes[BLOCK];
     for (int64_t begin = 0; begin < keys->length; begin += BLOCK) {
         int64_t count = keys->length - begin < BLOCK ? keys->length - begin : BLOCK;
-        hash_rows(key_views, merge->n_keys, begin, count, hashes);
-        for (int64_t i = 0; i < count; i++) {
-            uint64_t bit = (hashes[i] >> 20) & merge->filter_mask;
-            int32_t source = SEAM_SOURCE_BASE;
-            if ((merge->filter[bit >> 6] >> (bit & 63)) & 1) {
-                uint64_t slot = find_slot(merge, hashes[i], key_views, begin + i);
-                if (merge->slots[slot] != 0) {
-                    struct entry *entry = &merge->entries[merge->slots[slot] - 1];
-                    if (!entry->used) {
-                        source = meet(merge, entry, base_ordering, begin + i);
-                    }
-                }
-            }
-            sources[begin + i] = source;
-        }
+        probe_block(merge, key_views, base_ordering, begin, count, sources + begin);
     }
     return SEAM_OK;
 }

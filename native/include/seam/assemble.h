@@ -22,6 +22,13 @@ int64_t seam_plan_rows(const struct seam_plan *plan);
 int64_t seam_plan_replaced(const struct seam_plan *plan);
 int64_t seam_plan_removed(const struct seam_plan *plan);
 
+/* One output column, made in place: the base column's own buffer gets the result in its first
+ * seam_plan_rows rows. For columns of fixed width without nulls, whose base buffer is writable and
+ * belongs to the caller alone. */
+int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
+               const struct ArrowArray *base, const struct ArrowArray *log,
+               struct seam_error *error);
+
 /* One output column. Base and log column have the same Arrow type; the result has it too, and owns
  * its buffers. SEAM_UNSUPPORTED for nested, dictionary and view types; SEAM_TOO_LARGE when a column
  * with 32-bit offsets would pass 2 GiB. */
