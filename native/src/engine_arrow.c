@@ -3,7 +3,6 @@
 #include "seam/engine.h"
 #include "utf8.h"
 
-#include <math.h>
 #include <string.h>
 
 static int bad_value(const struct seam_engine_column *column, int64_t row, const char *what,
@@ -46,11 +45,11 @@ static int export_datetimes(struct seam_engine_column *column, struct seam_error
 static int export_times(struct seam_engine_column *column, struct seam_error *error) {
     const double *seconds = (const double *)(const void *)column->data;
     for (int64_t i = 0; i < column->rows; i++) {
-        double millis = column->nulls[i] ? 0.0 : round(seconds[i] * 1000.0);
-        if (!(millis >= 0.0 && millis < 86400000.0)) {
+        double millis = column->nulls[i] ? 0.0 : seconds[i] * 1000.0;
+        if (!(millis >= 0.0 && millis + 0.5 < 86400000.0)) {
             return bad_value(column, i, "is no time of day", error);
         }
-        int32_t value = (int32_t)millis;
+        int32_t value = (int32_t)(millis + 0.5);
         memcpy(column->data + i * (int64_t)sizeof value, &value, sizeof value);
     }
     return SEAM_OK;

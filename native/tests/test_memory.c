@@ -1,0 +1,104 @@
+/* The tracked allocator: counters, limit, alignment, growth, life beyond its owner. */
+#include "check.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static void counters_follow_blocks(void) {
+    struct seam_error error;
+    struct seam_memory_counters counters;
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    void *first;
+    void *second;
+    CHECK_OK(seam_alloc(allocator, 100, &first, &error));
+    CHECK_OK(seam_alloc(allocator, 0, &second, &error));
+    CHECK((uintptr_t)first % SEAM_ALIGNMENT == 0 && (uintptr_t)second % SEAM_ALIGNMENT == 0);
+    seam_allocator_counters(allocator, &counters);
+    CHECK(counters.current_bytes == 100 && counters.live_blocks == 2);
+    seam_free(first);
+    seam_free(second);
+    seam_free(NULL);
+    seam_allocator_counters(allocator, &counters);
+    CHECK(counters.current_bytes == 0 && counters.live_blocks == 0);
+    CHECK(counters.peak_bytes == 100 && counters.total_blocks == 2);
+    seam_allocator_release(allocator);
+}
+
+static void limit_refuses_and_counts_nothing(void) {
+    struct seam_error error;
+    struct seam_memory_counters counters;
+    struct seam_allocator *allocator = seam_allocator_new(1000);
+    void *block;
+    CHECK_OK(seam_alloc(allocator, 1000, &block, &error));
+    void *more = NULL;
+    CHECK(seam_alloc(allocator, 1, &more, &error) == SEAM_NO_MEMORY);
+    CHECK(strstr(error.message, "limit of 1000 bytes") != NULL);
+    seam_allocator_counters(allocator, &counters);
+    CHECK(counters.current_bytes == 1000 && counters.peak_bytes == 1000);
+    CHECK(seam_alloc(allocator, SIZE_MAX, &more, NULL) == SEAM_NO_MEMORY);
+    seam_allocator_set_limit(allocator, 0);
+    CHECK_OK(seam_alloc(allocator, 1, &more, &error));
+    seam_free(block);
+    seam_free(more);
+    seam_allocator_release(allocator);
+}
+
+static void a_failed_realloc_keeps_the_block(void) {
+    struct seam_error error;
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    void *block = NULL;
+    CHECK_OK(seam_realloc(allocator, &block, 4, &error));
+    memcpy(block, "abc", 4);
+    void *before = block;
+    seam_allocator_fail_after(allocator, 1);
+    CHECK(seam_realloc(allocator, &block, 400, &error) == SEAM_NO_MEMORY);
+    CHECK(block == before && strcmp(block, "abc") == 0);
+    CHECK_OK(seam_realloc(allocator, &block, 400, &error));
+    CHECK(strcmp(block, "abc") == 0);
+    CHECK_OK(seam_realloc(allocator, &block, 2, &error));
+    CHECK(memcmp(block, "ab", 2) == 0);
+    seam_free(block);
+    CHECK(live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
+static void buffers_grow_and_refuse_the_absurd(void) {
+    struct seam_error error;
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    struct seam_buffer buffer;
+    seam_buffer_init(&buffer, allocator);
+    for (int i = 0; i < 1000; i++) {
+        CHECK_OK(seam_buffer_reserve(&buffer, 1, &error));
+        buffer.data[buffer.size_bytes++] = (uint8_t)i;
+    }
+    for (int i = 0; i < 1000; i++) {
+        CHECK(buffer.data[i] == (uint8_t)i);
+    }
+    CHECK(seam_buffer_reserve(&buffer, -1, &error) == SEAM_TOO_LARGE);
+    CHECK(seam_buffer_reserve(&buffer, INT64_MAX, &error) == SEAM_TOO_LARGE);
+    CHECK(buffer.size_bytes == 1000);
+    seam_buffer_reset(&buffer);
+    seam_buffer_reset(&buffer);
+    CHECK(live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
+/* The owner may go first: the last block frees the allocator (the leak checker watches). */
+static void blocks_outlive_the_owner(void) {
+    struct seam_error error;
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    void *block;
+    CHECK_OK(seam_alloc(allocator, 10, &block, &error));
+    seam_allocator_release(allocator);
+    memset(block, 1, 10);
+    seam_free(block);
+}
+
+int main(void) {
+    counters_follow_blocks();
+    limit_refuses_and_counts_nothing();
+    a_failed_realloc_keeps_the_block();
+    buffers_grow_and_refuse_the_absurd();
+    blocks_outlive_the_owner();
+    return 0;
+}
