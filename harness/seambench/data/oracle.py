@@ -1,0 +1,219 @@
+"""What readers must return: expected rows from the generator's rows and the pure update function.
+
+The Hudi tables are never read here. Expected rows are kept as Parquet beside the tables, their
+digests in the manifest, and answers of queries over them as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import decimal
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from seambench.data.dataset import Dataset, ExpectedTable, State
+from seambench.data.layouts import Ordering
+from seambench.data.tpch import TABLES
+from seambench.data.updates import Updates
+from seambench.digest import digest_table
+from seambench.errors import UsageError
+
+__all__ = [
+    "DIGEST_KIND",
+    "Answer",
+    "Expectation",
+    "answer",
+    "connect",
+    "digest_parquet",
+    "generator_batches",
+    "write_expected",
+]
+
+
+#: Which hash the digests are made with.
+DIGEST_KIND = "duckdb2"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the oracle found for one table.
+
+    Attributes:
+        base_slices: slices that must have a base file.
+        log_slices: slices that must have at least one log.
+        rows: expected number of rows, by state.
+    """
+
+    base_slices: frozenset[int]
+    log_slices: frozenset[int]
+    rows: dict[State, int]
+
+
+def generator_batches(source: Path, table: str) -> Iterator[pa.RecordBatch]:
+    """Rows of a table from a folder of the generator's Parquet, in the table's types."""
+    schema = TABLES[table].schema
+    files = sorted(str(file) for file in source.glob("*.parquet"))
+    for batch in ds.dataset(files, format="parquet").to_batches(batch_size=131_072):
+        yield batch.cast(schema)
+
+
+def write_expected(
+    source: Path, updates: Updates, ordering: Ordering, folders: dict[State, Path]
+) -> Expectation:
+    """Apply the updates to the generator's rows, and keep the expected rows of each state.
+
+    Args:
+        source: folder of the generator's Parquet for this table.
+        updates: what happens to the table.
+        ordering: how the table chooses between versions of a row.
+        folders: where to write `<table>.parquet` for each state; a state left out is only counted.
+
+    Returns:
+        What must come of it.
+    """
+    schema = TABLES[updates.table].schema.append(pa.field("ts", pa.int64()))
+    base_slices: set[int] = set()
+    log_slices: set[int] = set()
+    rows: dict[State, int] = {"snapshot": 0, "base": 0}
+    with contextlib.ExitStack() as stack:
+        writers: dict[State, pq.ParquetWriter] = {}
+        for state, folder in folders.items():
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / f"{updates.table}.parquet"
+            writers[state] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
+        for batch in generator_batches(source, updates.table):
+            buckets, fate = updates.buckets(batch), updates.fate(batch)
+            base_slices.update(buckets[~fate.held_back].tolist())
+            log_slices.update(buckets[fate.logged | fate.deleted].tolist())
+            states: dict[State, pa.RecordBatch] = {
+                "snapshot": updates.expected_rows(batch, ordering),
+                "base": updates.base_rows(batch),
+            }
+            for state, expected in states.items():
+                rows[state] += expected.num_rows
+                if state in writers:
+                    writers[state].write_batch(expected)
+    return Expectation(frozenset(base_slices), frozenset(log_slices), rows)
+
+
+def digest_parquet(path: Path, table: str, ts: int | None = None, *, with_ts: bool = False) -> str:
+    """Digest of a table's rows in a Parquet file or a folder of them.
+
+    Args:
+        path: the file or folder.
+        table: TPC-H name; its types are what is hashed.
+        ts: value of a `ts` column to be added to the stored rows, or None.
+        with_ts: whether the rows end with a `ts` column, stored or added.
+    """
+    schema = TABLES[table].schema
+    if with_ts:
+        schema = schema.append(pa.field("ts", pa.int64()))
+    sql = ExpectedTable(table, path, ts, 0, "").sql
+    with duckdb.connect() as con:
+        return digest_table(con, f"({sql})", schema)
+
+
+def connect(dataset: Dataset, state: State = "snapshot") -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB connection with the eight tables as the oracle expects them, as views."""
+    con = duckdb.connect()
+    for name, table in dataset.expected(state).items():
+        con.execute(f'CREATE VIEW "{name}" AS {table.sql}')
+    return con
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Result of a query over the expected rows.
+
+    Attributes:
+        columns: name and DuckDB type of each column.
+        rows: the rows in the query's order, as Python values (Decimal, date, int, float, str,
+            None).
+        digest: digest of the rows, whatever their order.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[Any, ...], ...]
+    digest: str
+
+
+def answer(dataset: Dataset, name: str, sql: str, state: State = "snapshot") -> Answer:
+    """Answer a query over the expected rows; kept beside the data set once it is known.
+
+    Args:
+        dataset: the data set.
+        name: short name of the query, for the file's name, e.g. `q01`.
+        sql: the query, in DuckDB's SQL.
+        state: which state of the tables.
+
+    Raises:
+        UsageError: DuckDB refuses the query.
+    """
+    digests = {table: entry.digest for table, entry in sorted(dataset.expected(state).items())}
+    stamp = json.dumps([sql, digests, duckdb.__version__, DIGEST_KIND])
+    key = hashlib.sha256(stamp.encode()).hexdigest()[:16]
+    file = dataset.path / "answers" / state / f"{name}-{key}.json"
+    if file.exists():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            return _load(file)
+    with connect(dataset, state) as con:
+        try:
+            relation = con.sql(sql)
+            columns = tuple(
+                (column, str(kind))
+                for column, kind in zip(relation.columns, relation.types, strict=True)
+            )
+            rows = tuple(relation.fetchall())
+            result = Answer(columns, rows, digest_table(con, f"({sql.rstrip().rstrip(';')})"))
+        except duckdb.Error as error:
+            raise UsageError(f"query {name}: {str(error).splitlines()[0]}") from error
+    # A data folder may be read-only: then the answer is computed again next time.
+    with contextlib.suppress(OSError):
+        _keep(file, result)
+    return result
+
+
+def _keep(file: Path, result: Answer) -> None:
+    content = {
+        "schema_version": 1,
+        "digest": result.digest,
+        "columns": result.columns,
+        "rows": [[_plain(value) for value in row] for row in result.rows],
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f".{file.name}-{os.getpid()}")
+    temporary.write_text(json.dumps(content), encoding="utf-8")
+    temporary.replace(file)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, decimal.Decimal | dt.date) else value
+
+
+def _load(file: Path) -> Answer:
+    content = json.loads(file.read_text(encoding="utf-8"))
+    columns = tuple((name, kind) for name, kind in content["columns"])
+    rows = tuple(
+        tuple(_typed(value, kind) for value, (_, kind) in zip(row, columns, strict=True))
+        for row in content["rows"]
+    )
+    return Answer(columns, rows, content["digest"])
+
+
+def _typed(value: Any, kind: str) -> Any:
+    if value is None:
+        return None
+    if kind.startswith("DECIMAL"):
+        return decimal.Decimal(value)
+    return dt.date.fromisoformat(value) if kind == "DATE" else value
