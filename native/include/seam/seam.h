@@ -5,6 +5,7 @@
 #include "seam/arrow.h"
 #include "seam/arrow_build.h"
 #include "seam/assemble.h"
+#include "seam/avro.h"
 #include "seam/column_type.h"
 #include "seam/engine.h"
 #include "seam/error.h"

@@ -1,0 +1,151 @@
+"""The Avro decoder: blocks in, a record batch out."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from seambench.errors import InputError, RefusedError
+from seambench_impl._seam import ffi, lib
+from seambench_impl.avro.plan import Column, Plan, new_native_decoder, plan_column
+from seambench_impl.avro.schema import AvroType, parse_schema
+from seambench_impl.errors import check, new_error
+from seambench_impl.memory import TrackedAllocator
+
+__all__ = ["AvroDecoder", "finish_native_decoder"]
+
+# Layouts of data blocks: versions 1 to 3 are the same, a record count before the records.
+_BLOCK_VERSIONS = frozenset((1, 2, 3))
+
+
+def finish_native_decoder(decoder: Any, schema: pa.Schema, source: str) -> pa.RecordBatch:
+    """Hand the rows of a decoder to pyarrow without copying them."""
+    array = ffi.new("struct ArrowArray *")
+    error = new_error()
+    check(lib.seam_avro_finish(decoder, array, error), error, source=source)
+    return pa.RecordBatch._import_from_c(int(ffi.cast("uintptr_t", array)), schema)
+
+
+class AvroDecoder:
+    """Decodes the Avro data blocks that one writer schema wrote.
+
+    Memory belongs to the allocator; the batches keep it alive for as long as they need it. One
+    thread at a time may use a decoder; the core runs outside the GIL.
+
+    Args:
+        writer_schema: the block's schema (header 2), JSON text or parsed.
+        schema: the columns wanted, in order, matched to the writer's fields by name. A column that
+            the writer lacks holds its default, or null.
+        allocator: where the memory comes from; None for one of its own without a limit.
+        defaults: values of columns that the writer lacks, by name (plain Python values).
+        source: what messages call the input, such as the file's path.
+
+    Raises:
+        InputError: the writer schema is no schema of a record.
+        RefusedError: a field's type cannot be read as its column's, or the column is nested.
+    """
+
+    def __init__(
+        self,
+        writer_schema: str | bytes | Mapping[str, Any] | AvroType,
+        schema: pa.Schema,
+        allocator: TrackedAllocator | None = None,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        source: str = "",
+    ) -> None:
+        self._writer = (
+            writer_schema if isinstance(writer_schema, AvroType) else parse_schema(writer_schema)
+        )
+        if self._writer.kind != "record":
+            raise InputError(
+                f"{source}: an Avro data block holds records, not {self._writer.kind}."
+            )
+        self.schema = schema
+        self._source = source
+        self._defaults = dict(defaults or {})
+        self._allocator = allocator or TrackedAllocator()
+        self._decoder = self._compile()
+
+    def _compile(self) -> Any:
+        plan = Plan(self._writer)
+        positions = {name: i for i, name in enumerate(self._writer.names)}
+        columns: list[tuple[Column, bool]] = []
+        present: list[pa.Field] = []
+        for wanted in self.schema:
+            position = positions.get(wanted.name)
+            if position is None:
+                self._check_missing(wanted)
+                continue
+            node = plan.field_node(position)
+            avro = self._writer.children[position]
+            plan.columns[node] = len(columns)
+            columns.append((plan_column(wanted.name, avro, wanted.type), wanted.nullable))
+            present.append(wanted)
+        self._present = pa.schema(present)
+        return new_native_decoder(plan, columns, self._allocator, self._source)
+
+    def _check_missing(self, wanted: pa.Field) -> None:
+        if self._defaults.get(wanted.name) is None and not wanted.nullable:
+            raise InputError(
+                f"{self._source}: field '{wanted.name}' is not in the writer's schema, and its "
+                "column allows no nulls and has no default."
+            )
+
+    @property
+    def rows(self) -> int:
+        """Rows decoded since the start or the last `finish`."""
+        return int(lib.seam_avro_rows(self._decoder))
+
+    def decode(self, content: Any, source: str | None = None) -> int:
+        """Append the records of one Avro data block.
+
+        Args:
+            content: the block's content (bytes-like, contiguous), its two int32 included. It may go
+                away after the call.
+            source: what messages call this block, instead of the decoder's own source.
+
+        Returns:
+            How many records the block had.
+
+        Raises:
+            InputError: the bytes break the format; the offset counts from the content's start. The
+                decoder cannot be used any more.
+            RefusedError: a content version that is not known.
+        """
+        where = self._source if source is None else source
+        view = ffi.from_buffer("uint8_t[]", content)
+        if len(view) < 8:
+            raise InputError(f"{where}: an Avro data block of {len(view)} bytes has no header.")
+        version, count = struct.unpack_from(">ii", ffi.buffer(view, 8))
+        if version not in _BLOCK_VERSIONS:
+            raise RefusedError(f"{where}: Avro data block of unknown content version {version}.")
+        error = new_error()
+        code = lib.seam_avro_decode(self._decoder, view, len(view), 8, count, error)
+        check(code, error, source=where)
+        return int(count)
+
+    def finish(self) -> pa.RecordBatch:
+        """Hand over all rows decoded so far, in order; the decoder is empty and usable again.
+
+        Returns:
+            A batch of the schema asked for; its buffers belong to the allocator.
+        """
+        rows = self.rows
+        batch = finish_native_decoder(self._decoder, self._present, self._source)
+        if len(self._present) == len(self.schema):
+            return batch
+        arrays = []
+        for wanted in self.schema:
+            index = self._present.get_field_index(wanted.name)
+            arrays.append(self._missing(wanted, rows) if index < 0 else batch.column(index))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _missing(self, wanted: pa.Field, rows: int) -> pa.Array:
+        value = self._defaults.get(wanted.name)
+        if value is None:
+            return pa.nulls(rows, wanted.type)
+        return pa.repeat(pa.scalar(value, wanted.type), rows)

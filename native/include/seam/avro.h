@@ -1,0 +1,102 @@
+/* Avro binary data, decoded straight into columns of the Arrow layout.
+ *
+ * The caller plans: it flattens the writer's schema into nodes and says which field of the
+ * top-level record goes into which column. The decoder checks the plan once, then runs through
+ * blocks of records; fields without a column are skipped. All memory comes from the tracked
+ * allocator.
+ *
+ * A decoder belongs to one thread at a time. Reading a block borrows its bytes for the call only.
+ */
+#ifndef SEAM_AVRO_H
+#define SEAM_AVRO_H
+
+#include "seam/arrow.h"
+#include "seam/error.h"
+#include "seam/memory.h"
+
+#include <stdint.h>
+
+struct seam_avro_decoder;
+
+/* What the writer wrote. */
+enum seam_avro_kind {
+    SEAM_AVRO_NULL = 0,
+    SEAM_AVRO_BOOLEAN = 1,
+    SEAM_AVRO_INT = 2,
+    SEAM_AVRO_LONG = 3,
+    SEAM_AVRO_FLOAT = 4,
+    SEAM_AVRO_DOUBLE = 5,
+    SEAM_AVRO_BYTES = 6,
+    SEAM_AVRO_STRING = 7,
+    SEAM_AVRO_FIXED = 8,
+    SEAM_AVRO_ENUM = 9,
+    SEAM_AVRO_ARRAY = 10,
+    SEAM_AVRO_MAP = 11,
+    SEAM_AVRO_UNION = 12,
+    SEAM_AVRO_RECORD = 13,
+};
+
+/* One type of the writer's schema. Node 0 is the top-level record. A named type that refers to
+ * itself is one node that is its own descendant. */
+struct seam_avro_node {
+    int32_t kind;               /* enum seam_avro_kind */
+    int32_t column;             /* column that takes the values, or -1; top-level fields only */
+    int32_t first_child;        /* position in the list of children */
+    int32_t n_children;         /* fields of a record, branches of a union, 1 of an array or map */
+    int32_t size;               /* fixed: bytes; enum: number of symbols */
+    const char *name;           /* dotted field name for messages; may be NULL */
+    const char *const *symbols; /* enum only */
+};
+
+/* How a column keeps its values. */
+enum seam_avro_column_kind {
+    SEAM_AVRO_TO_BOOL = 0,
+    SEAM_AVRO_TO_INT32 = 1,   /* from int */
+    SEAM_AVRO_TO_INT64 = 2,   /* from int, long */
+    SEAM_AVRO_TO_FLOAT = 3,   /* from int, long, float */
+    SEAM_AVRO_TO_DOUBLE = 4,  /* from int, long, float (by its decimal text), double */
+    SEAM_AVRO_TO_DECIMAL = 5, /* decimal128; from bytes, fixed: big-endian two's complement */
+    SEAM_AVRO_TO_BYTES = 6,   /* int32 offsets; from string, bytes, fixed, enum */
+    SEAM_AVRO_TO_FIXED = 7,   /* from fixed of the same size */
+    /* From a union of scalars (or of records of one scalar): this column gets the number of the
+     * branch (int32), the next one the value of a boolean, int, long (sign-extended), float or
+     * double (its bits as int64), the one after that the bytes of anything else, undecoded. */
+    SEAM_AVRO_TO_TAGGED = 8,
+};
+
+struct seam_avro_column {
+    int32_t kind;     /* enum seam_avro_column_kind */
+    int32_t nullable; /* 0: a null is an error */
+    int32_t utf8;     /* TO_BYTES: 1 = the bytes must be UTF-8 */
+    int32_t size;     /* TO_FIXED: bytes; TO_DECIMAL: precision, 1 to 38 */
+    int32_t shift;    /* TO_INT64, TO_DECIMAL: values are multiplied by ten to this power */
+};
+
+/* Checks and compiles the plan; everything given is copied. SEAM_UNSUPPORTED names the field whose
+ * type cannot go into its column (unions other than one type and null, nested columns);
+ * SEAM_BAD_INPUT a schema that has no finite value; SEAM_BAD_ARGUMENT a plan with wrong numbers. */
+int seam_avro_new(struct seam_allocator *allocator, const struct seam_avro_node *nodes,
+                  int32_t n_nodes, const int32_t *children, int32_t n_children,
+                  const struct seam_avro_column *columns, int32_t n_columns,
+                  struct seam_avro_decoder **out, struct seam_error *error);
+void seam_avro_free(struct seam_avro_decoder *decoder);
+
+/* Appends `n_records` records, each an int32 (big-endian) length and one datum. They begin at
+ * `offset_bytes` and must end exactly at `size_bytes`, each datum exactly at its length. Offsets in
+ * errors count from `data`. After a failure the decoder is good for nothing but being freed. */
+int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
+                     int64_t offset_bytes, int64_t n_records, struct seam_error *error);
+
+/* The same for one Avro array of the top-level record: no lengths, counts before runs of items. */
+int seam_avro_decode_array(struct seam_avro_decoder *decoder, const uint8_t *data,
+                           int64_t size_bytes, int64_t offset_bytes, struct seam_error *error);
+
+/* Rows decoded since the start or the last finish. */
+int64_t seam_avro_rows(const struct seam_avro_decoder *decoder);
+
+/* Hands the rows over as a struct array, one child per column in the order of the columns, and
+ * leaves the decoder empty and ready for more blocks. The array owns its memory: release it. */
+int seam_avro_finish(struct seam_avro_decoder *decoder, struct ArrowArray *out,
+                     struct seam_error *error);
+
+#endif

@@ -1,0 +1,244 @@
+/* Column builders of the Avro decoder. */
+#include "avro_internal.h"
+
+#include "seam/arrow_build.h"
+
+static seam_int128 power_of_ten(int32_t exponent) {
+    seam_int128 value = 1;
+    for (int32_t i = 0; i < exponent; i++) {
+        value *= 10;
+    }
+    return value;
+}
+
+static int32_t width_of(const struct seam_avro_column *spec) {
+    switch (spec->kind) {
+    case SEAM_AVRO_TO_BOOL:
+        return 0;
+    case SEAM_AVRO_TO_INT32:
+    case SEAM_AVRO_TO_FLOAT:
+    case SEAM_AVRO_TO_BYTES: /* an offset */
+    case SEAM_AVRO_TO_TAGGED:
+        return 4;
+    case SEAM_AVRO_TO_INT64:
+    case SEAM_AVRO_TO_DOUBLE:
+        return 8;
+    case SEAM_AVRO_TO_DECIMAL:
+        return 16;
+    default:
+        return spec->size;
+    }
+}
+
+int seam_builder_init(struct builder *builder, const struct seam_avro_column *spec, int32_t index,
+                      struct seam_allocator *allocator, struct seam_error *error) {
+    if (spec->kind < SEAM_AVRO_TO_BOOL || spec->kind > SEAM_AVRO_TO_TAGGED) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has kind %d", index, spec->kind);
+    }
+    bool decimal = spec->kind == SEAM_AVRO_TO_DECIMAL;
+    int32_t most = decimal ? 37 : spec->kind == SEAM_AVRO_TO_INT64 ? 18 : 0;
+    if (spec->shift < 0 || spec->shift > most) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has shift %d", index,
+                         spec->shift);
+    }
+    bool sized = decimal || spec->kind == SEAM_AVRO_TO_FIXED;
+    if ((sized && spec->size < 1) || (decimal && spec->size > 38)) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has size %d", index, spec->size);
+    }
+    *builder = (struct builder){.spec = *spec, .width_bytes = width_of(spec), .bytes_room = -1};
+    seam_buffer_init(&builder->values, allocator);
+    seam_buffer_init(&builder->bytes, allocator);
+    seam_buffer_init(&builder->validity, allocator);
+    builder->scale = power_of_ten(spec->shift);
+    builder->factor = spec->shift <= 18 ? (int64_t)builder->scale : 0;
+    if (decimal) {
+        builder->limit = power_of_ten(spec->size);
+        bool short_cut = spec->shift == 0 && spec->size <= 18;
+        builder->limit64 = short_cut ? (int64_t)builder->limit : 0;
+    }
+    return SEAM_OK;
+}
+
+void seam_builder_reset(struct builder *builder) {
+    seam_buffer_reset(&builder->values);
+    seam_buffer_reset(&builder->bytes);
+    seam_buffer_reset(&builder->validity);
+    builder->bytes_room = -1;
+    builder->null_count = 0;
+}
+
+static int64_t bits_bytes(int64_t bits) {
+    return (bits + 7) / 8;
+}
+
+/* Grows `buffer` to `size` bytes, the first `used` of which are kept. */
+static int grow(struct seam_buffer *buffer, int64_t used, int64_t size, struct seam_error *error) {
+    buffer->size_bytes = used;
+    return seam_buffer_reserve(buffer, size - used, error);
+}
+
+/* A bitmap of ones for all rows there is room for: only nulls write into it. */
+static int reserve_validity(struct builder *builder, int64_t row_capacity,
+                            struct seam_error *error) {
+    struct seam_buffer *bits = &builder->validity;
+    int64_t filled = bits->data == NULL ? 0 : bits->size_bytes;
+    int64_t size = bits_bytes(row_capacity);
+    int code = grow(bits, filled, size, error);
+    if (code == SEAM_OK && size > filled) {
+        memset(bits->data + filled, 0xff, (size_t)(size - filled));
+        bits->size_bytes = size;
+    }
+    return code;
+}
+
+int seam_builder_reserve(struct builder *builder, int64_t rows, int64_t row_capacity,
+                         struct seam_error *error) {
+    struct seam_buffer *values = &builder->values;
+    bool first = values->data == NULL;
+    int code;
+    if (builder->spec.kind == SEAM_AVRO_TO_BOOL) {
+        int64_t filled = first ? 0 : values->size_bytes;
+        int64_t size = bits_bytes(row_capacity);
+        code = grow(values, filled, size, error);
+        if (code == SEAM_OK && size > filled) { /* zeroed: only trues write into it */
+            memset(values->data + filled, 0, (size_t)(size - filled));
+            values->size_bytes = size;
+        }
+    } else if (builder->spec.kind == SEAM_AVRO_TO_BYTES) {
+        code = grow(values, first ? 0 : (rows + 1) * 4, (row_capacity + 1) * 4, error);
+        if (code == SEAM_OK && first) {
+            memset(values->data, 0, 4);
+        }
+    } else {
+        code =
+            grow(values, rows * builder->width_bytes, row_capacity * builder->width_bytes, error);
+    }
+    if (code == SEAM_OK && builder->validity.data != NULL) {
+        code = reserve_validity(builder, row_capacity, error);
+    }
+    return code;
+}
+
+int seam_builder_grow_bytes(const struct seam_avro_decoder *decoder, struct builder *builder,
+                            int64_t row, int64_t size, struct seam_error *error) {
+    struct seam_buffer *bytes = &builder->bytes;
+    int64_t used = bytes->size_bytes;
+    if (size > INT32_MAX - used) {
+        return seam_fail(
+            error, SEAM_TOO_LARGE, -1,
+            "the text of one column passes 2 GiB; read fewer columns or smaller files");
+    }
+    int64_t wanted = size;
+    if (bytes->data == NULL) {
+        /* A first guess; what these rows take tells how much the others will. */
+        int64_t rows = decoder->expected_rows - decoder->first_row;
+        int64_t guess = rows < 2048 ? rows * 32 : 65536;
+        wanted = guess > wanted ? guess : wanted;
+    } else if (row > 0) {
+        double per_row = (double)used / (double)row;
+        double ahead = per_row * 1.02 * (double)(decoder->expected_rows - row);
+        wanted += ahead < (double)INT32_MAX ? (int64_t)ahead : INT32_MAX;
+    }
+    int64_t most = INT32_MAX - used;
+    int code = seam_buffer_reserve(bytes, (wanted < most ? wanted : most) + SLACK_BYTES, error);
+    int64_t room = bytes->capacity_bytes - SLACK_BYTES;
+    builder->bytes_room = room < INT32_MAX ? room : INT32_MAX; /* offsets have 32 bits */
+    return code;
+}
+
+int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builder *builder,
+                          int64_t row, struct seam_error *error) {
+    if (!builder->spec.nullable) {
+        return seam_fail(error, SEAM_BAD_INPUT, -1, "a null in a column that allows none");
+    }
+    if (builder->validity.data == NULL) {
+        int code = reserve_validity(builder, decoder->row_capacity, error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    builder->validity.data[row >> 3] &= (uint8_t)~(1u << (row & 7));
+    builder->null_count++;
+    if (builder->spec.kind == SEAM_AVRO_TO_BYTES) {
+        ((int32_t *)builder->values.data)[row + 1] = (int32_t)builder->bytes.size_bytes;
+    } else if (builder->width_bytes > 0) {
+        memset(builder->values.data + row * builder->width_bytes, 0, (size_t)builder->width_bytes);
+    }
+    return SEAM_OK;
+}
+
+/* Length of the well-formed UTF-8 sequence at `p`, or 0 (Unicode, table 3-7). */
+static int64_t utf8_length(const uint8_t *p, int64_t room) {
+    if (p[0] < 0x80) {
+        return 1;
+    }
+    int64_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || room < length) {
+        return 0;
+    }
+    uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    uint8_t high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < low || p[1] > high) {
+        return 0;
+    }
+    for (int64_t i = 2; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+static bool has_high_bits(const uint8_t *data, int64_t size) {
+    uint8_t seen = 0;
+    for (int64_t i = 0; i < size; i++) {
+        seen |= data[i];
+    }
+    return seen >= 0x80;
+}
+
+static int check_utf8(const struct builder *builder, int64_t rows, struct seam_error *error) {
+    const uint8_t *data = builder->bytes.data;
+    if (!has_high_bits(data, builder->bytes.size_bytes)) {
+        return SEAM_OK;
+    }
+    const int32_t *offsets = (const int32_t *)builder->values.data;
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t at = offsets[row]; at < offsets[row + 1];) {
+            int64_t length = utf8_length(data + at, offsets[row + 1] - at);
+            if (length == 0) {
+                return seam_fail(error, SEAM_BAD_INPUT, -1, "the text of row %lld is not UTF-8",
+                                 (long long)row);
+            }
+            at += length;
+        }
+    }
+    return SEAM_OK;
+}
+
+int seam_builder_finish(struct builder *builder, int64_t rows, struct ArrowArray *out,
+                        struct seam_error *error) {
+    bool text = builder->spec.kind == SEAM_AVRO_TO_BYTES;
+    int code = seam_builder_reserve(builder, rows, rows > 0 ? rows : 1, error);
+    if (code == SEAM_OK && text && builder->bytes.data == NULL) {
+        code = seam_buffer_reserve(&builder->bytes, SLACK_BYTES, error);
+    }
+    if (code == SEAM_OK && text && builder->spec.utf8) {
+        code = check_utf8(builder, rows, error);
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct seam_allocator *allocator = builder->values.allocator;
+    void *buffers[3] = {builder->validity.data, builder->values.data, builder->bytes.data};
+    code = seam_array_build(allocator, rows, builder->null_count, text ? 3 : 2, buffers, 0, NULL,
+                            out, error);
+    if (code == SEAM_OK) { /* the array has the blocks now */
+        seam_buffer_init(&builder->values, allocator);
+        seam_buffer_init(&builder->bytes, allocator);
+        seam_buffer_init(&builder->validity, allocator);
+        builder->bytes_room = -1;
+        builder->null_count = 0;
+    }
+    return code;
+}

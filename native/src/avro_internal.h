@@ -1,0 +1,192 @@
+/* What the files of the Avro decoder share. */
+#ifndef SEAM_AVRO_INTERNAL_H
+#define SEAM_AVRO_INTERNAL_H
+
+#include "seam/avro.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+__extension__ typedef __int128 seam_int128;
+__extension__ typedef unsigned __int128 seam_uint128;
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+enum {
+    /* Bytes that may be read behind a record's end and written behind a text's end: with this much
+     * room, a check per field is enough, and short texts are copied without a loop. */
+    SLACK_BYTES = 64,
+    /* Types within types that a skipped field may have: far above any real schema's, far below what
+     * a thread's stack bears. */
+    MAX_DEPTH = 128,
+};
+
+struct text {
+    char *bytes;
+    int32_t size;
+};
+
+/* A node of the plan, with its texts owned. */
+struct node {
+    int32_t kind;
+    int32_t first_child;
+    int32_t n_children;
+    int32_t size;
+    int32_t min_bytes; /* of the smallest datum; 0 only for types whose every datum is empty */
+    struct text name;
+    struct text *symbols; /* `size` of them; enum only */
+};
+
+/* One column in the making. Row capacity is the decoder's: values need no check of their own. */
+struct builder {
+    struct seam_avro_column spec;
+    int32_t width_bytes;         /* of a value; 0 for bits; 4 for the offsets of TO_BYTES */
+    struct seam_buffer values;   /* fixed-width values, bits, or offsets */
+    struct seam_buffer bytes;    /* TO_BYTES; keeps SLACK_BYTES free */
+    struct seam_buffer validity; /* no memory before the first null */
+    int64_t bytes_room; /* most that `bytes` may hold before it has to grow; -1 = no memory */
+    int64_t null_count;
+    int64_t factor;    /* 10^shift, TO_INT64 */
+    seam_int128 scale; /* 10^shift, TO_DECIMAL */
+    seam_int128 limit; /* 10^precision, TO_DECIMAL */
+    int64_t limit64;   /* the same for values of eight bytes and shift 0; 0 = no short cut */
+};
+
+/* What to do with one field, or, for skips, with its bytes. */
+enum op_code {
+    OP_SKIP_VARINT,
+    OP_SKIP_BYTES,
+    OP_SKIP_FIXED,
+    OP_SKIP_TREE,
+    OP_NULL,
+    OP_BOOL,
+    OP_INT32,
+    OP_LONG,
+    OP_INT_SCALED,
+    OP_FLOAT,
+    OP_DOUBLE,
+    OP_INT_TO_FLOAT,
+    OP_INT_TO_DOUBLE,
+    OP_FLOAT_TO_DOUBLE,
+    OP_BYTES,
+    OP_FIXED_TO_BYTES,
+    OP_ENUM,
+    OP_FIXED,
+    OP_DECIMAL_FIXED,
+    OP_DECIMAL_BYTES,
+    OP_TAGGED,
+};
+
+/* A union of one type and null is taken off first: `present` and `absent` are the bytes of its
+ * branches. */
+struct op {
+    int32_t code; /* enum op_code */
+    bool nullable;
+    uint8_t present;
+    uint8_t absent;
+    bool is_int; /* the writer's type has 32 bits */
+    int32_t size;
+    int32_t node;            /* of the value, behind the union */
+    int32_t field;           /* of the field itself, for messages */
+    struct builder *builder; /* NULL for skips */
+};
+
+struct seam_avro_decoder {
+    struct seam_allocator *allocator;
+    struct node *nodes;
+    int32_t *children;
+    struct builder *builders;
+    struct op *ops; /* one a field of the top-level record */
+    int32_t n_nodes;
+    int32_t n_children;
+    int32_t n_columns;
+    int32_t n_ops;
+    int64_t rows;
+    int64_t row_capacity;
+    int64_t first_row;     /* of the block at hand */
+    int64_t expected_rows; /* once the block at hand is done */
+    bool broken;           /* a failure left columns of different lengths */
+    struct seam_buffer scratch;
+};
+
+/* Where reading stands. SLACK_BYTES behind `end` are readable. */
+struct cursor {
+    const uint8_t *at;
+    const uint8_t *end;   /* of the record */
+    const uint8_t *begin; /* of the record */
+    int64_t begin_offset; /* offset of `begin` in the caller's bytes */
+};
+
+static inline uint64_t load_le64(const uint8_t *p) {
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+           (uint64_t)p[7] << 56;
+}
+
+static inline uint64_t load_be64(const uint8_t *p) {
+    return (uint64_t)p[7] | (uint64_t)p[6] << 8 | (uint64_t)p[5] << 16 | (uint64_t)p[4] << 24 |
+           (uint64_t)p[3] << 32 | (uint64_t)p[2] << 40 | (uint64_t)p[1] << 48 |
+           (uint64_t)p[0] << 56;
+}
+
+static inline int32_t load_be32(const uint8_t *p) {
+    return (int32_t)((uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 |
+                     (uint32_t)p[0] << 24);
+}
+
+static inline uint32_t load_le32(const uint8_t *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* For numbers of nine or ten bytes, and malformed ones: NULL when it does not end in 64 bits. */
+const uint8_t *seam_avro_varint_slow(const uint8_t *p, uint64_t *out);
+
+/* Reads a number of up to 64 bits in groups of seven; ten bytes at `p` must be readable. Returns
+ * the first byte behind it, or NULL. Lengths vary from row to row, so that a loop would be
+ * mispredicted: the groups of up to eight bytes are moved together at once. */
+static inline const uint8_t *read_varint(const uint8_t *p, uint64_t *out) {
+    uint64_t word = load_le64(p);
+    if (LIKELY((word & 0x80) == 0)) {
+        *out = word & 0x7f;
+        return p + 1;
+    }
+    uint64_t stops = ~word & UINT64_C(0x8080808080808080);
+    if (UNLIKELY(stops == 0)) {
+        return seam_avro_varint_slow(p, out);
+    }
+    word &= stops ^ (stops - 1);
+    word &= UINT64_C(0x7f7f7f7f7f7f7f7f);
+    word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+    word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+    word = (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+    *out = word;
+    return p + (__builtin_ctzll(stops) >> 3) + 1;
+}
+
+static inline int64_t zigzag(uint64_t word) {
+    return (int64_t)(word >> 1) ^ -(int64_t)(word & 1);
+}
+
+/* avro_column.c */
+int seam_builder_init(struct builder *builder, const struct seam_avro_column *spec, int32_t index,
+                      struct seam_allocator *allocator, struct seam_error *error);
+void seam_builder_reset(struct builder *builder);
+/* Makes room for rows up to `row_capacity`, of which `rows` are written. */
+int seam_builder_reserve(struct builder *builder, int64_t rows, int64_t row_capacity,
+                         struct seam_error *error);
+/* Makes room for `size` more bytes, looking ahead to the rows still expected. */
+int seam_builder_grow_bytes(const struct seam_avro_decoder *decoder, struct builder *builder,
+                            int64_t row, int64_t size, struct seam_error *error);
+int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builder *builder,
+                          int64_t row, struct seam_error *error);
+int seam_builder_finish(struct builder *builder, int64_t rows, struct ArrowArray *out,
+                        struct seam_error *error);
+
+/* avro_skip.c: moves `*at` behind one datum of a type. Returns NULL, or what is wrong at `*at`. */
+const char *seam_avro_skip(const struct seam_avro_decoder *decoder, int32_t node,
+                           const uint8_t **at, const uint8_t *end, int depth);
+
+#endif
