@@ -1,0 +1,130 @@
+"""Write the static site: one page, its script and style, its data, and copies of the records.
+
+Data is a script rather than a JSON file because a page opened from disk may not fetch anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from plotly.offline import get_plotlyjs
+
+from seambench import __version__
+from seambench.errors import InputError, UsageError
+from seambench.report.load import Loaded, load_records
+
+__all__ = ["NOTICE", "build"]
+
+NOTICE = "Derived from TPC-H, not comparable with published TPC-H results."
+
+
+def build(results_dir: Path, out_dir: Path) -> Path:
+    """Build the page over all records of a results folder.
+
+    Each file is written under a temporary name and renamed, `index.html` last; other content of
+    `out_dir` (asv's pages under `history/`) stays. Copies of records that are gone are removed.
+
+    Args:
+        results_dir: the folder `results`, with `runs/<implementation>/<date>/*.json`. Without any
+            record the page says how to make one.
+        out_dir: folder of the site; made if missing.
+
+    Returns:
+        The path of `index.html`.
+
+    Raises:
+        UsageError: `results_dir` is no folder, or `out_dir` lies where a file is.
+        InputError: the site cannot be written.
+    """
+    if not results_dir.is_dir():
+        raise UsageError(f"{results_dir}: no such results folder; `seambench bench` makes one")
+    if out_dir.exists() and not out_dir.is_dir():
+        raise UsageError(f"{out_dir}: the site needs a folder, and a file is in its place")
+    try:
+        return _write_site(load_records(results_dir), out_dir)
+    except OSError as error:
+        raise InputError(f"{out_dir}: the site cannot be written: {error.strerror}") from error
+
+
+def _write_site(loaded: Loaded, out_dir: Path) -> Path:
+    records_dir = out_dir / "records"
+    records_dir.mkdir(parents=True, exist_ok=True)
+    names = _copy_names(loaded)
+    for record, name in zip(loaded.records, names, strict=True):
+        record.view["file"] = f"records/{name}"
+        _replace(records_dir / name, partial(shutil.copyfile, record.path))
+    for stale in records_dir.glob("*.json"):
+        if stale.name not in names:
+            stale.unlink()
+
+    template_dir = resources.files("seambench.report") / "template"
+    built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    data = {
+        "built_utc": built,
+        "seambench": __version__,
+        "history": (out_dir / "history" / "index.html").is_file(),
+        "records": [record.view for record in loaded.records],
+        "problems": [{"file": p.file, "reason": p.reason} for p in loaded.problems],
+    }
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    template = environment.from_string((template_dir / "index.html.j2").read_text("utf-8"))
+    _write(out_dir / "plotly.min.js", get_plotlyjs())
+    _write(out_dir / "page.css", (template_dir / "page.css").read_text("utf-8"))
+    _write(out_dir / "page.js", (template_dir / "page.js").read_text("utf-8"))
+    _write(out_dir / "data.js", _data_script(data))
+    _write(out_dir / "index.html", template.render(notice=NOTICE, built=built, version=__version__))
+    return out_dir / "index.html"
+
+
+def _copy_names(loaded: Loaded) -> list[str]:
+    """Names for the copies: from the records' paths, safe in a URL, unique whatever the case."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for record in loaded.records:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "--".join(record.path.parts[-3:]))
+        stem = stem.removesuffix(".json").lstrip(".-")[-150:] or "record"
+        name, number = f"{stem}.json", 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{stem}-{number}.json"
+        taken.add(name.lower())
+        names.append(name)
+    return names
+
+
+def _data_script(data: dict[str, Any]) -> str:
+    """Data as a script that any record may be part of.
+
+    The JSON goes through `JSON.parse` of a string rather than an object literal, so that a key
+    such as `__proto__` stays a key; `<` is escaped so that no text can end a script element.
+    """
+    text = json.dumps(json.dumps(data, allow_nan=False), ensure_ascii=True)
+    return f"globalThis.SEAMBENCH = JSON.parse({text.replace('<', chr(92) + 'u003c')});\n"
+
+
+def _write(path: Path, text: str) -> None:
+    _replace(path, lambda tmp: Path(tmp).write_text(text, encoding="utf-8"))
+
+
+def _replace(path: Path, write: Callable[[str], object]) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it over `path`."""
+    handle, tmp = tempfile.mkstemp(prefix=f".{path.name[:60]}.", dir=path.parent)
+    os.close(handle)
+    try:
+        write(tmp)
+        Path(tmp).chmod(0o644)
+        Path(tmp).replace(path)
+    except BaseException:
+        Path(tmp).unlink(missing_ok=True)
+        raise

