@@ -11,7 +11,7 @@ from seambench.dataset_door import StreamDataset
 from seambench.errors import UsageError
 from seambench.seams import Kind, Scan, ScanReport, ScanRequest
 
-__all__ = ["MemoryScan", "MemoryScanner"]
+__all__ = ["SUITE", "EmptyScanner", "MemoryScan", "MemoryScanner", "Suite"]
 
 
 class MemoryScan:
@@ -76,3 +76,25 @@ class MemoryScanner:
         """Plan a read."""
         self.opened.append(request)
         return MemoryScan(self, request)
+
+
+class EmptyScanner(MemoryScanner):
+    """A scanner of a table without rows, made without arguments."""
+
+    name = "empty"
+
+    def __init__(self) -> None:
+        super().__init__(pa.table({"a": pa.array([], pa.int64())}))
+
+
+class Suite:
+    """A suite of one query."""
+
+    queries: Mapping[int, str] = {1: "SELECT 1 AS one"}
+
+    def ordered(self, number: int) -> bool:
+        """Whether the order of the rows is part of the answer."""
+        return number == 1
+
+
+SUITE = Suite()

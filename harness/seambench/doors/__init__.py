@@ -1,0 +1,1 @@
+"""Doors by which implementations come in that are no Python objects: commands and libraries."""

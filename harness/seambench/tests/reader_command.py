@@ -1,0 +1,44 @@
+"""A reader as a command, to test the command door: the table's name says how it behaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+import pyarrow as pa
+
+
+def main() -> None:
+    """Answer one request."""
+    request = json.load(sys.stdin)
+    behaviour = request["table"]
+    if behaviour == "refuse":
+        sys.exit("2 is refused")
+    if behaviour == "refuse properly":
+        print("table version 3 is not supported", file=sys.stderr)  # noqa: T201 - its only voice
+        sys.exit(2)
+    if behaviour == "hang":
+        time.sleep(60)
+    if behaviour == "garbage":
+        sys.stdout.write("id,name\n1,x\n")
+        return
+    table = pa.table({"id": range(10), "request": [json.dumps(request)] * 10})
+    table = table.select(request.get("columns", table.schema.names))
+    if behaviour == "other columns":
+        table = pa.table({"other": [1]})
+    with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as sink:
+        sink.write_table(table, max_chunksize=4)
+        sys.stdout.buffer.flush()
+        if behaviour == "crash half way":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if behaviour == "fail half way":
+            print("disk\ngone", file=sys.stderr)  # noqa: T201 - its only voice
+            sys.stdout.buffer.flush()
+            os._exit(7)
+
+
+if __name__ == "__main__":
+    main()
