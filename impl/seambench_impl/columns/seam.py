@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from seambench import __version__
 from seambench.errors import RefusedError
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
 from seambench_impl.columns.decode import slots
+from seambench_impl.columns.types import parse
 from seambench_impl.connector.rows import RowScanner
 from seambench_impl.connector.value import PlainValue
 from seambench_impl.memory import TrackedAllocator
@@ -29,7 +31,8 @@ class OffHeapColumns:
     version = __version__
     kind: Kind = "reference"
     capabilities: Mapping[str, bool] = {f"kinds.{kind}": True for kind in _KINDS} | {
-        "missing-columns": True
+        "missing-columns": True,
+        "type-strings": True,
     }
 
     def __init__(self) -> None:
@@ -61,6 +64,17 @@ class OffHeapColumns:
                 )
                 scanner.release_table()
         return found
+
+    def parse_type(self, text: str) -> dict[str, Any]:
+        """What a type string means: `{"kind": ..}`, for decimals with `"scale"`.
+
+        Raises:
+            seambench.errors.RefusedError: a nested type.
+            seambench.errors.InputError: the text is no type string.
+        """
+        column = parse(text)
+        tree: dict[str, Any] = {"kind": column.kind.name}
+        return tree | {"scale": column.scale} if column.kind.is_decimal else tree
 
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held."""

@@ -7,7 +7,7 @@ The grammar, of which the nested half is refused by name for now:
 Words are lower-case and hold no blanks. The parser of StarRocks' JNI connector takes more than that
 (what follows the first complete type, `decimal32(9,2)`, precisions no decimal has); here those are
 errors, because it reads them as something other than what they say. `varchar` and `char` without a
-length are taken.
+length are taken, and so is `byte`, though no table takes a column of that kind.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ UNKNOWN = ColumnType(Kind.UNKNOWN, text="unknown")
 
 _KEYWORDS = {
     "boolean": Kind.BOOLEAN,
+    "byte": Kind.BYTE,
     "tinyint": Kind.TINYINT,
     "short": Kind.SHORT,
     "smallint": Kind.SHORT,
@@ -110,7 +111,7 @@ _KEYWORDS = {
     "binary": Kind.BINARY,
 }
 _PLAIN = {kind: word for word, kind in reversed(_KEYWORDS.items())} | {Kind.STRING: "string"}
-_REFUSED = re.compile(r"(array|map|struct)<.*|byte|variant|decimalv2\(.*")
+_REFUSED = re.compile(r"(array|map|struct)<.*|variant|decimalv2\(.*")
 _DECIMAL = re.compile(r"decimal\((\d{1,9}),(\d{1,9})\)", re.ASCII)
 _SIZED = re.compile(r"(?:varchar|char)\(\d{1,9}\)", re.ASCII)
 
@@ -119,7 +120,7 @@ def parse(text: str) -> ColumnType:
     """The type a type string names.
 
     Raises:
-        RefusedError: a nested type, `byte` or `variant`.
+        RefusedError: a nested type or `variant`.
         InputError: the text is no type string.
     """
     if text in _KEYWORDS:

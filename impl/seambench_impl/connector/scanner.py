@@ -198,3 +198,4 @@ def stream(scanner: ConnectorScanner, schema: Any) -> Iterator[Any]:
             counters.convert_seconds += clock() - read
             counters.rows += rows
             yield batch
+            del batch  # or it would live on while the next chunk is made
