@@ -1,0 +1,1 @@
+"""Table formats: what to read of a table. No row is touched here."""

@@ -1,0 +1,1 @@
+"""Hudi tables: properties, timeline, file slices, and the bytes of log files."""
