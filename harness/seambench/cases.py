@@ -1,0 +1,270 @@
+"""Cases: what a suite checks, as data. One TOML file each; its path is its id.
+
+A scan case names a golden table, says what is asked of it and what must come out:
+
+    level = "must"
+    requirement = "event-time ordering: the record with the lower ordering value loses"
+    table = "mor-v9-event"
+    focus = { k = ["older"] }          # compare only these rows (all are read)
+
+    [request]                          # optional: query, as_of, columns, where, strict, begin, end
+    query = "snapshot"
+
+    [[edit]]                           # optional: see `seambench.edits`
+    file = "log:3"
+    op = "truncate"
+    count = 7
+
+    [expect]                           # rows, or the name of an exception of seambench.errors
+    rows = [{ k = "older", v = "base", ts = 5 }]
+
+Columns left out of a row are null; an unknown key anywhere is an error.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Literal
+
+from seambench.edits import Edit
+from seambench.errors import UnavailableError, UsageError
+from seambench.golden import Origin, TableSpec, load_origin, load_table
+from seambench.plain import typed
+from seambench.seams import Query
+from seambench.strict import build
+
+__all__ = [
+    "ColumnCase",
+    "ExpectSpec",
+    "RequestSpec",
+    "ScanCase",
+    "default_root",
+    "load_cases",
+    "load_scan_case",
+]
+
+
+@dataclass(frozen=True)
+class RequestSpec:
+    """What is asked of a table. Commits are given by the number of the write, from 1."""
+
+    query: Query = "snapshot"
+    as_of: int | None = None
+    begin: int | None = None
+    end: int | None = None
+    columns: Sequence[str] | None = None
+    where: str | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class ExpectSpec:
+    """What must come out.
+
+    Attributes:
+        rows: the rows as a multiset.
+        refused: exceptions of `seambench.errors`, one of which must be raised instead.
+        says: words that the refusal's message must contain.
+        warnings: how many warnings a reader that counts them must report.
+        paths: how many slices each path must have served.
+        arrow: Arrow types, as text, of some columns.
+    """
+
+    rows: Sequence[Mapping[str, Any]] | None = None
+    refused: Sequence[str] = ()
+    says: Sequence[str] = ()
+    warnings: int | None = None
+    paths: Mapping[str, int] | None = None
+    arrow: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _CaseFile:
+    """The keys of a scan case's file."""
+
+    level: Literal["must", "should"]
+    requirement: str
+    table: str
+    expect: ExpectSpec
+    request: RequestSpec = field(default_factory=RequestSpec)
+    edit: Sequence[Edit] = ()
+    focus: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    needs: Sequence[str] = ()
+    otherwise: Literal["not-offered", "refused"] = "not-offered"
+
+
+@dataclass(frozen=True)
+class ScanCase:
+    """A case of the scan seam with the golden table it reads."""
+
+    id: str
+    level: str
+    requirement: str
+    folder: Path
+    table: TableSpec
+    origin: Origin
+    request: RequestSpec
+    edits: Sequence[Edit]
+    focus: Mapping[str, Sequence[Any]]
+    expect: ExpectSpec
+    extra_needs: Sequence[str]
+    otherwise: str
+
+    seam = "scan"
+
+    @cached_property
+    def needs(self) -> tuple[str, ...]:
+        """Capabilities that a reader must state for the case to be asked of it.
+
+        Most follow from the table and the request; the case file adds what is special.
+        """
+        table, request = self.table, self.request
+        needs = ["formats.hudi", f"table-version.{table.table_version}", f"query.{request.query}"]
+        if request.as_of is not None:
+            needs.append("as-of")
+        if request.strict:
+            needs.append("strict")
+        if table.partition:
+            needs.append("partitioned")
+        if self._merges():
+            needs += [f"merge.{table.merge}", "blocks.delete", f"blocks.{table.log_blocks}"]
+        return tuple(dict.fromkeys([*needs, *self.extra_needs]))
+
+    def _merges(self) -> bool:
+        """Whether logs take part."""
+        table, request = self.table, self.request
+        logs = table.table_type == "merge-on-read" and len(table.writes) > 1
+        return logs and request.query != "read-optimized" and request.as_of != 1
+
+    @property
+    def visible(self) -> list[str]:
+        """Columns that a read without named columns shows."""
+        return [name for name in self.table.columns if not name.startswith("_hoodie_")]
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that this case's read shows."""
+        return list(self.request.columns) if self.request.columns is not None else self.visible
+
+    def instant(self, number: int | None) -> str | None:
+        """Instant of the n-th write."""
+        return None if number is None else self.origin.instants[number - 1]
+
+    def expected_rows(self) -> list[tuple[Any, ...]]:
+        """Expected rows as typed tuples in the order of `names`."""
+        types = self.table.columns
+        return [
+            tuple(typed(row.get(name), types.get(name, "string")) for name in self.names)
+            for row in self.expect.rows or ()
+        ]
+
+
+@dataclass(frozen=True)
+class ColumnCase:
+    """A golden file of off-heap columns, or the file of type strings."""
+
+    id: str
+    file: Path
+
+    seam = "column"
+
+
+def default_root() -> Path:
+    """Folder of the cases that come with an installed suite (entry point group `seambench.cases`).
+
+    Raises:
+        UnavailableError: no suite is installed.
+    """
+    for entry in entry_points(group="seambench.cases"):
+        root: Path = entry.load()
+        return root
+    raise UnavailableError("no installed package brings cases (entry point group seambench.cases)")
+
+
+def load_cases(
+    seam: str, root: Path | None = None, golden: Path | None = None
+) -> list[ScanCase] | list[ColumnCase]:
+    """All cases of a seam, by id.
+
+    Args:
+        seam: `scan` or `column`; other seams have no cases yet.
+        root: folder with `cases/` and `golden/`; None for the installed suite's.
+        golden: folder of golden files of the column seam, instead of the root's.
+
+    Raises:
+        UsageError: a broken case file, or an unknown seam.
+    """
+    if seam == "scan":
+        return list(_scan_cases(root or default_root()))
+    if seam == "column":
+        folder = golden or (root or default_root()) / "golden" / "offheap"
+        files = sorted(folder.glob("*.json"))
+        if not files:
+            raise UsageError(f"{folder} holds no golden files (*.json)")
+        return [ColumnCase(f"column/{folder.name}/{file.stem}", file) for file in files]
+    if seam in ("serde", "exchange"):
+        return []
+    raise UsageError(f"there is no seam {seam!r}; they are column, scan, serde, exchange")
+
+
+def _scan_cases(root: Path) -> Iterator[ScanCase]:
+    """Cases of the scan seam below a root."""
+    folder = root / "cases" / "scan"
+    for file in sorted(folder.rglob("*.toml")):
+        yield load_scan_case(file, root)
+
+
+def load_scan_case(file: Path, root: Path) -> ScanCase:
+    """Read one case file.
+
+    Raises:
+        UsageError: unknown or missing key, unknown table, or an expectation that cannot be.
+    """
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    data["request"] = build(RequestSpec, data.get("request", {}), file)
+    data["expect"] = build(ExpectSpec, data.get("expect", {}), file)
+    data["edit"] = [build(Edit, edit, file) for edit in data.get("edit", [])]
+    read = build(_CaseFile, data, file)
+    folder = root / "golden" / "hudi" / read.table
+    if not (folder / "table.zip").exists():
+        raise UsageError(f"{file}: there is no golden table {read.table!r}")
+    case = ScanCase(
+        id=file.relative_to(root / "cases").with_suffix("").as_posix(),
+        level=read.level,
+        requirement=read.requirement,
+        folder=folder,
+        table=load_table(folder),
+        origin=load_origin(folder),
+        request=read.request,
+        edits=read.edit,
+        focus=read.focus,
+        expect=read.expect,
+        extra_needs=read.needs,
+        otherwise=read.otherwise,
+    )
+    _lint(case, file)
+    return case
+
+
+def _lint(case: ScanCase, file: Path) -> None:
+    """Refuse a case that cannot mean anything."""
+    expect = case.expect
+    if (expect.rows is None) == (not expect.refused):
+        raise UsageError(f"{file}: expect either rows or refused")
+    if not case.requirement.strip():
+        raise UsageError(f"{file}: the requirement is empty")
+    known = set(case.table.columns)
+    for row in expect.rows or ():
+        if strange := sorted(set(row) - known):
+            raise UsageError(f"{file}: an expected row has {strange[0]!r}, no column of the table")
+    if strange := sorted(set(case.focus) - known):
+        raise UsageError(f"{file}: the focus is on {strange[0]!r}, no column of the table")
+    numbers = (case.request.as_of, case.request.begin, case.request.end)
+    if any(n is not None and not 1 <= n <= len(case.origin.instants) for n in numbers):
+        raise UsageError(f"{file}: a commit is given by the number of a write, from 1")
+    case.expected_rows()

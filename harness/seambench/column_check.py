@@ -1,0 +1,131 @@
+"""Running one case of the column seam: golden buffers against an implementation's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from seambench import errors
+from seambench.cases import ColumnCase
+from seambench.outcomes import Mismatch, NotOffered
+from seambench.seams import ColumnChunk, ColumnRequest, ColumnTable
+
+__all__ = ["check_column", "kinds_of", "masked_difference"]
+
+_ALIASES = {
+    "smallint": "short",
+    "varchar": "string",
+    "char": "string",
+    "timestamp-micros": "timestamp",
+    "timestamp-millis": "timestamp",
+}
+_NESTED = frozenset({"array", "map", "struct"})
+
+
+def check_column(case: ColumnCase, table: ColumnTable) -> None:
+    """Run a golden file.
+
+    Raises:
+        NotOffered: a kind of the case is not among the implementation's capabilities.
+        Mismatch: buffers, row counts or slots differ, or memory is still held afterwards.
+    """
+    data = json.loads(case.file.read_text(encoding="utf-8"))
+    if isinstance(data, list):
+        _check_type_strings(data, table)
+        return
+    for need in _needs(data):
+        if not table.capabilities.get(need):
+            raise NotOffered(f"no {need}")
+    request = ColumnRequest(
+        fields=data["fields"],
+        types=data["types"],
+        rows=data["rows"],
+        required_fields=data["required_fields"],
+        nested_fields=data.get("nested_fields"),
+        fetch_size=data["fetch_size"],
+        chunk_rows=[chunk["num_rows"] for chunk in data["chunks"]],
+    )
+    try:
+        chunks = table.chunks(request)
+    except errors.SeambenchError as error:
+        raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error
+    if len(chunks) != len(data["chunks"]):
+        raise Mismatch(f"{len(data['chunks'])} chunks expected, {len(chunks)} came")
+    for number, (want, have) in enumerate(zip(data["chunks"], chunks, strict=True), 1):
+        _compare(number, want, have)
+    if held := table.live_blocks():
+        raise Mismatch(f"{held} blocks of memory are still held after the last chunk")
+
+
+def kinds_of(type_string: str) -> Iterator[str]:
+    """Kinds that a type string names, as capabilities call them."""
+    text = re.sub(r"\([^)]*\)", "", type_string)
+    # In a struct, the word before a colon is a field's name.
+    for word in re.findall(r"[A-Za-z][\w-]*(?![\w:-])", text):
+        yield _ALIASES.get(word, word)
+
+
+def _needs(data: Mapping[str, Any]) -> list[str]:
+    """Capabilities that a golden file needs."""
+    needs = [f"kinds.{kind}" for text in data["types"] for kind in kinds_of(text)]
+    if set(data["required_fields"]) - set(data["fields"]):
+        needs.append("missing-columns")
+    if data.get("nested_fields") is not None:
+        needs.append("pruning")
+    return list(dict.fromkeys(needs))
+
+
+def _compare(number: int, want: Mapping[str, Any], have: ColumnChunk) -> None:
+    """One chunk: rows, the chain's words in their order, and every determined byte."""
+    if have.num_rows != want["num_rows"]:
+        raise Mismatch(f"chunk {number}: {want['num_rows']} rows expected, {have.num_rows} came")
+    words = [(slot["kind"], slot["column"]) for slot in want["slots"]]
+    found = [(slot.kind, slot.column) for slot in have.slots]
+    if words != found:
+        raise Mismatch(f"chunk {number}: the chain must be {words}, it is {found}")
+    for slot, got in zip(want["slots"], have.slots, strict=True):
+        problem = masked_difference(slot.get("hex"), got.content)
+        if problem:
+            raise Mismatch(f"chunk {number}, {got.kind} of {got.column}: {problem}")
+
+
+def masked_difference(golden: str | None, content: bytes | None) -> str | None:
+    """First difference of bytes from golden hex, where `??` stands for any byte; None if equal."""
+    if golden is None or content is None:
+        return None if golden is None and content is None else "a buffer on one side only"
+    if len(golden) != 2 * len(content):
+        return f"{len(golden) // 2} bytes expected, {len(content)} came"
+    text = content.hex()
+    for at in range(0, len(golden), 2):
+        byte = golden[at : at + 2]
+        if byte not in ("??", text[at : at + 2]):
+            return f"byte {at // 2} must be {byte}, it is {text[at : at + 2]}"
+    return None
+
+
+def _check_type_strings(entries: Sequence[Mapping[str, Any]], table: ColumnTable) -> None:
+    """Every string of the grammar must parse to the golden tree, broken ones must be refused.
+
+    Strings outside the grammar that the original parser takes leave a stricter parser free.
+    """
+    if not table.capabilities.get("type-strings"):
+        raise NotOffered("no type-strings")
+    parse = getattr(table, "parse_type", None)
+    if parse is None:
+        raise Mismatch("type-strings is stated, but there is no parse_type")
+    for entry in entries:
+        nested = _NESTED & set(kinds_of(entry["input"]))
+        if any(not table.capabilities.get(f"kinds.{kind}") for kind in nested):
+            continue
+        try:
+            tree = parse(entry["input"])
+        except errors.SeambenchError as error:
+            if entry["grammar"]:
+                raise Mismatch(f"{entry['input']!r} follows the grammar: {error}") from error
+            continue
+        if not entry["ok"]:
+            raise Mismatch(f"{entry['input']!r} is broken, but was parsed")
+        if tree != entry["parsed"] and entry["grammar"]:
+            raise Mismatch(f"{entry['input']!r} means {entry['parsed']}, parsed was {tree}")

@@ -1,0 +1,10 @@
+"""Cases as data, one small file each; a case's path is its id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["ROOT"]
+
+ROOT = Path(__file__).parent.parent
+"""Folder of `cases/` and `golden/`: what the entry point in `seambench.cases` hands out."""
