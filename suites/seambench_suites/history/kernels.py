@@ -1,0 +1,289 @@
+"""The work that is timed: each kernel makes its own data, does one thing, and checks its rows.
+
+Two drivers share them: the `bench_*` modules beside this one (asv, by commit) and
+`seambench_suites.bench` (pytest-benchmark, in a checkout). A driver calls `prepare` before every
+call of `run`, because a run uses up what it is given.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import io
+import json
+import shutil
+import struct
+import tempfile
+import zipfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["AvroDecode", "HudiScan", "Merge", "OffHeapFill", "feature", "kernel"]
+
+
+def feature(module: str, *names: str) -> Any:
+    """A module of the package under test, if this commit has it with these names.
+
+    Looked up by name, because old commits lack parts of it, and because suites otherwise know no
+    implementation: these kernels are about the history of ours.
+
+    Raises:
+        NotImplementedError: the commit lacks it; asv then shows the benchmark as not there.
+    """
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise NotImplementedError(f"this commit has no {module}") from error
+    for name in names:
+        if not hasattr(found, name):
+            raise NotImplementedError(f"this commit has no {module}.{name}")
+    return found
+
+
+@lru_cache
+def kernel(kind: Callable[..., Any], *arguments: str) -> Any:
+    """A kernel, made and checked once a process: drivers ask for it before every call."""
+    return kind(*arguments)
+
+
+class AvroDecode:
+    """An Avro data block of 20,000 records with 8 fields, 10 times, into all columns or into two.
+
+    The block's bytes come from fastavro.
+    """
+
+    rows, loops = 20_000, 10
+
+    def __init__(self, columns: str) -> None:
+        avro = feature("seambench_impl.avro", "AvroDecoder")
+        schema, self._block, self._expected = _avro_block(self.rows)
+        wanted = self._expected.schema
+        if columns == "two":
+            wanted = pa.schema([wanted.field("ratio"), wanted.field("ts")])
+        self._decoder = avro.AvroDecoder(schema, wanted)
+        first = self.run().slice(0, self.rows)
+        if not first.equals(self._expected.select(wanted.names)):
+            raise AssertionError("decoded rows differ from those that were encoded")
+
+    def prepare(self) -> None:
+        """Nothing is used up: a finished decoder is empty and ready."""
+
+    def run(self) -> pa.RecordBatch:
+        """Decode the block again and again into one batch."""
+        for _ in range(self.loops):
+            self._decoder.decode(self._block)
+        batch: pa.RecordBatch = self._decoder.finish()
+        return _counted(batch, self.rows * self.loops)
+
+
+class Merge:
+    """524,288 base rows of 6 columns in 4 batches meet 105,000 log events: index, probe, assemble.
+
+    100,000 events replace a row of every fifth key, 5,000 delete a row.
+    """
+
+    base_rows, batch_rows, updates, deletes = 524_288, 131_072, 100_000, 5_000
+
+    def __init__(self) -> None:
+        self._merge = feature("seambench_impl.merge", "LogIndex", "assemble")
+        self._arrow = feature("seambench_impl.arrow_c", "ExportedBatch")
+        memory = feature("seambench_impl.memory", "TrackedAllocator")
+        self._allocator = memory.TrackedAllocator()
+        self._keys, self._rows, self._ordering, self._log = self._events()
+        self.prepare()
+        amount = sum(batch.column("amount").to_numpy().sum() for batch in self.run())
+        if amount != self._expected_amount():
+            raise AssertionError(f"merged amounts add up to {amount}")
+
+    def prepare(self) -> None:
+        """Base rows anew: assembly changes them in place where it can, as with decoded Parquet."""
+        rows = _base_rows(self.base_rows)
+        starts = range(0, self.base_rows, self.batch_rows)
+        self._base = [
+            rows.take(pa.array(np.arange(i, i + self.batch_rows)))  # a copy, which a slice is not
+            for i in starts
+        ]
+
+    def run(self) -> list[pa.RecordBatch]:
+        """Fold the events, then merge batch by batch."""
+        index = self._merge.LogIndex(self._keys, self._rows, self._ordering, None, self._allocator)
+        exported = self._arrow.ExportedBatch(self._log)
+        merged = []
+        for batch in self._base:
+            sources = index.probe(batch.select(["k"]), batch.select(["ts"]))
+            merged.append(
+                self._merge.assemble(batch, self._log, exported, sources, self._allocator)
+            )
+        rows = sum(batch.num_rows for batch in merged)
+        if rows != self.base_rows - self.deletes:
+            raise AssertionError(f"{rows} rows merged")
+        return merged
+
+    def _events(self) -> tuple[pa.RecordBatch, Any, pa.RecordBatch, pa.RecordBatch]:
+        updated = np.arange(self.updates, dtype=np.int64) * 5
+        deleted = np.arange(self.deletes, dtype=np.int64) * 100 + 1
+        log = _merge_rows(updated, 2000)
+        keys = pa.RecordBatch.from_pydict({"k": np.concatenate([updated, deleted])})
+        rows = np.concatenate([np.arange(self.updates), np.full(self.deletes, -1)]).astype(np.int32)
+        times = np.full(self.updates + self.deletes, 2000, dtype=np.int64)
+        return keys, rows, pa.RecordBatch.from_pydict({"ts": times}), log
+
+    def _expected_amount(self) -> int:
+        before = sum(range(self.base_rows))
+        gone = sum(100 * i + 1 for i in range(self.deletes))
+        return before - gone + (2000 - 1000) * self.updates + 1000 * (self.base_rows - self.deletes)
+
+
+class HudiScan:
+    """A Hudi table of 40,000 rows in 2 slices with logs, written by Spark, read 5 times.
+
+    `native` reads the base files alone, `merge` folds in the logs: 8,000 updates, 400 deletes.
+    """
+
+    loops = 5
+    base_rows, deletes = 40_000, 400
+
+    def __init__(self, path: str) -> None:
+        hudi = feature("seambench_impl.tables.hudi", "HudiTable")
+        query = "read-optimized" if path == "native" else "snapshot"
+        table = hudi.HudiTable(str(_small_table()))
+        self._open = lambda: table.scan(query=query)
+        self._expected_rows = self.base_rows - (self.deletes if path == "merge" else 0)
+        amount = pc.sum(self._open().to_table().column("amount")).as_py()
+        if round(amount * 100) != self._expected_cents(path):
+            raise AssertionError(f"the amounts that the {path} path read add up to {amount}")
+
+    def prepare(self) -> None:
+        """Nothing is used up: every scan opens its own."""
+
+    def run(self) -> None:
+        """Drain all columns, `loops` times."""
+        for _ in range(self.loops):
+            rows = sum(batch.num_rows for batch in self._open().to_reader())
+            if rows != self._expected_rows:
+                raise AssertionError(f"{rows} rows read")
+
+    def _expected_cents(self, path: str) -> int:
+        """The sum by the table's own recipe (see `make_history_table.py` beside the archive)."""
+        merged = path == "merge"
+        return sum(
+            k * 7919 % 100_000 + (100 if merged and k % 5 == 0 else 0)
+            for k in range(self.base_rows)
+            if not (merged and k % 100 == 1)
+        )
+
+
+class OffHeapFill:
+    """100,000 rows of 6 columns to an off-heap table and on into engine columns, 5 times."""
+
+    rows, loops = 100_000, 5
+
+    def __init__(self) -> None:
+        self._types = feature("seambench_impl.columns.types", "from_arrow")
+        self._table = feature("seambench_impl.columns.table", "OffHeapTable")
+        self._engine = feature("seambench_impl.columns.engine", "EngineSchema", "fill")
+        memory = feature("seambench_impl.memory", "TrackedAllocator")
+        self._allocator = memory.TrackedAllocator()
+        self._batch = _merge_rows(np.arange(self.rows, dtype=np.int64), 1000)
+        if not self.run().equals(self._batch):
+            raise AssertionError("the engine's columns differ from what was appended")
+
+    def prepare(self) -> None:
+        """Nothing is used up: the batch is copied from."""
+
+    def run(self) -> pa.RecordBatch:
+        """Append, chain, fill; again and again."""
+        for _ in range(self.loops):
+            filled = self._once()
+        return filled
+
+    def _once(self) -> pa.RecordBatch:
+        types = [self._types.from_arrow(field.type) for field in self._batch.schema]
+        with self._table.OffHeapTable(types, self.rows, self._allocator) as table:
+            table.append_batch(self._batch)
+            expected = self._engine.EngineSchema(self._batch.schema)
+            filled: pa.RecordBatch = self._engine.fill(table.chain(), expected, self._allocator)
+        return _counted(filled, self.rows)
+
+
+def _counted(batch: pa.RecordBatch, rows: int) -> pa.RecordBatch:
+    if batch.num_rows != rows:
+        raise AssertionError(f"{batch.num_rows} rows, not {rows}")
+    return batch
+
+
+def _merge_rows(keys: np.ndarray[Any, np.dtype[np.int64]], time: int) -> pa.RecordBatch:
+    """Rows that are a function of key and time; pyarrow owns the buffers, as after decoding."""
+    return pa.RecordBatch.from_pydict(
+        {
+            "k": pa.array(keys.tolist(), pa.int64()),
+            "amount": pa.array((keys + time).tolist(), pa.int64()),
+            "ratio": pa.array((keys / 8).tolist(), pa.float64()),
+            "grade": pa.array((keys % 1000).tolist(), pa.int32()),
+            "note": pa.array([f"note {k} at {time}" for k in keys.tolist()], pa.string()),
+            "ts": pa.array([time] * len(keys), pa.int64()),
+        }
+    )
+
+
+@lru_cache(maxsize=1)
+def _base_rows(rows: int) -> pa.RecordBatch:
+    return _merge_rows(np.arange(rows, dtype=np.int64), 1000)
+
+
+@lru_cache(maxsize=1)
+def _avro_block(rows: int) -> tuple[str, bytes, pa.RecordBatch]:
+    """A writer schema, a data block as Hudi frames it, and the rows that are in it."""
+    try:
+        import fastavro
+    except ModuleNotFoundError as error:
+        raise NotImplementedError("this environment has no fastavro") from error
+
+    kinds: dict[str, Any] = {
+        "k": "long", "grade": ["null", "int"], "ratio": "double", "flag": "boolean",
+        "note": ["null", "string"], "mode": "string", "raw": "bytes", "ts": "long",
+    }  # fmt: skip
+    schema = {
+        "type": "record",
+        "name": "row",
+        "fields": [{"name": name, "type": kind} for name, kind in kinds.items()],
+    }
+    records = [
+        {
+            "k": k * 7919, "grade": None if k % 7 == 0 else k % 1000, "ratio": k / 8,
+            "flag": k % 3 == 0, "note": None if k % 11 == 0 else f"note of row {k}",
+            "mode": ("AIR", "RAIL", "SHIP")[k % 3], "raw": bytes((k % 256, 0, 255)), "ts": 1000 + k,
+        }
+        for k in range(rows)
+    ]  # fmt: skip
+    parsed = fastavro.parse_schema(schema)
+    block = io.BytesIO()
+    block.write(struct.pack(">ii", 3, rows))
+    for record in records:
+        datum = io.BytesIO()
+        fastavro.schemaless_writer(datum, parsed, record)
+        block.write(struct.pack(">i", datum.tell()))
+        block.write(datum.getvalue())
+    types: list[Any] = [pa.int64(), pa.int32(), pa.float64(), pa.bool_()]
+    types += [pa.string(), pa.string(), pa.binary(), pa.int64()]
+    arrow = pa.schema(list(zip(kinds, types, strict=True)))
+    return json.dumps(schema), block.getvalue(), pa.RecordBatch.from_pylist(records, schema=arrow)
+
+
+@lru_cache(maxsize=1)
+def _small_table() -> Path:
+    """The table, unpacked for this process."""
+    archive = Path(__file__).parents[1] / "golden" / "hudi-small" / "table.zip"
+    folder = Path(tempfile.mkdtemp(prefix="seambench-history-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(folder)
+    return folder
