@@ -120,13 +120,20 @@ def digest_parquet(path: Path, table: str, ts: int | None = None, *, with_ts: bo
     if with_ts:
         schema = schema.append(pa.field("ts", pa.int64()))
     sql = ExpectedTable(table, path, ts, 0, "").sql
-    with duckdb.connect() as con:
+    with _quiet() as con:
         return digest_table(con, f"({sql})", schema)
+
+
+def _quiet() -> duckdb.DuckDBPyConnection:
+    """A connection that draws no progress bar of its own over ours."""
+    con = duckdb.connect()
+    con.execute("SET enable_progress_bar = false")
+    return con
 
 
 def connect(dataset: Dataset, state: State = "snapshot") -> duckdb.DuckDBPyConnection:
     """Open a DuckDB connection with the eight tables as the oracle expects them, as views."""
-    con = duckdb.connect()
+    con = _quiet()
     for name, table in dataset.expected(state).items():
         con.execute(f'CREATE VIEW "{name}" AS {table.sql}')
     return con

@@ -191,7 +191,7 @@ def explain_failure(error: BaseException, log: Path | None, doing: str) -> Seamb
     """
     text = str(error)
     printed = log.read_text(errors="replace") if log is not None and log.exists() else ""
-    where = f" (all that Spark printed: {log})" if printed else ""
+    where = f" (all that Spark printed: {_keep(log)})" if log is not None and printed else ""
     if "No space left on device" in text or "No space left on device" in printed:
         return UnavailableError(f"no space left on the disk while {doing}: free some and run again")
     if re.search(r"UNRESOLVED DEPENDENCIES|unresolved dependency|download failed", printed):
@@ -203,10 +203,17 @@ def explain_failure(error: BaseException, log: Path | None, doing: str) -> Seamb
         return UnavailableError(f"Spark ran out of memory while {doing}: raise --memory{where}")
     if "Py4JNetworkError" in type(error).__name__ or "Connection refused" in text:
         return SeambenchError(f"Spark's process went away while {doing}{where}")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by:")]
-    reason = causes[-1] if causes else lines[min(1, len(lines) - 1)] if lines else "no message"
-    return SeambenchError(f"Spark failed while {doing}: {reason[:400]}{where}")
+    return SeambenchError(f"Spark failed while {doing}: {_reason(text)[:400]}{where}")
+
+
+def _reason(text: str) -> str:
+    """The cause within a Java stack trace, without the trace."""
+    if ours := re.search(r"seambench\.errors\.\w+: (.+)", text):
+        return ours[1]
+    # "Caused by: class: message", which may run over several lines, up to the first "at class...".
+    causes = re.split(r"^(?:Caused by|An error occurred while calling [^\n]*)", text, flags=re.M)
+    message = re.split(r"^\s+at |^\s+\.\.\. \d", causes[-1], flags=re.M)[0]
+    return " ".join(message.split()).strip(" :.") or "no message"
 
 
 def _running_session(options: SparkOptions) -> Any | None:
@@ -293,14 +300,11 @@ def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
         except (SeambenchError, KeyboardInterrupt):
             raise
         except Exception as error:
-            raise explain_failure(error, _keep(log), "starting") from error
+            raise explain_failure(error, log, "starting") from error
         from pyspark.sql import SparkSession
 
         try:
             yield SparkSession(context), log
-        except SeambenchError:
-            _keep(log)
-            raise
         finally:
             _stop(context, gateway)
 

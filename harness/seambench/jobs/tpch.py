@@ -1,0 +1,85 @@
+"""Make data sets under spark-submit: `spark-submit .../seambench/jobs/tpch.py --scale 0.1 ...`.
+
+Runs the same code as `seambench data`, on whatever master spark-submit was given. If spark-submit
+brings no Hudi (`--packages`), a second Java process with the same settings fetches it. The Python
+that runs it (PYSPARK_PYTHON) needs this package, also on the workers of a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+if __package__ in (None, ""):
+    # spark-submit puts this file's folder first on the path; the package is two folders up.
+    sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from seambench.data import DEFAULT_LAYOUTS, DEFAULT_TABLES, GenerateOptions, default_data_folder
+from seambench.data import generate as _generate
+from seambench.errors import SeambenchError, UsageError
+
+__all__ = ["main"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tpch.py", description="Make TPC-H data sets with Spark.")
+    add = parser.add_argument
+    add("--scale", type=float, default=0.01, help="TPC-H scale")
+    add("--data", type=Path, default=default_data_folder(), help="data folder")
+    add("--layout", action="append", help="layout, repeatable (default: the curve)")
+    add("--table", action="append", help="table to be a Hudi table, repeatable, or `all`")
+    add("--slices", type=int, help="slices of each Hudi table")
+    add("--seed", type=int, default=42, help="decides which rows are touched")
+    add("--force", action="store_true", help="make data sets again that exist")
+    add("--no-wait", action="store_true", help="fail if another process writes to the data folder")
+    add("--master", help="Spark master (default: spark-submit's)")
+    add("--memory", default="4g", help="heap of Spark's driver, where this starts it")
+    add("--jars", action="append", default=[], metavar="PATH", help="jar to use, repeatable")
+    add(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting, repeatable"
+    )
+    add("--quiet", action="store_true", help="show no progress")
+    return parser
+
+
+def _options(arguments: argparse.Namespace) -> GenerateOptions:
+    for setting in arguments.conf:
+        if "=" not in setting:
+            raise UsageError(f"--conf {setting} is not of the form KEY=VALUE")
+    return GenerateOptions(
+        scale=arguments.scale,
+        data=arguments.data,
+        layouts=tuple(arguments.layout or DEFAULT_LAYOUTS),
+        tables=tuple(arguments.table or DEFAULT_TABLES),
+        slices=arguments.slices,
+        seed=arguments.seed,
+        force=arguments.force,
+        wait=not arguments.no_wait,
+        master=arguments.master,
+        memory=arguments.memory,
+        jars=tuple(arguments.jars),
+        conf=dict(setting.split("=", 1) for setting in arguments.conf),
+        quiet=arguments.quiet,
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run with command-line arguments; returns the exit code.
+
+    Prints the folder of each data set on standard output; everything else goes to standard error.
+    """
+    try:
+        datasets = _generate(_options(_parser().parse_args(argv)))
+    except SeambenchError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing unfinished is left\n")
+        return 130
+    sys.stdout.writelines(f"{dataset.path}\n" for dataset in datasets)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
