@@ -18,7 +18,9 @@ A scan case names a golden table, says what is asked of it and what must come ou
     [expect]                           # rows, or the name of an exception of seambench.errors
     rows = [{ k = "older", v = "base", ts = 5 }]
 
-Columns left out of a row are null; an unknown key anywhere is an error.
+Columns left out of a row are null; an unknown key anywhere is an error. Where a scanner lacks a
+capability that the case needs, the case is not asked of it; with `otherwise = "never-wrong"` it is
+asked all the same, and the scanner may refuse but not answer wrongly.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class _CaseFile:
     edit: Sequence[Edit] = ()
     focus: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     needs: Sequence[str] = ()
-    otherwise: Literal["not-offered", "refused"] = "not-offered"
+    otherwise: Literal["not-offered", "never-wrong"] = "not-offered"
 
 
 @dataclass(frozen=True)
