@@ -8,7 +8,6 @@
 enum {
     MAX_COLUMNS = 64, /* key or ordering columns */
     BLOCK = 512,      /* rows hashed at a time: the hashes stay in the first-level cache */
-    AHEAD = 8,        /* look-ups between asking for a slot and using it */
 };
 
 /* What a key came to. */
@@ -276,27 +275,74 @@ static int base_views(const struct seam_merge *merge, const struct ArrowSchema *
     return code;
 }
 
-/* Rows that the filter lets through are collected first, so that the look-ups, each a likely cache
- * miss, are asked for ahead of time. */
+/* Rows of a block that may meet an event, and what their look-ups have found so far. */
+struct candidates {
+    int32_t n;
+    int32_t rows[BLOCK]; /* within the block */
+    int32_t entries[BLOCK];
+    uint64_t hashes[BLOCK]; /* of all rows of the block */
+};
+
+/* The entry of the first slot with this hash's tag, or -1. Whether it is the key's is not yet
+ * known. */
+static inline int32_t first_tagged(const struct seam_merge *merge, uint64_t hash) {
+    uint32_t tag = (uint32_t)(hash >> 32);
+    uint64_t slot = hash & merge->slot_mask;
+    while (merge->slots[slot].entry != 0 && merge->slots[slot].tag != tag) {
+        slot = (slot + 1) & merge->slot_mask;
+    }
+    return merge->slots[slot].entry - 1;
+}
+
+static inline void prefetch_row(const struct seam_view *columns, int64_t n, int32_t row) {
+    for (int64_t i = 0; i < n; i++) {
+        if (columns[i].layout == SEAM_LAYOUT_FIXED) {
+            __builtin_prefetch(columns[i].data +
+                               (columns[i].offset + row) * columns[i].width_bytes);
+        }
+    }
+}
+
+/* Each step asks for the memory that the next one uses: slots, entries, then keys and ordering
+ * values of the log. A single pass would wait for a cache miss at every step. */
+static void look_up(struct seam_merge *merge, struct candidates *found) {
+    for (int32_t k = 0; k < found->n; k++) {
+        __builtin_prefetch(&merge->slots[found->hashes[found->rows[k]] & merge->slot_mask]);
+    }
+    int32_t n = 0;
+    for (int32_t k = 0; k < found->n; k++) {
+        int32_t entry = first_tagged(merge, found->hashes[found->rows[k]]);
+        if (entry >= 0) {
+            found->rows[n] = found->rows[k];
+            found->entries[n++] = entry;
+            __builtin_prefetch(&merge->entries[entry], 1);
+        }
+    }
+    found->n = n;
+    for (int32_t k = 0; k < n; k++) {
+        const struct entry *entry = &merge->entries[found->entries[k]];
+        prefetch_row(merge->keys, merge->n_keys, entry->first);
+        prefetch_row(merge->ordering, merge->n_ordering, entry->event);
+        __builtin_prefetch(&merge->rows[entry->event]);
+    }
+}
+
 static void probe_block(struct seam_merge *merge, const struct seam_view *keys,
                         const struct seam_view *ordering, int64_t begin, int64_t count,
                         int32_t *sources) {
-    uint64_t hashes[BLOCK];
-    int32_t candidates[BLOCK];
-    int32_t n = 0;
-    hash_rows(keys, merge->n_keys, begin, count, hashes);
+    struct candidates found;
+    found.n = 0;
+    hash_rows(keys, merge->n_keys, begin, count, found.hashes);
     for (int32_t i = 0; i < count; i++) {
-        uint64_t bit = filter_bit(merge, hashes[i]);
+        uint64_t bit = filter_bit(merge, found.hashes[i]);
         sources[i] = SEAM_SOURCE_BASE;
-        candidates[n] = i;
-        n += (int32_t)((merge->filter[bit >> 6] >> (bit & 63)) & 1);
+        found.rows[found.n] = i;
+        found.n += (int32_t)((merge->filter[bit >> 6] >> (bit & 63)) & 1);
     }
-    for (int32_t k = 0; k < n; k++) {
-        if (k + AHEAD < n) {
-            __builtin_prefetch(&merge->slots[hashes[candidates[k + AHEAD]] & merge->slot_mask]);
-        }
-        int32_t i = candidates[k];
-        uint64_t slot = find_slot(merge, hashes[i], keys, begin + i);
+    look_up(merge, &found);
+    for (int32_t k = 0; k < found.n; k++) {
+        int32_t i = found.rows[k];
+        uint64_t slot = find_slot(merge, found.hashes[i], keys, begin + i);
         if (merge->slots[slot].entry != 0) {
             struct entry *entry = &merge->entries[merge->slots[slot].entry - 1];
             if (!entry->used) {

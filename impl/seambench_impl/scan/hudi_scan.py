@@ -1,0 +1,258 @@
+"""A scan of a Hudi table: slices are planned once, each goes its own path."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from seambench.dataset_door import ScanDataset, filter_columns
+from seambench.errors import RefusedError, UsageError
+from seambench.seams import ScanReport, ScanWarning
+from seambench_impl.memory import TrackedAllocator
+from seambench_impl.scan.base import DEFAULT_BATCH_ROWS, BaseReader
+from seambench_impl.scan.connector_path import connector_slice
+from seambench_impl.scan.merge_path import merge_slice
+from seambench_impl.scan.stream import Task, run_tasks
+from seambench_impl.tables.hudi.events import IS_DELETED, OPERATION, RECORD_KEY, LogView
+from seambench_impl.tables.hudi.properties import TableConfig
+from seambench_impl.tables.hudi.slices import FileSlice
+from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.storage import Storage
+
+__all__ = ["HudiScan", "Path", "ScanOptions"]
+
+Path = Literal["auto", "native", "merge", "connector"]
+
+
+@dataclass(frozen=True)
+class ScanOptions:
+    """How to run a scan.
+
+    Attributes:
+        path: `auto` chooses per slice; `native` reads base files alone and refuses logs it would
+            have to apply; `merge` and `connector` take that path for every slice.
+        batch_rows: most rows in a batch, or None for the default.
+        threads: slices at once, or None for one per core.
+        memory_limit: bytes the tracked allocator may hand out at once, or None.
+        strict: refuse damage that Hudi's own reader skips.
+    """
+
+    path: Path = "auto"
+    batch_rows: int | None = None
+    threads: int | None = None
+    memory_limit: int | None = None
+    strict: bool = False
+
+
+@dataclass
+class _Run:
+    """What all slices of a scan share while they are read."""
+
+    allocator: TrackedAllocator
+    warnings: list[ScanWarning] = field(default_factory=list)
+    rows: int = 0
+
+
+class HudiScan:
+    """One planned read of a table; implements `seambench.seams.Scan`.
+
+    Made by `HudiTable.scan`. Each call of `to_reader`, `to_table` or `dataset` reads anew.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        config: TableConfig,
+        timeline: Timeline,
+        table_schema: pa.Schema,
+        slices: Sequence[FileSlice],
+        columns: Sequence[str],
+        *,
+        condition: pc.Expression | None,
+        merge_logs: bool,
+        as_of: str | None,
+        options: ScanOptions,
+    ) -> None:
+        self._storage = storage
+        self._config = config
+        self._timeline = timeline
+        self._table_schema = table_schema
+        self._columns = list(columns)
+        self._condition = condition
+        self._as_of = as_of
+        self._options = options
+        self._slices = list(slices) if merge_logs else _bases_alone(slices)
+        self._paths = [self._path_of(slice_) for slice_ in self._slices]
+        self._run = _Run(TrackedAllocator(options.memory_limit or 0))
+        self._lock = threading.Lock()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the batches: the requested columns in the requested order."""
+        return pa.schema([self._table_schema.field(name) for name in self._columns])
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches; those of different slices come in any order."""
+        return self._reader(self._columns, self._condition)
+
+    def to_table(self) -> pa.Table:
+        """All rows, slices in the order of partition and file id."""
+        numbered = sorted(
+            self._numbered_batches(self._columns, self._condition), key=lambda pair: pair[0]
+        )
+        return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
+
+    def dataset(self) -> ds.Dataset:
+        """A dataset that DuckDB and Polars query, with columns and filters pushed down."""
+        return ScanDataset(self.schema, self._open_for_engine)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def report(self) -> ScanReport:
+        """Which paths the slices take, and what reads so far came to."""
+        with self._lock:
+            return ScanReport(
+                paths=dict(Counter(self._paths)),
+                warnings=list(dict.fromkeys(self._run.warnings)),
+                rows=self._run.rows,
+                peak_bytes=self._run.allocator.counters().peak_bytes,
+            )
+
+    def explain(self) -> str:
+        """The plan in words: each slice, its path, its files, and why."""
+        lines = [f"{self._storage.root}: {len(self._slices)} slices"]
+        for slice_, path in zip(self._slices, self._paths, strict=True):
+            base = slice_.base.path if slice_.base else "no base file"
+            why = f"{len(slice_.logs)} logs" if slice_.logs else "no log to apply"
+            lines.append(f"  {path:9}  {base}  ({why})")
+        return "\n".join(lines)
+
+    def _path_of(self, slice_: FileSlice) -> str:
+        if self._options.path == "auto":
+            return "merge" if slice_.logs else "native"
+        if self._options.path == "native" and slice_.logs:
+            raise RefusedError(
+                f"{self._storage.root}: file group {slice_.file_id} has logs, which the native "
+                "path does not apply; read it with --reader auto, or ask for --query "
+                "read-optimized"
+            )
+        return self._options.path
+
+    def _open_for_engine(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> pa.RecordBatchReader:
+        if self._condition is not None:
+            condition = self._condition if condition is None else (self._condition & condition)
+        return self._reader(columns, condition)
+
+    def _reader(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> pa.RecordBatchReader:
+        schema = pa.schema([self._table_schema.field(name) for name in columns])
+        batches = (batch for _, batch in self._numbered_batches(columns, condition))
+        return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def _numbered_batches(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        threads = self._options.threads or len(os.sched_getaffinity(0))
+        if threads < 1:
+            raise UsageError(f"{threads} threads: at least one is needed")
+        spare = len(self._slices) < threads
+        names = list(dict.fromkeys([*columns, *filter_columns(condition, self._table_schema)]))
+        tasks = [
+            self._task(slice_, path, columns, names, condition, spare)
+            for slice_, path in zip(self._slices, self._paths, strict=True)
+        ]
+        for number, batch in run_tasks(tasks, threads):
+            with self._lock:
+                self._run.rows += batch.num_rows
+            yield number, batch
+
+    def _task(
+        self,
+        slice_: FileSlice,
+        path: str,
+        columns: Sequence[str],
+        names: Sequence[str],
+        condition: pc.Expression | None,
+        spare: bool,
+    ) -> Task:
+        rows = self._options.batch_rows or DEFAULT_BATCH_ROWS
+        if path == "native":
+            return lambda: self._native(slice_, columns, names, condition, rows, spare)
+        view = self._view(names)
+
+        def merged() -> Iterator[pa.RecordBatch]:
+            read = merge_slice if path == "merge" else connector_slice
+            batches = read(slice_, view, names, rows, self._run.warnings)
+            return batches if condition is None else _filter(batches, columns, condition)
+
+        return merged
+
+    def _native(
+        self,
+        slice_: FileSlice,
+        columns: Sequence[str],
+        names: Sequence[str],
+        condition: pc.Expression | None,
+        rows: int,
+        spare: bool,
+    ) -> Iterator[pa.RecordBatch]:
+        assert slice_.base is not None  # a slice without logs has a base
+        reader = BaseReader(self._storage, slice_.base.path)
+        read = pa.schema([self._table_schema.field(name) for name in names])
+        if condition is None:
+            return reader.batches(read, rows, use_threads=spare)
+        if reader.has_types_of(read):
+            return reader.filtered(read, columns, condition, rows, use_threads=spare)
+        batches = reader.batches(read, rows, use_threads=spare)
+        return _filter(batches, columns, condition)
+
+    def _view(self, names: Sequence[str]) -> LogView:
+        """What the logs must be read with: the columns wanted, and those that merging needs."""
+        needed = [*self._config.record_keys, RECORD_KEY, IS_DELETED, OPERATION]
+        if self._config.merge_mode == "event-time":
+            needed += self._config.ordering_fields
+        known = set(self._table_schema.names)
+        wanted = dict.fromkeys([*names, *(name for name in needed if name in known)])
+        return LogView(
+            self._storage,
+            self._config,
+            self._timeline,
+            pa.schema([self._table_schema.field(name) for name in wanted]),
+            self._as_of,
+            self._options.strict,
+            self._run.allocator,
+        )
+
+
+def _bases_alone(slices: Sequence[FileSlice]) -> list[FileSlice]:
+    """The read-optimised view: slices without a base file contribute nothing."""
+    return [
+        FileSlice(slice_.partition, slice_.file_id, slice_.instant, slice_.base)
+        for slice_ in slices
+        if slice_.base is not None
+    ]
+
+
+def _filter(
+    batches: Iterator[pa.RecordBatch],
+    columns: Sequence[str],
+    condition: pc.Expression,
+) -> Iterator[pa.RecordBatch]:
+    """Rows that meet the condition, applied after the merge: a value below it may be stale."""
+    for batch in batches:
+        kept = pa.Table.from_batches([batch]).filter(condition).select(list(columns))
+        for piece in kept.to_batches():
+            if piece.num_rows:
+                yield piece

@@ -1,0 +1,78 @@
+"""The merge path: base rows meet the folded logs, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from seambench.seams import ScanWarning
+from seambench_impl.merge import assemble
+from seambench_impl.scan.base import BaseReader
+from seambench_impl.tables.hudi.events import (
+    RECORD_KEY,
+    LogView,
+    SliceLog,
+    ordering_columns,
+    read_slice_log,
+)
+from seambench_impl.tables.hudi.slices import FileSlice
+
+__all__ = ["merge_slice"]
+
+
+def merge_slice(
+    slice_: FileSlice,
+    view: LogView,
+    names: Sequence[str],
+    batch_rows: int,
+    warnings: list[ScanWarning],
+    *,
+    use_threads: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """The merged rows of one slice.
+
+    Base rows come first, in the base's order, changed or removed by the logs; then rows that only
+    the logs have.
+
+    Args:
+        slice_: base file, logs, or both.
+        view: how to read the logs.
+        names: columns to hand out, in order; all are in the view's schema.
+        batch_rows: most rows in a batch.
+        warnings: receives what was skipped.
+        use_threads: let pyarrow decode columns in parallel.
+    """
+    log = read_slice_log(slice_, view, names, warnings)
+    if slice_.base is not None:
+        reader = BaseReader(view.storage, slice_.base.path)
+        base_schema = _base_schema(view, names, log)
+        for batch in reader.batches(base_schema, batch_rows, use_threads=use_threads):
+            merged = _merge_batch(batch, log, names, view, reader.name)
+            if merged.num_rows:
+                yield merged
+    rest = log.index.rest()
+    for begin in range(0, len(rest), batch_rows):
+        yield log.data.take(pa.array(rest[begin : begin + batch_rows]))
+
+
+def _base_schema(view: LogView, names: Sequence[str], log: SliceLog) -> pa.Schema:
+    """What to read of the base: the columns to hand out, then key and ordering columns."""
+    wanted = list(dict.fromkeys([*names, *log.keys, *log.ordering]))
+    return pa.schema(
+        [
+            pa.field(RECORD_KEY, pa.string()) if name == RECORD_KEY else view.schema.field(name)
+            for name in wanted
+        ]
+    )
+
+
+def _merge_batch(
+    batch: pa.RecordBatch, log: SliceLog, names: Sequence[str], view: LogView, source: str
+) -> pa.RecordBatch:
+    ordering = None
+    if log.ordering:
+        ordering = ordering_columns(batch, log.ordering, source)
+    sources = log.index.probe(batch.select(list(log.keys)), ordering)
+    handed_out = batch.select(list(names))
+    return assemble(handed_out, log.data, log.exported, sources, view.allocator)

@@ -1,0 +1,88 @@
+"""The scanners that the package brings, one per path, as the registry names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from seambench import __version__
+from seambench.errors import UsageError
+from seambench.seams import Kind, ScanRequest
+from seambench_impl.scan.hudi_scan import HudiScan, Path
+from seambench_impl.tables.hudi.table import HudiTable
+
+__all__ = ["AutoReader", "ConnectorReader", "MergeReader", "NativeReader"]
+
+_CAPABILITIES = (
+    "formats.hudi",
+    "query.snapshot",
+    "query.read-optimized",
+    "as-of",
+    "merge.commit-time",
+    "merge.event-time",
+    "blocks.avro",
+    "blocks.parquet",
+    "blocks.delete",
+    "table-version.6",
+    "table-version.9",
+    "pushdown",
+    "strict",
+)
+
+
+class _HudiReader:
+    """What the four readers share: they differ in the path alone."""
+
+    version = __version__
+    kind: Kind = "native"
+    capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
+    path: ClassVar[Path]
+
+    def open(self, request: ScanRequest) -> HudiScan:
+        """Plan a read; see `seambench.seams.Scanner.open`."""
+        if request.where is not None:
+            raise UsageError("this scanner takes filters over its dataset, not as text")
+        return HudiTable(request.table, request.storage_options).scan(
+            request.columns,
+            query=request.query,
+            as_of=request.as_of,
+            path=self.path,
+            batch_size=request.batch_size,
+            threads=request.threads,
+            memory_limit=request.memory_limit,
+            strict=request.strict,
+        )
+
+
+class AutoReader(_HudiReader):
+    """Per slice: native where no log applies, merge otherwise."""
+
+    name = "auto"
+    path = "auto"
+
+
+class MergeReader(_HudiReader):
+    """Vectorised merge-on-read for every slice."""
+
+    name = "merge"
+    path = "merge"
+
+
+class ConnectorReader(_HudiReader):
+    """One row at a time through off-heap tables: the seam's executable description."""
+
+    name = "connector"
+    kind: Kind = "reference"
+    path = "connector"
+
+
+class NativeReader(_HudiReader):
+    """Base files alone: the read-optimised view."""
+
+    name = "native"
+    path = "native"
+    capabilities: Mapping[str, bool] = {
+        word: True
+        for word in _CAPABILITIES
+        if not word.startswith(("merge.", "blocks.")) and word != "query.snapshot"
+    }

@@ -1,0 +1,90 @@
+"""Slices as parallel tasks: each yields batches, one stream hands them on.
+
+Memory stays bounded: at most `threads` tasks run, and few batches wait to be fetched. Batches of
+different slices come in whatever order they are ready.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+
+__all__ = ["Task", "run_tasks"]
+
+Task = Callable[[], Iterator[pa.RecordBatch]]
+"""One slice: called in a worker thread, yields that slice's batches in order."""
+
+
+def run_tasks(tasks: Sequence[Task], threads: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Run all tasks and yield (number of the task, batch).
+
+    The first error of a task stops the others and is raised here. Closing the iterator early
+    stops them too; when it is exhausted or closed no thread is left.
+
+    Args:
+        tasks: the slices.
+        threads: tasks at once, at least 1.
+    """
+    if threads == 1 or len(tasks) <= 1:
+        for number, task in enumerate(tasks):
+            for batch in task():
+                yield number, batch
+        return
+    threads = min(threads, len(tasks))
+    hand_over = _HandOver(tasks, threads)
+    with ThreadPoolExecutor(threads, thread_name_prefix="seambench-slice") as pool:
+        try:
+            for number in range(len(tasks)):
+                pool.submit(hand_over.work, number)
+            yield from hand_over.batches()
+        finally:
+            hand_over.stop.set()
+
+
+class _HandOver:
+    """What workers and consumer share: a short queue, and the wish to stop."""
+
+    def __init__(self, tasks: Sequence[Task], room: int) -> None:
+        self.stop = threading.Event()
+        self._tasks = tasks
+        self._ready: queue.Queue[tuple[int, pa.RecordBatch | BaseException | None]]
+        self._ready = queue.Queue(room)
+
+    def work(self, number: int) -> None:
+        """Run one task in a worker; its end or its error is handed over like its batches."""
+        last: BaseException | None = None
+        try:
+            if self.stop.is_set():
+                return
+            for batch in self._tasks[number]():
+                if not self._put(number, batch):
+                    return
+        except BaseException as error:
+            last = error
+        self._put(number, last)
+
+    def batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches as they become ready, until every task has ended."""
+        running = len(self._tasks)
+        while running:
+            number, item = self._ready.get()
+            if item is None:
+                running -= 1
+            elif isinstance(item, BaseException):
+                raise item
+            else:
+                yield number, item
+
+    def _put(self, number: int, item: pa.RecordBatch | BaseException | None) -> bool:
+        """False when the consumer went away."""
+        while not self.stop.is_set():
+            try:
+                self._ready.put((number, item), timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False

@@ -1,0 +1,342 @@
+"""From the logs of a slice to merge events: data rows, deletes, and what orders them.
+
+The order of blocks is `log_order`'s; here each block's records become rows of one batch, keys and
+ordering values become typed columns, and deletes join them. Rules: docs/hudi.md, "Merge".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from seambench.errors import InputError, RefusedError
+from seambench.seams import ScanWarning
+from seambench_impl.arrow_c import ExportedBatch
+from seambench_impl.avro import AvroDecoder
+from seambench_impl.memory import TrackedAllocator
+from seambench_impl.merge import LogIndex, batch_of
+from seambench_impl.scan.resolve import resolve_batch
+from seambench_impl.tables.hudi.delete_events import delete_keys, delete_ordering
+from seambench_impl.tables.hudi.log import LogBlock, read_blocks
+from seambench_impl.tables.hudi.log_order import order_blocks
+from seambench_impl.tables.hudi.properties import TableConfig
+from seambench_impl.tables.hudi.slices import FileSlice
+from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.storage import Storage
+
+__all__ = [
+    "IS_DELETED",
+    "OPERATION",
+    "RECORD_KEY",
+    "LogView",
+    "SliceLog",
+    "ordering_columns",
+    "read_ordered_blocks",
+    "read_slice_log",
+    "refuse_custom_merge",
+]
+
+RECORD_KEY = "_hoodie_record_key"
+IS_DELETED = "_hoodie_is_deleted"
+OPERATION = "_hoodie_operation"
+
+_SUPPORTED_KINDS = ("avro", "parquet", "delete")
+
+
+@dataclass(frozen=True)
+class LogView:
+    """What a read needs to know to make sense of any slice's logs.
+
+    Attributes:
+        storage: the table's folder.
+        config: its properties.
+        timeline: its instants.
+        schema: the columns to read: those wanted, and those that `key_columns` and the ordering
+            need.
+        as_of: instant up to which blocks count, or None.
+        strict: refuse damage that Hudi's own reader skips.
+        allocator: where decoded rows live.
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    schema: pa.Schema
+    as_of: str | None
+    strict: bool
+    allocator: TrackedAllocator
+
+    @property
+    def ordering(self) -> tuple[str, ...]:
+        """The ordering columns, or none under commit-time ordering."""
+        return self.config.ordering_fields if self.config.merge_mode == "event-time" else ()
+
+    def valid_block(self, instant: str) -> bool:
+        """Whether a data or delete block counts. From version 8 on the file name decides."""
+        if self.as_of is not None and instant > self.as_of:
+            return False
+        return self.config.version >= 8 or self.timeline.is_committed(instant)
+
+
+@dataclass
+class SliceLog:
+    """The folded logs of a slice.
+
+    Attributes:
+        data: the log's rows with the view's schema; `index` refers to them.
+        exported: the same as C structures.
+        index: the folded events.
+        keys: columns of the base that make up its key, in the order of the index's.
+        ordering: columns of the base to be compared; empty if none need be.
+    """
+
+    data: pa.RecordBatch
+    exported: ExportedBatch
+    index: LogIndex
+    keys: tuple[str, ...]
+    ordering: tuple[str, ...]
+
+
+@dataclass
+class _Events:
+    """Events in scan order, piece by piece."""
+
+    keys: list[pa.RecordBatch] = field(default_factory=list)
+    rows: list[np.ndarray] = field(default_factory=list)
+    ordering: list[pa.RecordBatch] = field(default_factory=list)
+    unordered: list[np.ndarray] = field(default_factory=list)
+    data: list[pa.RecordBatch] = field(default_factory=list)
+    data_rows: int = 0
+
+
+def read_ordered_blocks(
+    slice_: FileSlice, view: LogView, warnings: list[ScanWarning]
+) -> list[LogBlock]:
+    """The data and delete blocks of a slice that count, in the order in which they apply.
+
+    Raises:
+        InputError: a file is missing or broken beyond what Hudi's reader tolerates.
+        RefusedError: a block of a kind that is not supported.
+    """
+    blocks: list[LogBlock] = []
+    for log in slice_.logs:
+        name = view.storage.full(log.path)
+        content = memoryview(view.storage.map(log.path))
+        blocks += read_blocks(content, file=name, warnings=warnings, strict=view.strict)
+    return order_blocks(blocks, view.valid_block)
+
+
+def read_slice_log(
+    slice_: FileSlice, view: LogView, names: Sequence[str], warnings: list[ScanWarning]
+) -> SliceLog:
+    """Decode, order and fold the logs of one slice.
+
+    Args:
+        slice_: the slice; it has logs.
+        view: how to read them.
+        names: the columns that will be handed out; the result's data has just these.
+        warnings: receives what was skipped.
+    """
+    refuse_custom_merge(slice_, view)
+    blocks = read_ordered_blocks(slice_, view, warnings)
+    key_names = _key_columns(blocks, view)
+    events = _Events()
+    for run in _runs(blocks):
+        if run[0].kind == "delete":
+            _add_deletes(events, run[0], key_names, view)
+        else:
+            _add_rows(events, _decode(run, view), key_names, names, view, run[0].file)
+    return _fold(events, key_names, names, view)
+
+
+def refuse_custom_merge(slice_: FileSlice, view: LogView) -> None:
+    """Slices with logs cannot be read where code of the user's merges records."""
+    if view.config.merge_mode == "custom":
+        payload = view.config.raw.get("hoodie.compaction.payload.class", "a custom merger")
+        raise RefusedError(
+            f"{view.storage.root}: file group {slice_.file_id} has logs, and records are merged "
+            f"by {payload}, which is not supported"
+        )
+
+
+def _key_columns(blocks: Sequence[LogBlock], view: LogView) -> tuple[str, ...]:
+    """Typed key columns if they tell records apart as the key's text does, else the text.
+
+    A delete block has the text alone; it can be read back into integers.
+    """
+    names = view.config.record_keys
+    if any(view.schema.get_field_index(name) < 0 for name in names):
+        return (RECORD_KEY,)
+    kinds = [view.schema.field(name).type for name in names]
+    tests = [pa.types.is_integer]
+    if not any(block.kind == "delete" for block in blocks):
+        tests += [pa.types.is_string, pa.types.is_date]
+    typed = all(any(test(kind) for test in tests) for kind in kinds)
+    return names if typed and names else (RECORD_KEY,)
+
+
+def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
+    """Neighbouring Avro blocks of one writer schema are decoded into one batch."""
+    runs: list[list[LogBlock]] = []
+    for block in blocks:
+        if block.kind not in _SUPPORTED_KINDS:
+            raise RefusedError(
+                f"{block.where}: log blocks of kind '{block.kind}' are not supported"
+            )
+        if block.is_partial:
+            raise RefusedError(f"{block.where}: partial updates are not supported yet")
+        same = (
+            runs and block.kind == "avro" == runs[-1][0].kind and block.schema == runs[-1][0].schema
+        )
+        if same:
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return runs
+
+
+def _decode(run: Sequence[LogBlock], view: LogView) -> pa.RecordBatch:
+    first = run[0]
+    if first.kind == "parquet":
+        return _decode_parquet(first, view)
+    assert first.schema is not None  # read_blocks refuses an Avro block without one
+    decoder = AvroDecoder(first.schema, view.schema, view.allocator, source=first.file)
+    for block in run:
+        decoder.decode(block.content, source=block.where)
+    return decoder.finish()
+
+
+def _decode_parquet(block: LogBlock, view: LogView) -> pa.RecordBatch:
+    if len(block.content) == 0:  # Hudi writes nothing at all for no records
+        return _empty(view.schema)
+    where = block.where
+    try:
+        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+        present = [n for n in view.schema.names if n in file.schema_arrow.names]
+        table = file.read(columns=present, use_threads=False).combine_chunks()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{where} is not readable: {error}") from error
+    batches = table.to_batches()
+    return resolve_batch(batches[0], view.schema, where) if batches else _empty(view.schema)
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return batch_of([pa.array([], field.type) for field in schema], schema, 0)
+
+
+def _add_rows(
+    events: _Events,
+    batch: pa.RecordBatch,
+    key_names: Sequence[str],
+    names: Sequence[str],
+    view: LogView,
+    source: str,
+) -> None:
+    n = batch.num_rows
+    rows = np.arange(events.data_rows, events.data_rows + n, dtype=np.int32)
+    deleted = _deleted_rows(batch)
+    if deleted is not None:
+        rows[deleted] = -1
+    keys = batch.select(list(key_names))
+    for name, column in zip(key_names, keys.columns, strict=True):
+        if column.null_count:
+            raise InputError(f"{source}: a record without a key (column '{name}' is null)")
+    events.keys.append(keys)
+    events.rows.append(rows)
+    events.data.append(batch.select(list(names)))
+    events.data_rows += n
+    if view.ordering:
+        events.ordering.append(ordering_columns(batch, view.ordering, source))
+        events.unordered.append(_default_deletes(events.ordering[-1], rows))
+
+
+def _deleted_rows(batch: pa.RecordBatch) -> np.ndarray | None:
+    """Rows that stand for deletes: `_hoodie_is_deleted`, or the operation D or -U."""
+    deleted: np.ndarray | None = None
+    if batch.schema.get_field_index(IS_DELETED) >= 0:
+        deleted = pc.fill_null(batch.column(IS_DELETED), False).to_numpy(zero_copy_only=False)
+    if batch.schema.get_field_index(OPERATION) >= 0:
+        gone = pc.is_in(batch.column(OPERATION), value_set=pa.array(["D", "-U"]))
+        operation = gone.to_numpy(zero_copy_only=False)
+        deleted = operation if deleted is None else deleted | operation
+    return deleted
+
+
+def ordering_columns(batch: pa.RecordBatch, names: Sequence[str], source: str) -> pa.RecordBatch:
+    """The ordering columns without nulls: Hudi takes a null for the integer 0.
+
+    Raises:
+        RefusedError: a null in a column of another type, where Hudi's answer is undefined.
+    """
+    columns = []
+    for name in names:
+        column = batch.column(name)
+        if column.null_count:
+            if not pa.types.is_int32(column.type):
+                raise RefusedError(
+                    f"{source}: a null in the ordering column '{name}' ({column.type}) has no "
+                    "defined place in the order"
+                )
+            column = pc.fill_null(column, 0)
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=list(names))
+
+
+def _default_deletes(ordering: pa.RecordBatch, rows: np.ndarray) -> np.ndarray:
+    """1 for deletes with the integer 0 for an ordering value, which Hudi takes for "none"."""
+    unordered = np.zeros(len(rows), dtype=np.uint8)
+    if ordering.num_columns == 1 and pa.types.is_int32(ordering.column(0).type):
+        unordered[(rows < 0) & (ordering.column(0).to_numpy() == 0)] = 1
+    return unordered
+
+
+def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], view: LogView) -> None:
+    deletes = block.delete_keys(view.allocator)
+    fields = [key_field(name, view) for name in key_names]
+    events.keys.append(delete_keys(deletes, fields, block.where))
+    events.rows.append(np.full(len(deletes), -1, dtype=np.int32))
+    if view.ordering:
+        columns = [view.schema.field(name) for name in view.ordering]
+        ordering, unordered = delete_ordering(deletes, columns, block.where)
+        events.ordering.append(ordering)
+        events.unordered.append(unordered)
+
+
+def _fold(
+    events: _Events, key_names: tuple[str, ...], names: Sequence[str], view: LogView
+) -> SliceLog:
+    schema = pa.schema([view.schema.field(name) for name in names])
+    data = _concat(events.data, schema)
+    key_schema = pa.schema([key_field(name, view) for name in key_names])
+    rows = np.concatenate([*events.rows, np.empty(0, dtype=np.int32)])
+    ordering = unordered = None
+    if view.ordering:
+        kinds = pa.schema([pa.field(n, view.schema.field(n).type) for n in view.ordering])
+        ordering = _concat(events.ordering, kinds)
+        unordered = np.concatenate([*events.unordered, np.empty(0, dtype=np.uint8)])
+    index = LogIndex(_concat(events.keys, key_schema), rows, ordering, unordered, view.allocator)
+    return SliceLog(data, ExportedBatch(data), index, key_names, view.ordering)
+
+
+def key_field(name: str, view: LogView) -> pa.Field:
+    """A key column as base and log are read with."""
+    return pa.field(name, pa.string() if name == RECORD_KEY else view.schema.field(name).type)
+
+
+def _concat(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """One batch out of many; the same batch, not copied, out of one."""
+    if len(batches) == 1 and batches[0].schema.equals(schema):
+        return batches[0]
+    columns = [
+        pa.concat_arrays([batch.column(i).cast(field.type) for batch in batches])
+        if batches
+        else pa.array([], field.type)
+        for i, field in enumerate(schema)
+    ]
+    n = sum(batch.num_rows for batch in batches)
+    return batch_of(columns, schema, n)

@@ -1,0 +1,140 @@
+"""A Hudi table: what it is, what to read of it. No row is touched here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from seambench.errors import InputError, RefusedError, UsageError
+from seambench.seams import Query
+from seambench_impl.avro import arrow_schema
+from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
+from seambench_impl.tables.hudi.properties import load_config
+from seambench_impl.tables.hudi.slices import FileSlice, list_slices
+from seambench_impl.tables.hudi.timeline import load_timeline, parse_instant
+from seambench_impl.tables.storage import Storage
+
+__all__ = ["META_COLUMNS", "HudiTable"]
+
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+
+
+class HudiTable:
+    """A table as its timeline shows it at the time of the call.
+
+    Args:
+        path: the table's folder.
+        storage_options: options of the storage; none are known for local folders.
+
+    Raises:
+        InputError: the folder is no Hudi table, or its timeline is broken.
+        RefusedError: a table version or feature that is not supported.
+    """
+
+    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
+        if storage_options:
+            raise RefusedError(
+                f"{path}: storage options ({', '.join(storage_options)}) are not supported yet"
+            )
+        self._storage = Storage(str(path))
+        self.config = load_config(self._storage)
+        self._timeline = load_timeline(self._storage, self.config)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The latest table schema, meta columns first."""
+        return self._schema_at(None)
+
+    def slices(self, as_of: str | None = None) -> list[FileSlice]:
+        """The latest file slice of every file group, as of an instant or now."""
+        return list_slices(self._storage, self._timeline, as_of)
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: pc.Expression | None = None,  # noqa: A002  (pyarrow's name for it)
+        query: Query = "snapshot",
+        as_of: str | None = None,
+        path: Path = "auto",
+        batch_size: int | None = None,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        strict: bool = False,
+    ) -> HudiScan:
+        """Plan a read.
+
+        Args:
+            columns: names in the order wanted; None for all but the `_hoodie_*` columns.
+            filter: rows to keep, an expression over any columns of the table.
+            query: `snapshot` merges logs, `read-optimized` reads base files alone.
+            as_of: instant up to which changes count: 14 or 17 digits, or ISO 8601.
+            path: `auto` chooses per slice: native where no log applies, merge otherwise.
+            batch_size: most rows in a batch.
+            threads: slices at once; one per core by default.
+            memory_limit: bytes that decoded logs and merged batches may take at once.
+            strict: refuse damage in logs that Hudi's own reader skips.
+
+        Raises:
+            UsageError: an unknown column, a filter that does not fit, a bad instant.
+            InputError: a file is missing or broken.
+            RefusedError: legal, but not supported.
+        """
+        if query == "incremental":
+            raise RefusedError(f"{self._storage.root}: incremental queries are not supported yet")
+        if batch_size is not None and batch_size < 1:
+            raise UsageError(f"a batch size of {batch_size}: at least one row is needed")
+        instant = None if as_of is None else parse_instant(as_of, self.config)
+        schema = self._schema_at(instant)
+        wanted = _choose(columns, schema, self._storage.root)
+        return HudiScan(
+            self._storage,
+            self.config,
+            self._timeline,
+            schema,
+            list_slices(self._storage, self._timeline, instant),
+            wanted,
+            condition=filter,
+            merge_logs=query == "snapshot",
+            as_of=instant,
+            options=ScanOptions(path, batch_size, threads, memory_limit, strict),
+        )
+
+    def _schema_at(self, instant: str | None) -> pa.Schema:
+        text = self._timeline.latest_schema(instant)
+        if text is None:
+            return self._schema_of_a_base_file()
+        fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
+        fields |= {field.name: field for field in arrow_schema(text)}
+        return pa.schema(list(fields.values()))
+
+    def _schema_of_a_base_file(self) -> pa.Schema:
+        for slice_ in self.slices():
+            if slice_.base is not None:
+                file = pq.ParquetFile(self._storage.open(slice_.base.path))
+                return file.schema_arrow.remove_metadata()
+        raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
+
+
+def _choose(columns: Sequence[str] | None, schema: pa.Schema, where: str) -> list[str]:
+    if columns is None:
+        return [name for name in schema.names if name not in META_COLUMNS]
+    for name in columns:
+        if schema.get_field_index(name) < 0:
+            near = difflib.get_close_matches(name, schema.names, n=3)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            raise UsageError(f"{where}: there is no column '{name}'{hint}")
+    if len(set(columns)) != len(columns):
+        raise UsageError(f"{where}: a column is asked for twice: {', '.join(columns)}")
+    return list(columns)
