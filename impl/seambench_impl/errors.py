@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seambench.errors import InputError, SeambenchError
+from seambench.errors import InputError, RefusedError, SeambenchError
 from seambench_impl._seam import ffi, lib
 
 __all__ = ["NativeMemoryError", "check", "new_error"]
@@ -31,8 +31,10 @@ def check(code: int, error: object, *, source: str = "") -> None:
     offset = int(error.offset)  # type: ignore[attr-defined]
     if code == lib.SEAM_NO_MEMORY:
         raise NativeMemoryError(message)
-    if code in (lib.SEAM_BAD_INPUT, lib.SEAM_TOO_LARGE, lib.SEAM_UNSUPPORTED):
-        where = f"{source}: " if source else ""
-        at = f" (at byte {offset})" if offset >= 0 else ""
+    where = f"{source}: " if source else ""
+    at = f" (at byte {offset})" if offset >= 0 else ""
+    if code in (lib.SEAM_BAD_INPUT, lib.SEAM_TOO_LARGE):
         raise InputError(f"{where}{message}{at}")
+    if code == lib.SEAM_UNSUPPORTED:
+        raise RefusedError(f"{where}{message}{at}")
     raise AssertionError(f"a call into the core broke its contract: {message}")

@@ -9,6 +9,7 @@ merging or assembling.
 from __future__ import annotations
 
 import io
+import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,6 +144,8 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
         for key, value, word in zip(
             deletes.record_keys, deletes.ordering_values, deletes.ordering_types, strict=True
         ):
+            if key is None:
+                raise InputError(f"{block.where}: a delete without a record key")
             yield key, _Version(None, _delete_order(value, word, view))
         return
     rows = _parquet_rows(block) if block.kind == "parquet" else _avro_rows(block)
@@ -159,7 +162,7 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
 
 def _avro_rows(block: LogBlock) -> Iterator[Row]:
     """Content version and count, then a length and a datum for each record, big-endian."""
-    schema = fastavro.parse_schema(fastavro.schema.json.loads(block.schema))
+    schema = fastavro.parse_schema(json.loads(block.schema or "null"))
     content = bytes(block.content)
     (count,) = struct.unpack_from(">i", content, 4)
     at = 8
