@@ -74,7 +74,7 @@ static int64_t bits_bytes(int64_t bits) {
 /* Grows `buffer` to `size` bytes, the first `used` of which are kept. */
 static int grow(struct seam_buffer *buffer, int64_t used, int64_t size, struct seam_error *error) {
     buffer->size_bytes = used;
-    return seam_buffer_reserve(buffer, size - used, error);
+    return size <= used ? SEAM_OK : seam_buffer_reserve(buffer, size - used, error);
 }
 
 /* A bitmap of ones for all rows there is room for: only nulls write into it. */
