@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError, UsageError
+from seambench.errors import InputError, UsageError
 from seambench_impl._seam import ffi, lib
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
@@ -72,9 +72,6 @@ class OffHeapTable:
         )
 
     def _check(self, code: int, source: str = "") -> None:
-        if code == lib.SEAM_UNSUPPORTED:
-            text = ffi.string(self._error.message).decode()  # type: ignore[attr-defined]
-            raise RefusedError(f"{source}: {text}" if source else text)
         check(code, self._error, source=source)
 
     def vector(self, index: int) -> Any:
