@@ -19,8 +19,8 @@ NEWEST_SCHEMA = 1
 """Newest record schema this page understands; newer records are named, not guessed at."""
 
 _TEXT_LIMIT = 4000
-_DATASET_TEXT = ("name", "digest", "ordering", "log_format", "layout")
-_DATASET_NUMBERS = ("scale", "update_ratio", "slice_share", "table_version")
+_DATASET_TEXT = ("name", "digest", "state", "ordering", "log_format")
+_DATASET_NUMBERS = ("scale", "update_ratio", "slice_share", "table_version", "slices")
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,7 @@ def _view(raw: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
             "commit": _text(run.get("commit")),
             "dirty": run.get("dirty") is True,
             "seconds": _number(run.get("seconds")),
+            "samples": _number(run.get("samples")),
             "command": _text(run.get("command")),
             "error": _text(run.get("error") or raw.get("error")),
         },
@@ -175,10 +176,17 @@ def _timing(
         "dataset": _dataset(raw["dataset"]) if "dataset" in raw else dataset,
         "cold": _samples(raw, "cold", where, notes),
         "hot": _samples(raw, "hot", where, notes),
+        "cpu": _samples(raw, "cpu", where, notes),
         "rows": _number(raw.get("rows")),
         "bytes": _number(raw.get("bytes")),
         "peak_bytes": _number(raw.get("peak_bytes")),
+        "growth_bytes": _number(raw.get("growth_bytes")),
         "answer": _text(raw.get("answer")),
+        "expected": _text(raw.get("expected")),
+        "warnings": [
+            f"{w.get('file')} at byte {w.get('offset')}: {w.get('reason')}"[:_TEXT_LIMIT]
+            for _, w in _objects(raw, "warnings", notes)
+        ],
         "outcome": _text(raw.get("outcome")),
         "query": _text(raw.get("query")),
         "paths": {

