@@ -51,9 +51,9 @@ __all__ = ["DEFAULT_TABLES", "GenerateOptions", "default_slices", "generate"]
 #: Tables that Hudi layouts hold as Hudi tables when nothing else is said.
 DEFAULT_TABLES = ("lineitem", "orders")
 
-# Bytes at scale 1, seen with zstd and rounded up: the eight tables, and a Hudi copy of all of them
-# with its logs and expected rows.
-_PARQUET_BYTES, _HUDI_BYTES = 350e6, 900e6
+# Bytes at scale 1, seen and rounded up: the eight tables; a Hudi base of lineitem and orders; the
+# expected rows of both states; logs when every row is touched.
+_PARQUET_BYTES, _BASE_BYTES, _EXPECTED_BYTES, _LOG_BYTES = 300e6, 300e6, 500e6, 2500e6
 
 
 @dataclass(frozen=True)
@@ -150,9 +150,17 @@ def _tables(options: GenerateOptions) -> tuple[str, ...]:
     return tuple(name for name in TABLES if name in options.tables)
 
 
+def _bytes_at_scale_one(layout: Layout) -> float:
+    if layout.kind == "parquet":
+        return _PARQUET_BYTES
+    if not layout.has_logs:
+        return _BASE_BYTES
+    touched = layout.ratio * layout.share / 1e4
+    return _BASE_BYTES + _EXPECTED_BYTES + touched * _LOG_BYTES
+
+
 def _check_space(options: GenerateOptions, missing: list[Layout]) -> None:
-    hudi = sum(layout.kind != "parquet" for layout in missing)
-    wanted = options.scale * (_PARQUET_BYTES + hudi * _HUDI_BYTES) + 50e6
+    wanted = 50e6 + options.scale * sum(_bytes_at_scale_one(layout) for layout in missing)
     free = shutil.disk_usage(options.data).free
     if free < wanted:
         raise UnavailableError(
@@ -396,7 +404,13 @@ class _Run:
             if base is None:
                 # Without logs the base is used once: no copy to keep.
                 base = work / f"{len(self._bases)}-{name}" if layout.has_logs else path
-                table.write(map_rows(source, name, updates.base_rows), base, "bulk_insert")
+                # A complete base is the generator's rows: no need to take them through Python.
+                rows = (
+                    map_rows(source, name, updates.base_rows)
+                    if layout.has_logs
+                    else source.selectExpr("*", f"{BASE_TS}L AS ts")
+                )
+                table.write(rows, base, "bulk_insert")
                 if layout.has_logs:
                     self._bases[layout.base(), name] = base
             if base != path:

@@ -211,8 +211,10 @@ def _reason(text: str) -> str:
     if ours := re.search(r"seambench\.errors\.\w+: (.+)", text):
         return ours[1]
     # "Caused by: class: message", which may run over several lines, up to the first "at class...".
-    causes = re.split(r"^(?:Caused by|An error occurred while calling [^\n]*)", text, flags=re.M)
-    message = re.split(r"^\s+at |^\s+\.\.\. \d", causes[-1], flags=re.M)[0]
+    causes = re.split(
+        r"^(?:Caused by|An error occurred while calling [^\n]*)", text, flags=re.MULTILINE
+    )
+    message = re.split(r"^\s+at |^\s+\.\.\. \d", causes[-1], flags=re.MULTILINE)[0]
     return " ".join(message.split()).strip(" :.") or "no message"
 
 

@@ -23,9 +23,7 @@ _SCALE = 0.01
 @pytest.fixture(scope="module")
 def rows() -> dict[str, pa.RecordBatch]:
     """The generator's rows at a small scale, one batch per table."""
-    return {
-        table: pa.concat_batches(list(generate_part(table, _SCALE, 1, 1))) for table in TABLES
-    }
+    return {table: pa.concat_batches(list(generate_part(table, _SCALE, 1, 1))) for table in TABLES}
 
 
 def _keyed(table: str, batch: pa.RecordBatch) -> dict[tuple[int, ...], dict[str, object]]:
@@ -109,7 +107,7 @@ def test_expected_rows_follow_from_the_writes(
 
 @pytest.mark.parametrize("share", [0, 100])
 def test_ratio_zero_changes_nothing(share: float, rows: dict[str, pa.RecordBatch]) -> None:
-    """At ratio 0 base and expected rows are the generator's, each with the base's ordering value."""
+    """At ratio 0 base and expected rows are the generator's, all with the base's `ts`."""
     updates = Updates("lineitem", 42, 0, share, 5)
     batch = rows["lineitem"]
     ts = pa.array([BASE_TS] * batch.num_rows, pa.int64())
