@@ -152,10 +152,10 @@ class HudiScan:
     base_rows, deletes = 40_000, 400
 
     def __init__(self, path: str) -> None:
-        hudi = feature("seambench_impl.tables.hudi", "HudiTable")
+        hudi = feature("seambench_impl.tables.hudi.table", "HudiTable")
         query = "read-optimized" if path == "native" else "snapshot"
         table = hudi.HudiTable(str(_small_table()))
-        self._open = lambda: table.scan(query=query)
+        self._open: Callable[[], Any] = lambda: table.scan(query=query)
         self._expected_rows = self.base_rows - (self.deletes if path == "merge" else 0)
         amount = pc.sum(self._open().to_table().column("amount")).as_py()
         if round(amount * 100) != self._expected_cents(path):
