@@ -103,4 +103,9 @@ class Storage:
 
 
 def _reason(error: OSError) -> str:
-    return "no such file" if isinstance(error, FileNotFoundError) else str(error)
+    if isinstance(error, FileNotFoundError):
+        return (
+            "no such file; if a cleaner or a compaction removed it since the scan was planned, "
+            "plan the scan again"
+        )
+    return str(error)
