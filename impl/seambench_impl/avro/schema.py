@@ -13,6 +13,8 @@ from seambench.errors import InputError, RefusedError
 
 __all__ = ["LOGICAL_TYPES", "AvroType", "arrow_schema", "arrow_type", "parse_schema"]
 
+# Types within types: above any real schema's, below what Python's stack and the core bear.
+_MAX_DEPTH = 100
 _PRIMITIVES = frozenset(
     ("null", "boolean", "int", "long", "float", "double", "bytes", "string"),
 )
@@ -80,8 +82,17 @@ class _Parser:
 
     def __init__(self) -> None:
         self.named: dict[str, AvroType] = {}
+        self._depth = 0
 
     def parse(self, schema: Any, namespace: str, where: str) -> AvroType:
+        if self._depth == _MAX_DEPTH:
+            raise InputError(f"Avro schema: more than {_MAX_DEPTH} types are nested.")
+        self._depth += 1
+        parsed = self._parse(schema, namespace, where)
+        self._depth -= 1
+        return parsed
+
+    def _parse(self, schema: Any, namespace: str, where: str) -> AvroType:
         if isinstance(schema, str):
             return self._reference(schema, namespace, where)
         if isinstance(schema, list):
@@ -173,12 +184,9 @@ def parse_schema(schema: str | bytes | Mapping[str, Any] | list[Any]) -> AvroTyp
     if isinstance(schema, str | bytes):
         try:
             schema = json.loads(schema)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"Avro schema: not JSON: {error}.") from error
-    try:
-        return _Parser().parse(schema, "", "the schema")
-    except RecursionError as error:
-        raise InputError("Avro schema: types are nested too deeply.") from error
+    return _Parser().parse(schema, "", "the schema")
 
 
 LOGICAL_TYPES: dict[tuple[str, str], pa.DataType] = {
