@@ -1,0 +1,1 @@
+"""Conformance under pytest: the same cases as `seambench check`."""

@@ -1,0 +1,14 @@
+"""Off-heap columns against golden buffers."""
+
+from __future__ import annotations
+
+import pytest
+
+from seambench.outcomes import Outcome
+from seambench.pytest_plugin import assert_conforms
+
+
+@pytest.mark.seam("column")
+def test_column(outcome: Outcome) -> None:
+    """Every determined byte of every buffer is the golden one, and no memory is left behind."""
+    assert_conforms(outcome)
