@@ -109,7 +109,7 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "",
-            "An error occurred while calling o7\n: a.E: x\n\tat a.b\nCaused by: b.F: inner\n\t... 7 more",
+            "An error occurred while calling o7\n: E: x\n\tat a.b\nCaused by: b.F: inner\n\t... 7",
             SeambenchError,
             "while writing t: b.F: inner$",
         ),
