@@ -33,6 +33,7 @@ class BaseReader:
 
     def __init__(self, storage: Storage, path: str) -> None:
         self.name = storage.full(path)
+        self._filesystem = storage.filesystem
         try:
             self._file = pq.ParquetFile(storage.open(path))
         except (OSError, pa.ArrowInvalid) as error:
@@ -96,7 +97,7 @@ class BaseReader:
             batch_rows: most rows in a batch.
             use_threads: let pyarrow decode columns in parallel.
         """
-        fragment = ds.ParquetFileFormat().make_fragment(self.name)
+        fragment = ds.ParquetFileFormat().make_fragment(self.name, self._filesystem)
         scanner = fragment.scanner(
             schema=schema,
             columns=list(columns),

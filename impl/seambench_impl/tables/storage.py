@@ -40,7 +40,7 @@ class Storage:
                 f"{root}: storage '{scheme}' is not supported yet; copy the table to a local folder"
             )
         self.root = root.removeprefix("file://").rstrip("/") or "/"
-        self._files = pafs.LocalFileSystem(use_mmap=True)
+        self.filesystem = pafs.LocalFileSystem(use_mmap=True)
         if not Path(self.root).is_dir():
             raise InputError(f"{self.root}: no such folder")
 
@@ -58,7 +58,7 @@ class Storage:
                     f"{folder}/{info.base_name}" if folder else info.base_name,
                     None if info.type == pafs.FileType.Directory else info.size,
                 )
-                for info in self._files.get_file_info(selector)
+                for info in self.filesystem.get_file_info(selector)
             ),
             key=lambda status: status.name,
         )
@@ -85,7 +85,7 @@ class Storage:
             InputError: it is missing or cannot be read.
         """
         try:
-            with self._files.open_input_file(self.full(path)) as file:
+            with self.filesystem.open_input_file(self.full(path)) as file:
                 return file.read_buffer()
         except OSError as error:
             raise InputError(f"{self.full(path)}: {_reason(error)}") from error
@@ -97,7 +97,7 @@ class Storage:
             InputError: it is missing or cannot be read.
         """
         try:
-            return self._files.open_input_file(self.full(path))
+            return self.filesystem.open_input_file(self.full(path))
         except OSError as error:
             raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
