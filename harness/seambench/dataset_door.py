@@ -31,6 +31,7 @@ __all__ = [
     "Open",
     "ScanDataset",
     "StreamDataset",
+    "StreamScanner",
     "apply_filter",
     "filter_columns",
     "original_errors",
@@ -38,9 +39,6 @@ __all__ = [
 ]
 
 Open = Callable[[list[str], pc.Expression | None], pa.RecordBatchReader]
-
-# Batches are handed over one at a time; reading far ahead would only hold memory.
-_READAHEAD = 2
 
 
 def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
@@ -76,12 +74,26 @@ def apply_filter(
     Returns:
         A stream of `columns`.
     """
-    if expression is None and list(columns) == reader.schema.names:
+    names = list(columns)
+    if expression is None and names == reader.schema.names:
         return reader
-    scanner = ds.Scanner.from_batches(
-        reader, columns=list(columns), filter=expression, batch_readahead=_READAHEAD
-    )
-    return scanner.to_reader()
+    schema = pa.schema([reader.schema.field(name) for name in names], reader.schema.metadata)
+    return pa.RecordBatchReader.from_batches(schema, _filtered(reader, expression, names))
+
+
+def _filtered(
+    reader: pa.RecordBatchReader, expression: pc.Expression | None, names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    # Filtered here and now: a scanner of Arrow's would read ahead in threads of its own, which go
+    # on calling the reader after an engine has stopped asking.
+    with reader:
+        for batch in reader:
+            if expression is None:
+                yield batch.select(names)
+                continue
+            kept = pa.Table.from_batches([batch]).filter(expression)
+            for part in kept.to_batches():
+                yield part.select(names)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
@@ -89,6 +101,58 @@ def without_views(schema: pa.Schema) -> pa.Schema:
     return pa.schema(
         [field.with_type(_plain_type(field.type)) for field in schema], metadata=schema.metadata
     )
+
+
+class StreamScanner:
+    """One scan of a `ScanDataset`: what engines use of `pyarrow.dataset.Scanner`, over one stream.
+
+    It reads nothing ahead and has no threads, so that a query that stops early leaves nothing
+    running. It can be read once; `scanner()` gives a fresh one.
+    """
+
+    def __init__(self, reader: pa.RecordBatchReader, dataset_schema: pa.Schema) -> None:
+        self._reader = reader
+        self.dataset_schema = dataset_schema
+        self.projected_schema = reader.schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The stream itself."""
+        return self._reader
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The batches."""
+        with self._reader as reader:
+            yield from reader
+
+    def to_table(self) -> pa.Table:
+        """All rows."""
+        with self._reader as reader:
+            return reader.read_all()
+
+    def head(self, num_rows: int) -> pa.Table:
+        """The first rows; the rest is not read."""
+        kept: list[pa.RecordBatch] = []
+        left = num_rows
+        with self._reader as reader:
+            while left > 0:
+                try:
+                    batch = reader.read_next_batch()
+                except StopIteration:
+                    break
+                kept.append(batch.slice(0, left))
+                left -= kept[-1].num_rows
+        return pa.Table.from_batches(kept, schema=self.projected_schema)
+
+    def count_rows(self) -> int:
+        """Number of rows of the stream."""
+        return sum(batch.num_rows for batch in self.to_batches())
+
+    def take(self, indices: Any) -> pa.Table:
+        """Rows by their number."""
+        return self.to_table().take(indices)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._reader.__arrow_c_stream__(requested_schema)
 
 
 class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without types
@@ -138,7 +202,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
         batch_size: int | None = None,
         fragment_scan_options: object = None,
         **_tuning: Any,
-    ) -> ds.Scanner:
+    ) -> StreamScanner:
         """Open one scan.
 
         Args:
@@ -164,9 +228,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
             raise SeambenchError(
                 f"asked for columns {names}, a stream of {reader.schema.names} came"
             )
-        watched = pa.RecordBatchReader.from_batches(reader.schema, self._watched(reader))
-        options = {} if batch_size is None else {"batch_size": batch_size}
-        return ds.Scanner.from_batches(watched, batch_readahead=_READAHEAD, **options)
+        watched = pa.RecordBatchReader.from_batches(
+            reader.schema, self._watched(reader, batch_size)
+        )
+        return StreamScanner(watched, self._shown)
 
     def filter(self, expression: pc.Expression) -> ScanDataset:
         """A dataset over the rows for which `expression` is true, besides any later filter."""
@@ -188,20 +253,28 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
                 raise UsageError(f"unknown column {name!r}; the columns are {self._shown.names}")
         return list(columns)
 
-    def _watched(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    def _watched(
+        self, reader: pa.RecordBatchReader, batch_size: int | None
+    ) -> Iterator[pa.RecordBatch]:
         """The batches; an error on the way is kept, because engines hide it behind their own."""
         try:
-            yield from reader
+            with reader:
+                for batch in reader:
+                    step = batch_size or max(batch.num_rows, 1)
+                    for start in range(0, max(batch.num_rows, 1), step):
+                        yield batch.slice(start, step)
         except Exception as error:
             self.failure = error
             raise
-        finally:
-            reader.close()
 
     def _refuse(self, what: str) -> NoReturn:
         raise RefusedError(
             f"{what} is not offered by a dataset over a stream; use scanner() instead"
         )
+
+    def count_rows(self, filter: pc.Expression | None = None, **tuning: Any) -> int:  # noqa: A002
+        """Number of rows, with no column read that neither counting nor the filter needs."""
+        return self.scanner(columns=[], filter=filter, **tuning).count_rows()
 
     # The base class holds no C++ dataset here: these would read through a null pointer.
 

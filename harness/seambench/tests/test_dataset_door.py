@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -205,6 +207,40 @@ def test_limit_stops_a_stream_early() -> None:
 
         assert con.execute("SELECT a FROM door LIMIT 2").fetchall() == [(0,), (1,)]
     assert closed == [True]
+
+
+def test_a_query_that_stops_early_leaves_nothing_running() -> None:
+    """The interpreter ends cleanly after a LIMIT over a reader that has much more to give."""
+    program = """
+import time, duckdb, pyarrow as pa
+from seambench.dataset_door import ScanDataset, apply_filter
+schema = pa.schema([("a", pa.int64())])
+def slow():
+    while True:
+        time.sleep(0.01)
+        yield pa.record_batch({"a": list(range(5000))})
+def open_stream(columns, condition):
+    return apply_filter(pa.RecordBatchReader.from_batches(schema, slow()), condition, columns)
+con = duckdb.connect()
+con.register("door", ScanDataset(schema, open_stream))
+print(con.sql("SELECT a FROM door WHERE a > 1 LIMIT 1").to_arrow_reader().read_all().num_rows)
+con.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, ROWS, ROWS + 1])
+def test_head_reads_no_further(rows: int) -> None:
+    """`head` gives the first rows, `take` chosen ones, and `to_batches` respects a size."""
+    dataset = StreamDataset(MemoryScanner(source()), REQUEST)
+
+    assert dataset.head(rows, columns=["i"]) == source().select(["i"]).slice(0, rows)
+    assert dataset.take([3, 1], columns=["i"]) == source().select(["i"]).take([3, 1])
+    assert {batch.num_rows for batch in dataset.to_batches(columns=["i"], batch_size=1)} == {1}
 
 
 @pytest.mark.parametrize(
