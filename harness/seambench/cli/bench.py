@@ -1,0 +1,135 @@
+"""`seambench bench`: compare readers over the data sets that are there."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seambench.cli.common import (
+    DataFolder,
+    Queries,
+    Readers,
+    Results,
+    Samples,
+    Threads,
+    console,
+    data_folder,
+    default_readers,
+    error_console,
+    parse_list,
+    parse_queries,
+)
+from seambench.errors import UsageError
+
+if TYPE_CHECKING:
+    from seambench.data import Dataset
+
+__all__ = ["bench", "run_bench"]
+
+_FAILURES_SHOWN = 20
+
+
+def bench(
+    scale: Annotated[
+        float | None, typer.Option(help="TPC-H scale of the data sets (default: any).")
+    ] = None,
+    layout: Annotated[
+        list[str] | None, typer.Option(help="Layout, repeatable (default: all with Hudi tables).")
+    ] = None,
+    reader: Readers = None,
+    queries: Queries = "all",
+    scans: Annotated[str, typer.Option(help="Of all,q6,count; or `none`.")] = "all,q6,count",
+    samples: Samples = 5,
+    threads: Threads = None,
+    budget: Annotated[
+        float, typer.Option(min=0, help="Seconds after which a slow reader gets no more samples.")
+    ] = 60.0,
+    memory: Annotated[
+        bool, typer.Option(help="Measure the memory of streamed scans, each in its own process.")
+    ] = True,
+    folder: DataFolder = None,
+    results: Results = Path("results"),
+) -> None:
+    """Compare readers over data sets that exist; every answer is checked before its time counts.
+
+    Derived from TPC-H, not comparable with published TPC-H results.
+    """
+    from seambench.data import list_datasets
+
+    data = data_folder(folder)
+    datasets = [
+        dataset
+        for dataset in list_datasets(data, scale)
+        if any(table.kind == "hudi" for table in dataset.tables.values())
+        and (layout is None or dataset.layout in layout)
+    ]
+    missing = [name for name in layout or () if name not in {d.layout for d in datasets}]
+    if missing or not datasets:
+        raise UsageError(
+            f"{data} has no data set {missing[0] if missing else 'with Hudi tables'}; "
+            "make it with `seambench data`"
+        )
+    code = run_bench(
+        datasets,
+        reader or default_readers(),
+        queries=queries,
+        scans=scans,
+        samples=samples,
+        threads=threads,
+        budget=budget,
+        memory=memory,
+        results=results,
+    )
+    raise typer.Exit(code)
+
+
+def run_bench(
+    datasets: Sequence[Dataset],
+    readers: Sequence[str],
+    *,
+    queries: str,
+    scans: str,
+    samples: int,
+    threads: int | None,
+    budget: float,
+    memory: bool,
+    results: Path,
+) -> int:
+    """Compare, write the records, print the summary; the exit code."""
+    from seambench.cli.progress import Shown
+    from seambench.cli.summary import print_summary
+    from seambench.comparison import (
+        ComparisonOptions,
+        compare_readers,
+        failures,
+        write_records,
+    )
+
+    options = ComparisonOptions(
+        readers=tuple(dict.fromkeys(readers)),
+        datasets=tuple(datasets),
+        queries=parse_queries(queries),
+        scans=() if scans == "none" else tuple(parse_list(scans) or ()),
+        samples=samples,
+        threads=threads,
+        budget_seconds=budget,
+        memory=memory,
+        command=shlex.join(["seambench", *sys.argv[1:]]),
+    )
+    with Shown(error_console()) as shown:
+        records = compare_readers(options, shown)
+    paths = write_records(results, records)
+    out, err = console(), error_console()
+    print_summary(records, out)
+    failed = failures(records)
+    for line in failed[:_FAILURES_SHOWN]:
+        err.print(f"failed: {line}", markup=False)
+    if len(failed) > _FAILURES_SHOWN:
+        err.print(f"... and {len(failed) - _FAILURES_SHOWN} more")
+    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
+    return 1 if failed else 0

@@ -1,0 +1,149 @@
+"""What several commands share: option types, consoles, and small parsers. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seambench.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "JSON_SCHEMA",
+    "NOTE",
+    "DataFolder",
+    "Queries",
+    "Readers",
+    "Results",
+    "Samples",
+    "Site",
+    "Threads",
+    "console",
+    "data_folder",
+    "error_console",
+    "parse_bytes",
+    "parse_list",
+    "parse_queries",
+    "print_json",
+]
+
+#: Version of what `--json` prints.
+JSON_SCHEMA = 1
+
+NOTE = "Workload derived from TPC-H, not comparable with published TPC-H results."
+
+DataFolder = Annotated[
+    Path | None,
+    typer.Option("--data", help="Data folder (default: $SEAMBENCH_DATA, else ./data)."),
+]
+Results = Annotated[Path, typer.Option("--results", help="Folder for result records.")]
+Site = Annotated[Path, typer.Option("--site", help="Folder for the page.")]
+Readers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reader",
+        help="Reader, repeatable: a name from `seambench list`, package.module:Class, "
+        "cmd:./reader or lib:./reader.so.",
+    ),
+]
+Queries = Annotated[
+    str, typer.Option("--queries", help="Query numbers, e.g. 1,6,10-14; `all` or `none`.")
+]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Timed runs after the cold one.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Tasks at once (default: one per core).")
+]
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+_HIGHEST_QUERY = 22
+
+
+def console() -> Console:
+    """For tables: standard output."""
+    from rich.console import Console
+
+    # Off a terminal there is no width to keep to, and a cut table is of no use to a program.
+    return Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+
+
+def error_console() -> Console:
+    """For progress and remarks: standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def data_folder(given: Path | None) -> Path:
+    """The data folder in use."""
+    if given is not None:
+        return given
+    from seambench.data import default_data_folder
+
+    return default_data_folder()
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on one line of standard output."""
+    sys.stdout.write(json.dumps(value, default=str) + "\n")
+
+
+def parse_list(text: str | None) -> list[str] | None:
+    """Names between commas; None stays None.
+
+    Raises:
+        UsageError: an empty name between two commas.
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"{text!r} is no list of names between commas")
+    return names
+
+
+def parse_queries(text: str) -> tuple[int, ...]:
+    """Query numbers: `1,6,10-14`, `all` or `none`.
+
+    Raises:
+        UsageError: anything else, or a number beyond 1 to 22.
+    """
+    if text == "all":
+        return tuple(range(1, _HIGHEST_QUERY + 1))
+    if text == "none":
+        return ()
+    numbers: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,2})(?:-(\d{1,2}))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= first <= last <= _HIGHEST_QUERY:
+            raise UsageError(f"--queries {text!r}: {part.strip()!r} is no query from 1 to 22")
+        numbers += range(first, last + 1)
+    return tuple(dict.fromkeys(numbers))
+
+
+def parse_bytes(text: str | None) -> int | None:
+    """A number of bytes: `1073741824`, `512MiB`, `2G`.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]i?)?b?", text.strip().lower())
+    size = int(float(match[1]) * _UNITS[match[2] or ""]) if match else 0
+    if size < 1:
+        raise UsageError(f"{text!r} is no size in bytes, such as 512MiB or 2G")
+    return size
+
+
+def default_readers() -> Sequence[str]:
+    """Readers that a comparison runs when none is named: all that are no peers, and pyarrow."""
+    return ("native", "pyarrow", "auto", "merge", "connector")

@@ -1,0 +1,65 @@
+"""`seambench data`: make data sets with Spark."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from seambench.cli.common import DataFolder, data_folder
+from seambench.errors import UsageError
+
+__all__ = ["data"]
+
+
+def data(
+    scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,
+    folder: DataFolder = None,
+    layout: Annotated[
+        list[str] | None, typer.Option(help="Layout, repeatable (default: the curve).")
+    ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Table to be a Hudi table, repeatable, or `all`.")
+    ] = None,
+    slices: Annotated[int | None, typer.Option(min=1, help="Slices of each Hudi table.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides which rows are touched.")] = 42,
+    force: Annotated[bool, typer.Option("--force", help="Make again what exists.")] = False,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Fail if another process writes to the folder.")
+    ] = False,
+    master: Annotated[str | None, typer.Option(help="Spark master (default: local[*]).")] = None,
+    memory: Annotated[str, typer.Option(help="Heap of Spark's driver.")] = "4g",
+    jars: Annotated[
+        list[str] | None, typer.Option(help="Jar to use instead of fetching Hudi's, repeatable.")
+    ] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option(help="Spark setting KEY=VALUE, repeatable.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+) -> None:
+    """Make the data sets that are missing, and print the folder of each.
+
+    The tables are derived from TPC-H, not comparable with published TPC-H results.
+    """
+    from seambench.data import DEFAULT_LAYOUTS, DEFAULT_TABLES, GenerateOptions, generate
+
+    for setting in conf or ():
+        if "=" not in setting:
+            raise UsageError(f"--conf {setting} is not of the form KEY=VALUE")
+    options = GenerateOptions(
+        scale=scale,
+        data=data_folder(folder),
+        layouts=tuple(layout or DEFAULT_LAYOUTS),
+        tables=tuple(table or DEFAULT_TABLES),
+        slices=slices,
+        seed=seed,
+        force=force,
+        wait=not no_wait,
+        master=master,
+        memory=memory,
+        jars=tuple(jars or ()),
+        conf=dict(setting.split("=", 1) for setting in conf or ()),
+        quiet=quiet,
+    )
+    for dataset in generate(options):
+        typer.echo(str(dataset.path))

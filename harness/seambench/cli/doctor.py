@@ -1,0 +1,197 @@
+"""`seambench doctor`: what this machine has, and what to do about what is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
+from seambench.errors import SeambenchError
+
+__all__ = ["Finding", "doctor", "examine"]
+
+_PEERS = {"hudi": "hudi-rs", "polars": "Polars"}
+_GIB = 1 << 30
+_ENOUGH_MEMORY, _ENOUGH_DISK = 8 * _GIB, 5 * _GIB
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked for.
+
+    Attributes:
+        subject: what.
+        ok: whether it is there, and enough.
+        found: what was found, or "no".
+        advice: what to do when it is not ok; empty otherwise.
+        needed_for: what does not work without it.
+    """
+
+    subject: str
+    ok: bool
+    found: str
+    advice: str = ""
+    needed_for: str = ""
+
+
+def doctor(
+    folder: DataFolder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Tell what this machine has, and what to do about what is missing."""
+    findings = list(examine(data_folder(folder)))
+    if as_json:
+        print_json({"schema": JSON_SCHEMA, "findings": [asdict(finding) for finding in findings]})
+        return
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("", "subject", "found", "what to do"):
+        table.add_column(name, overflow="fold")
+    for finding in findings:
+        mark = "[green]ok[/green]" if finding.ok else "[yellow]--[/yellow]"
+        needed = f" (needed for: {finding.needed_for})" if finding.needed_for else ""
+        advice = "" if finding.ok else f"{finding.advice}{needed}"
+        table.add_row(mark, finding.subject, escape(finding.found), escape(advice))
+    console().print(table)
+
+
+def examine(data: Path) -> Iterator[Finding]:
+    """Look for everything that any part of Seambench needs.
+
+    Args:
+        data: data folder; its disk is looked at.
+    """
+    yield _python()
+    yield _program(
+        "C compiler", ("cc", "gcc", "clang"), "building from source", "install gcc or clang"
+    )
+    yield _core()
+    yield _package("pyspark", "Spark", "seambench data", "pip install 'seambench[spark]'")
+    yield _java()
+    yield _jars()
+    yield from _machine(data)
+    for module, name in _PEERS.items():
+        yield _package(module, name, f"reader {name}", "pip install 'seambench[peers]'")
+    yield _program("Chromium", ("chromium", "chromium-browser"), "tests of the page", "install it")
+    yield _program("clang", ("clang",), "fuzz targets", "install clang")
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    known = sys.version_info[:2] in ((3, 11), (3, 12))
+    return Finding("Python", known, f"{version} ({sys.executable})", "use Python 3.11 or 3.12")
+
+
+def _core() -> Finding:
+    """The implementation's C core, found by asking the registry for a reader made of it."""
+    from seambench import registry
+
+    try:
+        reader = registry.resolve("scan", "auto")
+    except SeambenchError as error:
+        return Finding("own readers", False, str(error), "pip install seambench", "reader auto")
+    return Finding("own readers", True, f"version {reader.version}")
+
+
+def _java() -> Finding:
+    from seambench.data.spark import find_java
+
+    try:
+        java = find_java()
+    except SeambenchError as error:
+        return Finding("Java", False, "no", str(error), "seambench data, reader spark-hudi")
+    return Finding("Java", True, f"Java {java.major} from {java.origin} ({java.home})")
+
+
+def _jars() -> Finding:
+    """Whether Spark has fetched Hudi's bundle before; without it a network is needed once."""
+    from seambench.data.spark import HUDI_PACKAGE
+
+    group, artifact, version = HUDI_PACKAGE.split(":")
+    home = Path.home()
+    name = f"{group}_{artifact}-{version}.jar"
+    for jar in (
+        home / ".ivy2" / "jars" / name,
+        home / ".ivy2.5.2" / "jars" / name,
+        home / ".ivy2" / "cache" / group / artifact / "jars" / f"{artifact}-{version}.jar",
+    ):
+        if jar.exists():
+            return Finding("Hudi's jar", True, str(jar))
+    advice = "Spark fetches it on first use; without network, name a downloaded one with --jars"
+    return Finding("Hudi's jar", False, "not fetched yet", advice, "seambench data")
+
+
+def _machine(data: Path) -> Iterator[Finding]:
+    import psutil
+
+    from seambench.record import machine_info
+
+    machine = machine_info()
+    yield Finding("cores", True, f"{machine['cores']} ({machine['cpu']})")
+    memory = psutil.virtual_memory()
+    yield Finding(
+        "memory",
+        memory.available >= _ENOUGH_MEMORY,
+        f"{memory.available / _GIB:.1f} GiB free of {memory.total / _GIB:.1f}",
+        "scale 1 wants about 8 GiB; take a smaller --scale",
+    )
+    folder = next(path for path in (data.absolute(), *data.absolute().parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    writable = os.access(folder, os.W_OK)
+    yield Finding(
+        "data folder",
+        writable and free >= _ENOUGH_DISK,
+        f"{data}: {free / _GIB:.1f} GiB free{'' if writable else ', not writable'}",
+        "choose another folder with --data or SEAMBENCH_DATA",
+        "seambench data",
+    )
+    load = machine["load_before"][0]
+    yield Finding(
+        "load",
+        load < machine["cores"],
+        f"{load:g}",
+        "other work disturbs measurements; wait for it to end",
+    )
+
+
+def _package(module: str, name: str, needed_for: str, advice: str) -> Finding:
+    if importlib.util.find_spec(module) is None:
+        return Finding(name, False, "no", advice, needed_for)
+    from importlib import metadata
+
+    try:
+        version = metadata.version(module)
+    except metadata.PackageNotFoundError:
+        version = "?"
+    return Finding(name, True, f"{module} {version}")
+
+
+def _program(subject: str, names: tuple[str, ...], needed_for: str, advice: str) -> Finding:
+    for name in names:
+        path = shutil.which(name)
+        if path is not None:
+            return Finding(subject, True, f"{_version(path)} ({path})")
+    return Finding(subject, False, "no", advice, needed_for)
+
+
+def _version(path: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=False, timeout=10
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "does not run"
+    lines = done.stdout.strip().splitlines()
+    return lines[0].strip() if lines else "version unknown"

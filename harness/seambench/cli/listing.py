@@ -1,0 +1,128 @@
+"""`seambench list`: implementations, cases, data sets and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
+from seambench.errors import SeambenchError, UsageError
+
+__all__ = ["list_all"]
+
+_KINDS = ("implementations", "cases", "data", "queries")
+
+
+def list_all(
+    what: Annotated[
+        str | None, typer.Argument(help="implementations, cases, data or queries (default: all).")
+    ] = None,
+    folder: DataFolder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """List what there is to check and to compare."""
+    if what is not None and what not in _KINDS:
+        raise UsageError(f"{what!r} cannot be listed; choose from {', '.join(_KINDS)}")
+    makers = {
+        "implementations": _implementations,
+        "cases": _cases,
+        "data": lambda: _datasets(folder),
+        "queries": _queries,
+    }
+    listed = {kind: make() for kind, make in makers.items() if what in (None, kind)}
+    if as_json:
+        print_json({"schema": JSON_SCHEMA, **listed})
+        return
+    for kind, rows in listed.items():
+        _print(kind, rows)
+
+
+def _implementations() -> list[dict[str, Any]]:
+    """Every announced implementation; one that cannot be loaded says why."""
+    from seambench import registry
+
+    rows = []
+    for seam in registry.SEAMS:
+        for name in registry.names(seam):
+            row: dict[str, Any] = {"seam": seam, "name": name}
+            try:
+                made = registry.resolve(seam, name)
+            except SeambenchError as error:
+                row |= {"kind": None, "version": None, "capabilities": [], "problem": str(error)}
+            else:
+                able = sorted(word for word, has in made.capabilities.items() if has)
+                row |= {
+                    "kind": made.kind,
+                    "version": str(made.version),
+                    "capabilities": able,
+                    "problem": None,
+                }
+            rows.append(row)
+    return rows
+
+
+def _cases() -> list[dict[str, Any]]:
+    from seambench import registry
+    from seambench.cases import ScanCase, load_cases
+
+    rows = []
+    for seam in registry.SEAMS:
+        for case in load_cases(seam):
+            row: dict[str, Any] = {"seam": seam, "id": case.id}
+            if isinstance(case, ScanCase):
+                row |= {"level": case.level, "requirement": case.requirement}
+            rows.append(row)
+    return rows
+
+
+def _datasets(folder: Any) -> list[dict[str, Any]]:
+    from seambench.data import list_datasets
+
+    return [
+        {
+            "name": dataset.name,
+            "path": str(dataset.path),
+            "hudi_tables": [t.name for t in dataset.tables.values() if t.kind == "hudi"],
+            "lineitem_rows": dataset.expected()["lineitem"].rows,
+        }
+        for dataset in list_datasets(data_folder(folder))
+    ]
+
+
+def _queries() -> list[dict[str, Any]]:
+    from seambench import registry
+
+    rows = []
+    for suite in registry.suites():
+        for number, sql in registry.resolve_suite(suite).queries.items():
+            first = next((line for line in sql.splitlines() if line.strip()), "")
+            rows.append({"suite": suite, "number": number, "begins": first.strip()})
+    return rows
+
+
+def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    out = console()
+    out.print(f"[bold]{kind}[/bold]")
+    if not rows:
+        out.print("  none\n")
+        return
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = Table(box=None, header_style="dim")
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        values = (row.get(name) for name in columns)
+        table.add_row(*(escape(_cell(value)) for value in values))
+    out.print(table)
+    out.print()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

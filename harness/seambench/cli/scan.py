@@ -1,0 +1,145 @@
+"""`seambench scan`: read a table to the terminal or a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from seambench.cli.common import (
+    Threads,
+    console,
+    error_console,
+    parse_bytes,
+    parse_list,
+)
+from seambench.errors import UsageError
+
+if TYPE_CHECKING:
+    from seambench.seams import Query, ScanReport, ScanRequest
+    from seambench.table_reading import TableReading
+
+__all__ = ["scan"]
+
+_QUERIES = ("snapshot", "read-optimized", "incremental")
+_ROWS_SHOWN = 20
+_WARNINGS_SHOWN = 10
+
+
+def scan(
+    table: Annotated[str, typer.Argument(help="Folder of the table.")],
+    columns: Annotated[
+        str | None, typer.Option(help="Names between commas (default: all but _hoodie_*).")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(help="One DuckDB SQL expression over the table's columns.")
+    ] = None,
+    reader: Annotated[str, typer.Option(help="auto, native, merge, connector, or any other.")] = (
+        "auto"
+    ),
+    query: Annotated[str, typer.Option(help="snapshot, read-optimized or incremental.")] = (
+        "snapshot"
+    ),
+    as_of: Annotated[str | None, typer.Option(help="Only changes up to this instant.")] = None,
+    begin: Annotated[str | None, typer.Option(help="Incremental: after this instant.")] = None,
+    end: Annotated[str | None, typer.Option(help="Incremental: up to this instant.")] = None,
+    limit: Annotated[int | None, typer.Option(min=0, help="At most this many rows.")] = None,
+    threads: Threads = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Most rows in a batch.")] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option(help="Most memory the reader itself may hold, e.g. 1GiB.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse damage that is otherwise skipped.")
+    ] = False,
+    meta: Annotated[bool, typer.Option("--meta", help="Also the _hoodie_* columns.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", help="FILE.arrow|.parquet|.csv|.jsonl, or - (Arrow stream)."
+        ),
+    ] = None,
+) -> None:
+    """Read a table: a short table here, or all rows into a file.
+
+    Instants are written as the timeline writes them (14 or 17 digits) or as ISO 8601.
+    """
+    if query not in _QUERIES:
+        raise UsageError(f"--query {query!r}: the queries are {', '.join(_QUERIES)}")
+    names, memory = parse_list(columns), parse_bytes(memory_limit)
+    from seambench.export import check_target, export
+    from seambench.seams import ScanRequest
+
+    if output is not None:
+        check_target(output)
+    # Imports DuckDB and pyarrow: after everything that can fail without them.
+    from seambench.table_reading import TableReading
+
+    request = ScanRequest(
+        table=table,
+        query=cast("Query", query),
+        as_of=as_of,
+        begin=begin,
+        end=end,
+        batch_size=batch_size,
+        threads=threads,
+        memory_limit=memory,
+        strict=strict,
+    )
+    reading = TableReading(reader, request, names, where=where, meta=meta, limit=limit)
+    with reading.open() as stream:
+        if output is None:
+            rows = _show(stream)
+        else:
+            with error_console().status("reading") as status:
+                rows = export(
+                    stream, output, lambda count: status.update(f"reading, {count:,} rows so far")
+                )
+    _tell(reading, request, rows, None if output is None or output == "-" else Path(output))
+
+
+def _show(stream: Any) -> int:
+    """Print the first rows as a table, and count the rest."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for field in stream.schema:
+        table.add_column(field.name, overflow="ellipsis", no_wrap=True)
+    rows = 0
+    with error_console().status("reading") as status:
+        for batch in stream:
+            if rows < _ROWS_SHOWN:
+                for row in batch.slice(0, _ROWS_SHOWN - rows).to_pylist():
+                    table.add_row(*(_cell(value) for value in row.values()))
+            rows += batch.num_rows
+            status.update(f"reading, {rows:,} rows so far")
+    out = console()
+    if stream.schema.names:
+        out.print(table)
+    if rows > _ROWS_SHOWN:
+        out.print(f"... {rows - _ROWS_SHOWN:,} more")
+    out.print(f"{rows:,} row{'' if rows == 1 else 's'}")
+    return rows
+
+
+def _cell(value: object) -> str:
+    from rich.markup import escape
+
+    return "[dim]NULL[/dim]" if value is None else escape(str(value))
+
+
+def _tell(reading: TableReading, request: ScanRequest, rows: int, file: Path | None) -> None:
+    """Remarks on standard error: warnings, the paths taken, the file."""
+    report: ScanReport = reading.report()
+    for warning in report.warnings[:_WARNINGS_SHOWN]:
+        sys.stderr.write(
+            f"warning: {warning.file}: skipped at byte {warning.offset}: {warning.reason}\n"
+        )
+    rest = len(report.warnings) - _WARNINGS_SHOWN
+    if rest > 0:
+        sys.stderr.write(f"warning: {rest} more places were skipped\n")
+    paths = ", ".join(f"{path} {count}" for path, count in sorted(report.paths.items()))
+    written = f"{rows:,} rows written to {file}" if file is not None else request.table
+    sys.stderr.write(f"{written}{f' (slices: {paths})' if paths else ''}\n")

@@ -1,0 +1,91 @@
+"""The table at the end of a comparison: median seconds per reader and data set, and verdicts."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from seambench.cli.common import NOTE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["geometric_mean", "median_seconds", "print_summary"]
+
+Record = Mapping[str, Any]
+
+
+def median_seconds(timing: Mapping[str, Any]) -> float | None:
+    """Median of the hot samples; None where there is no time."""
+    return statistics.median(timing["hot"]) if timing["hot"] else None
+
+
+def geometric_mean(values: Sequence[float | None]) -> float | None:
+    """Geometric mean; None as soon as one value is missing, since a gap must not look fast."""
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return None
+    return math.exp(statistics.fmean(math.log(max(value, 1e-9)) for value in known))
+
+
+def print_summary(records: Sequence[Record], out: Console) -> None:
+    """Print one table per kind of case, and the verdicts."""
+    datasets = list(
+        dict.fromkeys(_dataset(timing) for record in records for timing in record["timings"])
+    )
+    cases = {timing["case"] for record in records for timing in record["timings"]}
+    for case, title in (
+        ("scan/all", "all columns of lineitem"),
+        ("scan/q6", "the 4 columns of query 6"),
+        ("scan/count", "count of lineitem"),
+    ):
+        if case in cases:
+            _print_table(
+                records, datasets, f"{title}: median seconds", lambda c, k=case: c == k, out
+            )
+    queries = sorted(case for case in cases if case.startswith("tpch/"))
+    if queries:
+        title = f"{len(queries)} queries: geometric mean of their median seconds"
+        _print_table(records, datasets, title, lambda case: case.startswith("tpch/"), out)
+    out.print(f"[dim]{NOTE}[/dim]")
+
+
+def _print_table(
+    records: Sequence[Record], datasets: Sequence[str], title: str, takes: Any, out: Console
+) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table.add_column("reader")
+    for dataset in datasets:
+        table.add_column(escape(dataset), justify="right")
+    table.add_column("answers", justify="right")
+    for record in records:
+        timings = [timing for timing in record["timings"] if takes(timing["case"])]
+        cells = []
+        for dataset in datasets:
+            here = [timing for timing in timings if _dataset(timing) == dataset]
+            value = geometric_mean([median_seconds(timing) for timing in here])
+            cells.append("-" if value is None else f"{value:.3f}")
+        table.add_row(escape(record["implementation"]["name"]), *cells, _verdict(timings))
+    out.print(table)
+    out.print()
+
+
+def _verdict(timings: Sequence[Mapping[str, Any]]) -> str:
+    right = sum(timing["outcome"] == "pass" for timing in timings)
+    if right == len(timings):
+        return f"[green]all {right} right[/green]"
+    others = sorted({timing["outcome"] for timing in timings} - {"pass"})
+    return f"[red]{right} of {len(timings)} right; {', '.join(others)}[/red]"
+
+
+def _dataset(timing: Mapping[str, Any]) -> str:
+    facts = timing["dataset"]
+    if facts["update_ratio"] is None:
+        return str(facts["name"])
+    share = "" if facts["slice_share"] in (None, 100) else f" in {facts['slice_share']:g}%"
+    return f"{facts['update_ratio']:g}%{share}"
