@@ -12,7 +12,7 @@ from seambench.cases import ColumnCase
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnTable
 
-__all__ = ["check_column", "kinds_of", "masked_difference"]
+__all__ = ["check_column", "kinds_of", "masked_difference", "needs_of"]
 
 _ALIASES = {
     "smallint": "short",
@@ -35,7 +35,7 @@ def check_column(case: ColumnCase, table: ColumnTable) -> None:
     if isinstance(data, list):
         _check_type_strings(data, table)
         return
-    for need in _needs(data):
+    for need in needs_of(data):
         if not table.capabilities.get(need):
             raise NotOffered(f"no {need}")
     request = ColumnRequest(
@@ -67,8 +67,10 @@ def kinds_of(type_string: str) -> Iterator[str]:
         yield _ALIASES.get(word, word)
 
 
-def _needs(data: Mapping[str, Any]) -> list[str]:
-    """Capabilities that a golden file needs."""
+def needs_of(data: Mapping[str, Any] | Sequence[Any]) -> list[str]:
+    """Capabilities that the content of a golden file needs."""
+    if not isinstance(data, Mapping):
+        return ["type-strings"]
     needs = [f"kinds.{kind}" for text in data["types"] for kind in kinds_of(text)]
     if set(data["required_fields"]) - set(data["fields"]):
         needs.append("missing-columns")

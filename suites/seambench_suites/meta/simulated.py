@@ -1,0 +1,211 @@
+"""A scanner that reads no file: it works out a golden table's rows from its declared operations.
+
+It is a second witness for the expected rows, and, bent on purpose, a source of wrong readers that
+the suite must find. It knows the merge rules and nothing of bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from seambench.errors import RefusedError, UsageError
+from seambench.golden import TableSpec, WriteSpec, load_origin, load_table
+from seambench.plain import typed
+from seambench.seams import Kind, ScanReport, ScanRequest
+from seambench_suites.cases import ROOT
+
+__all__ = ["Row", "SimulatedReader", "Simulation"]
+
+Row = dict[str, Any]
+_ARROW = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "string": pa.string(),
+    "binary": pa.binary(),
+}
+
+
+class Simulation:
+    """The rows of one table after some of its writes; methods are there to be bent."""
+
+    def __init__(self, spec: TableSpec) -> None:
+        self.spec = spec
+
+    def snapshot(self, writes: Iterable[WriteSpec]) -> list[Row]:
+        """Rows after the writes: logs meet each other first, the base last."""
+        base: dict[tuple[Any, ...], Row] = {}
+        logs: dict[tuple[Any, ...], Row] = {}
+        for write in writes:
+            if write.operation == "insert_overwrite_table":
+                base, logs = self._keyed(write), {}
+            elif write.operation == "bulk_insert":
+                base |= self._keyed(write)
+            else:
+                for key, event in self.events(write):
+                    older = logs.get(key)
+                    logs[key] = event if older is None else self.merge(older, event)
+            if write.compaction == "run" or self.spec.table_type == "copy-on-write":
+                base, logs = self._applied(base, logs), {}
+        return list(self._applied(base, logs).values())
+
+    def read_optimized(self, writes: Iterable[WriteSpec]) -> list[Row]:
+        """Rows of the base files alone."""
+        writes = list(writes)
+        if self.spec.table_type == "copy-on-write":
+            return self.snapshot(writes)
+        last = max(
+            (i for i, w in enumerate(writes) if w.compaction == "run" or "insert" in w.operation),
+            default=-1,
+        )
+        return self.snapshot(writes[: last + 1])
+
+    def events(self, write: WriteSpec) -> list[tuple[tuple[Any, ...], Row]]:
+        """What a write puts into logs, by key; `#` is `put`, `delete` or `default-delete`."""
+        found = []
+        for row in write.rows:
+            kind = "delete" if row.get("_hoodie_is_deleted") else "put"
+            ordering = self.spec.ordering
+            int_zero = (
+                ordering is not None
+                and self.spec.columns[ordering] == "int"
+                and row.get(ordering) == 0
+            )
+            if write.operation == "delete" or (kind == "delete" and int_zero):
+                kind = "default-delete"
+            found.append((self.key(row), {**row, "#": kind}))
+        return found
+
+    def merge(self, older: Row, newer: Row) -> Row:
+        """Which of two events of one key counts."""
+        default = "default-delete" in (older["#"], newer["#"])
+        if self.spec.merge == "commit-time" or default:
+            return newer
+        ordering = str(self.spec.ordering)
+        return newer if newer[ordering] >= older[ordering] else older
+
+    def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """A row's record key."""
+        return tuple(row[name] for name in self.spec.keys)
+
+    def _keyed(self, write: WriteSpec) -> dict[tuple[Any, ...], Row]:
+        return {self.key(row): {**row, "#": "put"} for row in write.rows}
+
+    def _applied(
+        self, base: Mapping[tuple[Any, ...], Row], logs: Mapping[tuple[Any, ...], Row]
+    ) -> dict[tuple[Any, ...], Row]:
+        """The base with what the logs came to."""
+        merged = {
+            key: self.merge(base[key], event) if key in base else event
+            for key, event in logs.items()
+        }
+        return {key: row for key, row in {**base, **merged}.items() if row["#"] == "put"}
+
+
+class SimulatedReader:
+    """Implements `seambench.seams.Scanner` over a `Simulation`."""
+
+    name = "simulated"
+    version = "0"
+    kind: Kind = "reference"
+    simulation: type[Simulation] = Simulation
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (
+            "formats.hudi",
+            "query.snapshot",
+            "query.read-optimized",
+            "as-of",
+            "merge.event-time",
+            "merge.commit-time",
+            "blocks.avro",
+            "blocks.parquet",
+            "blocks.delete",
+            "table-version.6",
+            "table-version.9",
+            "replace-commit",
+            "schema-evolution",
+            "pushdown",
+        ),
+        True,
+    )
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Work out the rows."""
+        folder = ROOT / "golden" / "hudi" / Path(request.table).name
+        spec = load_table(folder)
+        if spec.partition:
+            raise RefusedError(f"{request.table}: partitioned tables are not supported")
+        columns = request.columns
+        if columns is None:
+            columns = [name for name in spec.columns if not name.startswith("_hoodie_")]
+        for name in columns:
+            if name not in spec.columns:
+                raise UsageError(f"{request.table} has no column {name!r}")
+        instants = load_origin(folder).instants
+        until = len(instants) if request.as_of is None else instants.index(request.as_of) + 1
+        rows = self.rows(spec, list(spec.writes[:until]), request)
+        return SimulatedScan(_table(spec, rows).select(columns), request.batch_size)
+
+    def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
+        """Rows of the view asked for."""
+        simulation = self.simulation(spec)
+        if request.query == "read-optimized":
+            return simulation.read_optimized(writes)
+        return simulation.snapshot(writes)
+
+
+class SimulatedScan:
+    """Implements `seambench.seams.Scan` over a table in memory."""
+
+    def __init__(self, table: pa.Table, batch_size: int | None) -> None:
+        self.table = table
+        self.batch_size = batch_size
+        self._report = ScanReport()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the columns asked for."""
+        return self.table.schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """All rows."""
+        self._report.rows += self.table.num_rows
+        batches = self.table.to_batches(max_chunksize=self.batch_size)
+        return pa.RecordBatchReader.from_batches(self.table.schema, batches)
+
+    def dataset(self) -> ds.Dataset:
+        """All rows, as pyarrow's own dataset in memory."""
+        return ds.dataset(self.table)
+
+    def report(self) -> ScanReport:
+        """Rows handed out so far."""
+        return self._report
+
+
+def _table(spec: TableSpec, rows: Iterable[Row]) -> pa.Table:
+    """Rows as an Arrow table of the declared types."""
+    listed = list(rows)
+    fields = [pa.field(name, _arrow(type_)) for name, type_ in spec.columns.items()]
+    columns = [
+        pa.array([typed(row.get(name), type_) for row in listed], _arrow(type_))
+        for name, type_ in spec.columns.items()
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _arrow(type_: str) -> pa.DataType:
+    """Arrow's type for a case's."""
+    kind, _, rest = type_.partition("(")
+    if kind == "decimal":
+        precision, scale = rest.rstrip(")").split(",")
+        return pa.decimal128(int(precision), int(scale))
+    return _ARROW[kind]

@@ -1,0 +1,158 @@
+"""The cases themselves: well-formed, unique, and reaching what they claim to reach."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seambench import registry
+from seambench.cases import ScanCase, load_cases, load_scan_case
+from seambench.column_check import needs_of
+from seambench.edits import apply_edits
+from seambench.errors import UsageError
+from seambench.golden import extract, load_origin, load_table
+from seambench_suites.cases import ROOT
+
+TABLES = sorted(file.parent for file in ROOT.glob("golden/hudi/*/table.toml"))
+
+
+@cache
+def _cases() -> list[ScanCase]:
+    return [case for case in load_cases("scan") if isinstance(case, ScanCase)]
+
+
+def test_ids_are_unique_whatever_the_case() -> None:
+    """Ids are paths; they differ by more than upper and lower case."""
+    ids = [case.id.lower() for case in _cases()]
+
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_golden_table_has_a_case() -> None:
+    """A golden table that nothing reads is dead weight."""
+    assert {folder.name for folder in TABLES} - {case.table.name for case in _cases()} == set()
+
+
+@pytest.mark.parametrize("case", _cases(), ids=lambda case: case.id)
+def test_requirement_is_a_sentence(case: ScanCase) -> None:
+    """A case says in words what it requires."""
+    assert len(case.requirement.split()) >= 4
+
+
+@pytest.mark.parametrize("folder", TABLES, ids=lambda folder: folder.name)
+def test_golden_tables_unpack(folder: Path, tmp_path: Path) -> None:
+    """An archive is the one its origin describes, names its writer, and has a commit per write."""
+    extract(folder, tmp_path / "table")
+    spec, origin = load_table(folder), load_origin(folder)
+
+    assert (tmp_path / "table" / ".hoodie" / "hoodie.properties").exists()
+    assert len(origin.instants) == len(spec.writes)
+    assert "hudi" in origin.writer
+
+
+def test_golden_tables_stay_small() -> None:
+    """The archives together stay below 3 MB."""
+    assert sum((folder / "table.zip").stat().st_size for folder in TABLES) < 3_000_000
+
+
+@pytest.mark.parametrize("case", [c for c in _cases() if c.edits], ids=lambda case: case.id)
+def test_edits_change_the_table(case: ScanCase, tmp_path: Path) -> None:
+    """Recorded edits find their files and change at least one byte or name."""
+    extract(case.folder, tmp_path / "a")
+    extract(case.folder, tmp_path / "b")
+    apply_edits(tmp_path / "b", case.edits, case.origin.instants)
+
+    assert _contents(tmp_path / "a") != _contents(tmp_path / "b")
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    "word", ["null", "multi-byte text", "empty text", "delete", "decimal", "NaN"]
+)
+def test_rows_reach_the_edges(word: str) -> None:
+    """Somewhere among the golden rows there is each of the values that readers trip over."""
+    rows = [
+        (spec, write, row)
+        for spec in map(load_table, TABLES)
+        for write in spec.writes
+        for row in write.rows
+    ]
+    found = {
+        "null": any(len(row) < len(spec.columns) - len(w.without) for spec, w, row in rows),
+        "multi-byte text": any(not str(row).isascii() for _, _, row in rows),
+        "empty text": any("" in row.values() for _, _, row in rows),
+        "delete": any(write.operation == "delete" for _, write, _ in rows),
+        "decimal": any("decimal" in str(spec.columns) for spec, _, _ in rows),
+        "NaN": any(value != value for _, _, row in rows for value in row.values()),
+    }
+
+    assert found[word]
+
+
+@pytest.mark.parametrize("seam", ["scan", "column"])
+def test_claimed_capabilities_are_exercised(seam: str) -> None:
+    """A capability that an own implementation claims and no case needs is a hole in the suite."""
+    claimed = set()
+    for name in registry.names(seam):
+        implementation = _resolve(seam, name)
+        if implementation is not None and implementation.kind != "peer":
+            claimed |= {word for word, yes in implementation.capabilities.items() if yes}
+    if seam == "scan":
+        # Both are ways to ask, taken with every case where they are offered.
+        needed = {need for case in _cases() for need in case.needs} | {"pushdown", "where"}
+    else:
+        files = [json.loads(file.read_text()) for file in ROOT.glob("golden/offheap/*.json")]
+        needed = {need for data in files for need in needs_of(data)}
+
+    assert claimed - needed == set()
+
+
+def _resolve(seam: str, name: str) -> Any:
+    """An implementation, or None where this machine lacks what it needs."""
+    from seambench.errors import UnavailableError
+
+    try:
+        return registry.resolve(seam, name)
+    except UnavailableError:
+        return None
+
+
+_GOOD = 'level = "must"\nrequirement = "a b c d"\ntable = "cow-v9"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (_GOOD + "[expect]\nrows = []\ncolour = 1\n", "colour"),
+        (_GOOD + "[expect]\n", "either rows or refused"),
+        (_GOOD + '[expect]\nrows = []\nrefused = ["InputError"]\n', "either rows or refused"),
+        (_GOOD + "[expect]\nrows = [{ nope = 1 }]\n", "nope"),
+        (_GOOD + '[expect]\nrows = [{ ts = "one" }]\n', "does not take"),
+        (_GOOD + "[request]\nas_of = 9\n[expect]\nrows = []\n", "number of a write"),
+        (_GOOD + 'focus = { nope = ["a"] }\n[expect]\nrows = []\n', "nope"),
+        (_GOOD.replace("must", "may") + "[expect]\nrows = []\n", "may"),
+        (_GOOD.replace("a b c d", " ") + "[expect]\nrows = []\n", "requirement is empty"),
+        (_GOOD.replace("cow-v9", "cow-v10") + "[expect]\nrows = []\n", "no golden table"),
+        (_GOOD.replace('level = "must"\n', "") + "[expect]\nrows = []\n", "'level' is missing"),
+    ],
+)
+def test_broken_cases_are_refused(tmp_path: Path, text: str, says: str) -> None:
+    """Unknown keys, impossible expectations and empty requirements are errors."""
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "golden").symlink_to(ROOT / "golden")
+    file = tmp_path / "cases" / "x.toml"
+    file.write_text(text)
+
+    with pytest.raises(UsageError, match=says):
+        load_scan_case(file, tmp_path)

@@ -1,0 +1,102 @@
+"""The suite finds readers that are wrong, and lets one that is right pass."""
+
+from __future__ import annotations
+
+import fnmatch
+from functools import cache
+
+import pytest
+
+from seambench.cases import ScanCase, load_cases
+from seambench.check import run_checks
+from seambench.worker import run_one
+from seambench_suites.meta import wrong
+from seambench_suites.meta.simulated import SimulatedReader
+
+
+@cache
+def _cases() -> list[ScanCase]:
+    """Scan cases without damage: a reader that reads no file cannot meet that."""
+    return [case for case in load_cases("scan") if isinstance(case, ScanCase) and not case.edits]
+
+
+def _words(reader: SimulatedReader, patterns: list[str]) -> dict[str, str]:
+    """Outcomes by case for those that match; the dataset's invariants are left out, for speed."""
+    reader.capabilities = {**reader.capabilities, "pushdown": False}
+    chosen = [c for c in _cases() if any(fnmatch.fnmatch(c.id, p) for p in patterns)]
+    return {case.id: run_one(case, reader)[0] for case in chosen}
+
+
+def test_right_reader_passes() -> None:
+    """Rows worked out from the declared operations are the rows that the cases expect."""
+    reader = SimulatedReader()
+    outcomes = {case.id: run_one(case, reader) for case in _cases()}
+
+    assert {i: o for i, o in outcomes.items() if o[0] not in ("pass", "not-offered")} == {}
+    assert sum(word == "pass" for word, _ in outcomes.values()) > 80
+
+
+@pytest.mark.parametrize(
+    ("reader", "found", "passed"),
+    [
+        (wrong.BaseRowsOnly, ["event-*/update", "commit-*/delete", "log-only-group/snap*"], []),
+        (wrong.ForgetsTheFirstLog, ["event-*/update", "commit-*/older-update-wins"], []),
+        (
+            wrong.IgnoresDeletes,
+            ["event-*/default-delete", "commit-*/delete", "typed-delete/newer-than-log"],
+            ["event-*/update"],
+        ),
+        (
+            wrong.LastLogWins,
+            ["event-*/older-*", "typed-delete/older-*", "event-*/resurrection"],
+            ["commit-*/*", "event-*/update"],
+        ),
+        (
+            wrong.KeepsTheOlderOfATie,
+            ["event-*/tie-takes-the-later", "typed-delete/equal-to-base"],
+            ["event-*/update", "commit-*/*"],
+        ),
+        (
+            wrong.FiltersBelowTheMerge,
+            ["event-*/filter-on-stale-value"],
+            ["event-*/all-rows", "commit-*/*"],
+        ),
+        (wrong.NullsAreZero, ["types/*", "slices/base-only"], ["event-*/*"]),
+        (wrong.LosesTheLastBatch, ["event-*/all-rows", "slices/*-optimized"], []),
+        (wrong.CountsOneFewer, ["event-*/all-rows", "slices/*-optimized"], []),
+    ],
+)
+def test_wrong_reader_is_found(
+    reader: type[SimulatedReader], found: list[str], passed: list[str]
+) -> None:
+    """Each kind of wrong reader fails the cases about its defect and no unrelated ones."""
+    found, passed = ([f"scan/hudi/{p}" for p in patterns] for patterns in (found, passed))
+    words = _words(reader(), found + passed)
+
+    for pattern in found:
+        hits = fnmatch.filter(words, pattern)
+        assert hits, pattern
+        assert {words[hit] for hit in hits} == {"fail"}, pattern
+    for pattern in passed:
+        hits = fnmatch.filter(words, pattern)
+        assert {words[hit] for hit in hits} <= {"pass", "not-offered"}, pattern
+
+
+@pytest.mark.parametrize(
+    ("reader", "timeout", "word", "reason"),
+    [
+        ("Raising", 60, "error", "ZeroDivisionError"),
+        ("Crashing", 60, "crash", "SIGABRT"),
+        ("Hanging", 1, "timeout", "no answer in 1 s"),
+        ("NoSuchReader", 60, "error", "NoSuchReader"),
+    ],
+)
+def test_breakdowns_are_outcomes(reader: str, timeout: float, word: str, reason: str) -> None:
+    """A reader that raises, dies or hangs costs its own case, and the run goes on."""
+    cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
+    name = f"seambench_suites.meta.wrong:{reader}"
+    outcomes = list(run_checks("scan", [name], cases=cases, timeout=timeout))
+
+    assert [outcome.outcome for outcome in outcomes] == [word, word]
+    assert all(reason in outcome.reason for outcome in outcomes)
+    assert all(outcome.failed for outcome in outcomes)

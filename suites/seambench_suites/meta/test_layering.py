@@ -1,0 +1,73 @@
+"""Who may import whom: implementations know the harness, never the other way round."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+#: Arrows that exist; any other import between the three packages is forbidden.
+ALLOWED = {
+    "seambench": {"seambench"},
+    "seambench_impl": {"seambench", "seambench_impl"},
+    "seambench_suites": {"seambench", "seambench_suites"},
+}
+
+
+def _folder(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def forbidden(package: str, source: str) -> list[str]:
+    """Our packages that a module of `package` imports and may not, anywhere in its text."""
+    roots = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            roots.add(node.module.partition(".")[0])
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).endswith("import_module")
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            roots.add(str(node.args[0].value).partition(".")[0])
+    return sorted(root for root in roots & set(ALLOWED) if root not in ALLOWED[package])
+
+
+@pytest.mark.parametrize("package", sorted(ALLOWED))
+def test_imports_follow_the_arrows(package: str) -> None:
+    """No module imports against the arrows, not even inside a function."""
+    found = {
+        str(file): bad
+        for file in _folder(package).rglob("*.py")
+        if (bad := forbidden(package, file.read_text(encoding="utf-8")))
+    }
+
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "bad"),
+    [
+        ("seambench", "import seambench_impl", ["seambench_impl"]),
+        (
+            "seambench",
+            "def f():\n    from seambench_suites.tpch import SUITE",
+            ["seambench_suites"],
+        ),
+        ("seambench", "importlib.import_module('seambench_impl.scan')", ["seambench_impl"]),
+        ("seambench_suites", "from seambench_impl.scan import readers", ["seambench_impl"]),
+        ("seambench_impl", "import seambench_suites.cases", ["seambench_suites"]),
+        ("seambench_impl", "from seambench.seams import Scan", []),
+    ],
+)
+def test_forbidden_imports_are_seen(package: str, source: str, bad: list[str]) -> None:
+    """The reader of imports itself finds what it must."""
+    assert forbidden(package, source) == bad

@@ -1,0 +1,163 @@
+"""Readers that are wrong on purpose: the suite is worth what it finds in them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from seambench.golden import TableSpec, WriteSpec
+from seambench.seams import ScanRequest
+from seambench_suites.meta.simulated import Row, SimulatedReader, SimulatedScan, Simulation
+
+__all__ = [
+    "BaseRowsOnly",
+    "CountsOneFewer",
+    "Crashing",
+    "FiltersBelowTheMerge",
+    "ForgetsTheFirstLog",
+    "Hanging",
+    "IgnoresDeletes",
+    "KeepsTheOlderOfATie",
+    "LastLogWins",
+    "LosesTheLastBatch",
+    "NullsAreZero",
+    "Raising",
+]
+
+
+class BaseRowsOnly(SimulatedReader):
+    """Serves the base files as if they were the table."""
+
+    def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
+        """The read-optimised view, whatever was asked for."""
+        return super().rows(spec, writes, replace(request, query="read-optimized"))
+
+
+class ForgetsTheFirstLog(SimulatedReader):
+    """Loses one log of every slice."""
+
+    def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
+        """All writes but the second."""
+        return super().rows(spec, writes[:1] + writes[2:], request)
+
+
+class IgnoresDeletes(SimulatedReader):
+    """Reads data blocks only."""
+
+    class _Kept(Simulation):
+        def events(self, write: WriteSpec) -> list[tuple[tuple[Any, ...], Row]]:
+            """No deletes."""
+            return [event for event in super().events(write) if event[1]["#"] == "put"]
+
+    simulation = _Kept
+
+
+class LastLogWins(SimulatedReader):
+    """Takes every table for one of commit-time ordering."""
+
+    class _Last(Simulation):
+        def merge(self, older: Row, newer: Row) -> Row:  # noqa: ARG002 - that is what is wrong
+            """Always the newer."""
+            return newer
+
+    simulation = _Last
+
+
+class KeepsTheOlderOfATie(SimulatedReader):
+    """Lets equal ordering values lose."""
+
+    class _Older(Simulation):
+        def merge(self, older: Row, newer: Row) -> Row:
+            """The older of two equals."""
+            ordering = self.spec.ordering
+            if ordering and older[ordering] == newer[ordering]:
+                return older
+            return super().merge(older, newer)
+
+    simulation = _Older
+
+
+class FiltersBelowTheMerge(SimulatedReader):
+    """Applies a filter to base and logs before they are merged."""
+
+    capabilities: Mapping[str, bool] = {**SimulatedReader.capabilities, "where": True}
+
+    def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
+        """Rows of every write that meet the filter, then merged."""
+        if request.where is None:
+            return super().rows(spec, writes, request)
+        kept = [replace(write, rows=_filtered(write, request.where)) for write in writes]
+        return super().rows(spec, kept, request)
+
+
+def _filtered(write: WriteSpec, where: str) -> list[Row]:
+    """Rows of a write that meet a condition."""
+    table = pa.Table.from_pylist([dict(row) for row in write.rows])
+    with duckdb.connect() as engine:
+        engine.register("written", table)
+        # The condition is a case file's.
+        rows: list[Row] = engine.sql(f"FROM written WHERE {where}").to_arrow_table().to_pylist()
+    return rows
+
+
+class NullsAreZero(SimulatedReader):
+    """Hands out a zero where a bigint is null."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Fill nulls."""
+        scan = super().open(request)
+        for at, field in enumerate(scan.table.schema):
+            if pa.types.is_int64(field.type):
+                scan.table = scan.table.set_column(at, field, scan.table[at].fill_null(0))
+        return scan
+
+
+class LosesTheLastBatch(SimulatedReader):
+    """Right in one batch, wrong in many."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """One row fewer where batches are small."""
+        scan = super().open(request)
+        if request.batch_size == 1 and scan.table.num_rows:
+            scan.table = scan.table.slice(0, scan.table.num_rows - 1)
+        return scan
+
+
+class CountsOneFewer(SimulatedReader):
+    """Right with columns, wrong in a count."""
+
+    def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
+        """One row fewer where no column is asked for."""
+        rows = super().rows(spec, writes, request)
+        return rows if request.columns is None or request.columns else rows[1:]
+
+
+class Raising(SimulatedReader):
+    """Fails with something that is no refusal."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Fail."""
+        raise ZeroDivisionError(request.table)
+
+
+class Crashing(SimulatedReader):
+    """Takes its process with it."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:  # noqa: ARG002
+        """Die."""
+        os.abort()
+
+
+class Hanging(SimulatedReader):
+    """Never answers."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Wait."""
+        time.sleep(3600)
+        return super().open(request)
