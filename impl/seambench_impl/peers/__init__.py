@@ -1,0 +1,1 @@
+"""Readers by others, one file each; the foreign library is imported when a table is opened."""

@@ -1,0 +1,98 @@
+"""What the adapters share: a scan over a function that yields another's batches."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from seambench.dataset_door import StreamDataset
+from seambench.errors import UnavailableError, UsageError
+from seambench.seams import Scanner, ScanReport, ScanRequest
+
+__all__ = ["PeerScan", "import_peer", "select_columns"]
+
+Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
+
+
+def import_peer(module: str, reader: str, extra: str) -> Any:
+    """Import a foreign library.
+
+    Args:
+        module: what to import.
+        reader: which reader needs it.
+        extra: the extra of this package that brings it.
+
+    Raises:
+        UnavailableError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise UnavailableError(
+            f"{reader} needs the package {module!r}: pip install 'seambench[{extra}]'"
+        ) from error
+
+
+def select_columns(all_columns: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    """Schema of the columns asked for; None means all but `_hoodie_*`.
+
+    Raises:
+        UsageError: an unknown column.
+    """
+    if columns is None:
+        columns = [name for name in all_columns.names if not name.startswith("_hoodie_")]
+    for name in columns:
+        if all_columns.get_field_index(name) < 0:
+            raise UsageError(f"unknown column {name!r}; the columns are {all_columns.names}")
+    return pa.schema([all_columns.field(name) for name in columns])
+
+
+class PeerScan:
+    """A scan whose batches a foreign reader makes; it pushes no filters."""
+
+    def __init__(
+        self, scanner: Scanner, request: ScanRequest, schema: pa.Schema, batches: Batches
+    ) -> None:
+        """Make a scan.
+
+        Args:
+            scanner: the adapter, asked again by the dataset for other columns.
+            request: what was asked for.
+            schema: of the columns asked for.
+            batches: yields batches with the columns named (never none), under these names.
+        """
+        self._scanner = scanner
+        self._request = request
+        self._schema = schema
+        self._batches = batches
+        self._report = ScanReport()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the batches: the requested columns in the requested order."""
+        return self._schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches."""
+        self._report = ScanReport()
+        return pa.RecordBatchReader.from_batches(self._schema, self._selected())
+
+    def dataset(self) -> ds.Dataset:
+        """The harness's dataset: columns go to the reader, filters are applied above it."""
+        return StreamDataset(self._scanner, self._request, self._schema)
+
+    def report(self) -> ScanReport:
+        """Rows of the last read; peers tell no paths."""
+        return self._report
+
+    def _selected(self) -> Iterator[pa.RecordBatch]:
+        names = self._schema.names
+        for batch in self._batches(names):
+            self._report.rows += batch.num_rows
+            found = batch.select(names)
+            # A field may differ in nullability alone; other types would not fit and raise.
+            yield pa.RecordBatch.from_arrays(found.columns, schema=self._schema) if names else found

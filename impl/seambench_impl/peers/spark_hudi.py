@@ -1,0 +1,153 @@
+"""Spark with Hudi's bundle: the reader that Hudi's own project ships.
+
+Rows come back through Parquet files in a temporary folder: Spark 3.5 has no Arrow output of its
+own that does not hold all rows in the driver. `SparkHudiScan.drop_rows` reads into Spark's noop
+sink instead, which times the read alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from seambench.data.spark import SparkOptions, explain_failure, spark_session
+from seambench.errors import InputError, RefusedError, UnavailableError
+from seambench.seams import Kind, ScanRequest
+from seambench_impl.peers.peer_scan import PeerScan, select_columns
+
+__all__ = ["SparkHudiReader", "SparkHudiScan"]
+
+_lock = threading.Lock()
+_stack = contextlib.ExitStack()
+_started: list[tuple[Any, Path | None]] = []
+
+
+def _session() -> tuple[Any, Path | None]:
+    """The process's session, started on first use and stopped when the process ends."""
+    with _lock:
+        if not _started:
+            _started.append(_stack.enter_context(spark_session(SparkOptions(memory="6g"))))
+            atexit.register(_stack.close)
+        return _started[0]
+
+
+class SparkHudiReader:
+    """Spark + Hudi on `local[*]`."""
+
+    name = "spark-hudi"
+    kind: Kind = "peer"
+    capabilities: Mapping[str, bool] = {
+        "formats.hudi": True,
+        "query.snapshot": True,
+        "query.read-optimized": True,
+        "as-of": True,
+        "merge.commit-time": True,
+        "merge.event-time": True,
+        "blocks.avro": True,
+        "blocks.parquet": True,
+        "blocks.delete": True,
+        "table-version.6": True,
+        "table-version.9": True,
+    }
+
+    def __init__(self) -> None:
+        try:
+            self.version = metadata.version("pyspark")
+        except metadata.PackageNotFoundError as error:
+            raise UnavailableError(
+                "spark-hudi needs the package 'pyspark': pip install 'seambench[spark]'"
+            ) from error
+
+    def open(self, request: ScanRequest) -> SparkHudiScan:
+        """Start Spark if need be, and let Hudi plan the read.
+
+        Raises:
+            UnavailableError: no pyspark, no Java, no jars.
+            RefusedError: something this adapter has no word for.
+            InputError: the folder is no table, or Hudi cannot read it.
+            UsageError: an unknown column.
+        """
+        if request.query == "incremental":
+            raise RefusedError("spark-hudi: incremental queries are not offered here")
+        if request.where is not None or request.strict:
+            raise RefusedError("spark-hudi takes neither a filter as text nor strict")
+        if not (Path(request.table) / ".hoodie").is_dir():
+            raise InputError(f"{request.table} is no Hudi table: it has no folder .hoodie")
+        session, log = _session()
+        kind = "snapshot" if request.query == "snapshot" else "read_optimized"
+        reader = session.read.format("hudi").option("hoodie.datasource.query.type", kind)
+        if request.as_of is not None:
+            reader = reader.option("as.of.instant", request.as_of)
+        try:
+            frame = reader.load(request.table)
+            whole = _arrow_schema(frame)
+        except Exception as error:
+            raise InputError(
+                str(explain_failure(error, log, f"opening {request.table}"))
+            ) from error
+        return SparkHudiScan(self, request, frame, select_columns(whole, request.columns), log)
+
+
+class SparkHudiScan(PeerScan):
+    """One planned read."""
+
+    def __init__(
+        self,
+        scanner: SparkHudiReader,
+        request: ScanRequest,
+        frame: Any,
+        schema: pa.Schema,
+        log: Path | None,
+    ) -> None:
+        super().__init__(scanner, request, schema, self._read)
+        self._frame = frame
+        self._log = log
+
+    def drop_rows(self) -> float:
+        """Read the columns into Spark's noop sink; the seconds that took."""
+        begin = time.perf_counter()
+        with self._failures():
+            self._wanted(self.schema.names).write.format("noop").mode("overwrite").save()
+        return time.perf_counter() - begin
+
+    def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        with tempfile.TemporaryDirectory(prefix="seambench-spark-rows-") as folder:
+            target = Path(folder) / "rows"
+            with self._failures():
+                writer = self._wanted(names).write.option("compression", "uncompressed")
+                writer.parquet(target.as_uri())
+            files = sorted(str(file) for file in target.glob("*.parquet"))
+            if not files:
+                return
+            size = self._request.batch_size or 131_072
+            yield from ds.dataset(files, format="parquet").to_batches(batch_size=size)
+
+    def _wanted(self, names: list[str]) -> Any:
+        # Parquet cannot hold rows without columns; one is enough to count them.
+        wanted = names or self._frame.columns[:1]
+        return self._frame.select(*(f"`{name}`" for name in wanted))
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            doing = f"reading {self._request.table}"
+            raise InputError(str(explain_failure(error, self._log, doing))) from error
+
+
+def _arrow_schema(frame: Any) -> pa.Schema:
+    """Arrow types of a frame as its Parquet files will have them."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.schema)
