@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from seambench.dataset_door import ScanDataset, filter_columns
+from seambench.dataset_door import ScanDataset, apply_filter, filter_columns
 from seambench.errors import RefusedError, UsageError
 from seambench.seams import ScanReport, ScanWarning
 from seambench_impl.memory import TrackedAllocator
@@ -195,7 +195,7 @@ class HudiScan:
         def merged() -> Iterator[pa.RecordBatch]:
             read = merge_slice if path == "merge" else connector_slice
             batches = read(slice_, view, names, rows, self._run.warnings)
-            return batches if condition is None else _filter(batches, columns, condition)
+            return self._filtered(batches, names, columns, condition)
 
         return merged
 
@@ -211,12 +211,25 @@ class HudiScan:
         assert slice_.base is not None  # a slice without logs has a base
         reader = BaseReader(self._storage, slice_.base.path)
         read = pa.schema([self._table_schema.field(name) for name in names])
-        if condition is None:
-            return reader.batches(read, rows, use_threads=spare)
-        if reader.has_types_of(read):
+        if condition is not None and reader.has_types_of(read):
             return reader.filtered(read, columns, condition, rows, use_threads=spare)
         batches = reader.batches(read, rows, use_threads=spare)
-        return _filter(batches, columns, condition)
+        return self._filtered(batches, names, columns, condition)
+
+    def _filtered(
+        self,
+        batches: Iterator[pa.RecordBatch],
+        names: Sequence[str],
+        columns: Sequence[str],
+        condition: pc.Expression | None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows that meet the condition: applied after the merge, a value below it may be stale."""
+        if condition is None:
+            return batches
+        schema = pa.schema([self._table_schema.field(name) for name in names])
+        return iter(
+            apply_filter(pa.RecordBatchReader.from_batches(schema, batches), condition, columns)
+        )
 
     def _view(self, names: Sequence[str]) -> LogView:
         """What the logs must be read with: the columns wanted, and those that merging needs."""
@@ -243,16 +256,3 @@ def _bases_alone(slices: Sequence[FileSlice]) -> list[FileSlice]:
         for slice_ in slices
         if slice_.base is not None
     ]
-
-
-def _filter(
-    batches: Iterator[pa.RecordBatch],
-    columns: Sequence[str],
-    condition: pc.Expression,
-) -> Iterator[pa.RecordBatch]:
-    """Rows that meet the condition, applied after the merge: a value below it may be stale."""
-    for batch in batches:
-        kept = pa.Table.from_batches([batch]).filter(condition).select(list(columns))
-        for piece in kept.to_batches():
-            if piece.num_rows:
-                yield piece
