@@ -407,7 +407,7 @@
       paper_bgcolor: "transparent", plot_bgcolor: "transparent", margin: { l: 54, r: 18, t: 12, b: 46 }, height: narrow ? 370 : 400,
       font: { family: "system-ui, sans-serif", size: 12.5, color: css("--soft") },
       xaxis: { ...axis, title: { text: label }, tickangle: 0, tickvals: ticks, ticktext: ticks.map((t) => `${t} %`) },
-      yaxis: { ...axis, title: { text: state.metric === "seconds" ? "time" : `× ${state.metric === "own" ? "own time at 0 %" : plotText(state.base)}` }, type: logarithmic ? "log" : "linear", rangemode: "tozero", ...(logarithmic ? logTicks(lines) : {}) },
+      yaxis: { ...axis, title: { text: state.metric === "seconds" ? (logarithmic ? "time" : "seconds") : `× ${state.metric === "own" ? "own time at 0 %" : plotText(state.base)}` }, type: logarithmic ? "log" : "linear", rangemode: "tozero", ...(logarithmic ? logTicks(lines) : {}) },
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemclick: false, itemdoubleclick: false },
       hovermode: "x unified", hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink"), family: "system-ui, sans-serif" } },
     };
