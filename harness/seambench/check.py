@@ -34,7 +34,8 @@ def run_checks(
         golden: another folder of golden files (column seam).
         cases: patterns of case ids (`scan/hudi/event/*`); None for all.
         timeout: seconds that a case may take.
-        xfails: files of known failures (`seambench.xfails`).
+        xfails: files of known failures (`seambench.xfails`), besides those that implementations
+            name themselves.
         root: folder with `cases/` and `golden/`; None for the installed suite's.
 
     Yields:
@@ -49,8 +50,13 @@ def run_checks(
     excuses = [load_xfails(file) for file in xfails]
     for name in implementations:
         with Isolated(seam, name, timeout) as process:
+            own: list[Xfails] = []
             for case in chosen:
-                yield _judge(process.run(case, root, golden), excuses)
+                outcome = process.run(case, root, golden)
+                if process.xfails and not own:
+                    own = [load_xfails(process.xfails)]
+                    excuses += own
+                yield _judge(outcome, excuses)
     for excuse in excuses:
         if excuse.implementation in implementations:
             yield from excuse.stale(seam, known)

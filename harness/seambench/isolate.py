@@ -27,7 +27,9 @@ START_SECONDS = 120.0
 class Isolated:
     """One implementation behind a process. A context manager; not for several threads.
 
-    The process lives as long as it answers, and is started anew after a crash or timeout.
+    The process lives as long as it answers, and is started anew after a crash or timeout. `xfails`
+    is the file of known failures that the implementation itself names (attribute `xfails`), known
+    once a case ran.
 
     Args:
         seam: seam of the implementation.
@@ -39,6 +41,7 @@ class Isolated:
         self.seam = seam
         self.name = name
         self.version = ""
+        self.xfails: Path | None = None
         self._timeout = timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._refusal: Mapping[str, Any] | None = None
@@ -95,6 +98,7 @@ class Isolated:
         answer = self._listen(START_SECONDS)
         if answer.get("ready"):
             self.version = answer["version"]
+            self.xfails = Path(answer["xfails"]) if answer["xfails"] else None
             return
         self._refusal = answer
         self._stop()

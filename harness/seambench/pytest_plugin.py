@@ -119,6 +119,7 @@ def outcome(
 ) -> Outcome:
     """What became of the case that the test's id names."""
     from seambench.isolate import Isolated
+    from seambench.xfails import load_xfails
 
     pair: _Pair = request.param
     key = (pair.seam, pair.implementation)
@@ -126,7 +127,8 @@ def outcome(
         timeout = request.config.getoption("--case-timeout")
         _processes[key] = Isolated(pair.seam, pair.implementation, timeout)
     found = _processes[key].run(pair.case)
-    for excuse in xfails:
+    own = _processes[key].xfails
+    for excuse in [*xfails, *([load_xfails(own)] if own else [])]:
         found = excuse.judge(found)
     request.node.user_properties.append(("outcome", found.outcome))
     return found

@@ -74,6 +74,9 @@ def _must_refuse(
 ) -> None:
     """Open and read; one of the exceptions named must come, and its message must say the words."""
     wanted = tuple(getattr(errors, name) for name in classes)
+    if scanner.kind == "peer":
+        # What comes in from outside says that it refuses, not in which of our words.
+        wanted = (errors.InputError, errors.RefusedError, errors.UsageError)
     try:
         rows = _read(scanner, request)[1]
     except wanted as error:

@@ -59,7 +59,9 @@ def main() -> None:
             {"ready": False, "outcome": "error", "reason": f"{type(error).__name__}: {error}"},
         )
         return
-    _say(answers, {"ready": True, "version": str(implementation.version)})
+    xfails = getattr(implementation, "xfails", None)
+    ready = {"ready": True, "version": str(implementation.version)}
+    _say(answers, {**ready, "xfails": str(xfails) if xfails else None})
     known: dict[tuple[str, str], Mapping[str, ScanCase | ColumnCase]] = {}
     for line in sys.stdin:
         asked = json.loads(line)

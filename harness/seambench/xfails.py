@@ -1,11 +1,13 @@
 """Expected failures: they live with the implementation, each with its reason, and may not go stale.
 
-implementation = "hudi-rs"
+A file is given on the command line, or named by the implementation's attribute `xfails`:
 
-[[xfail]]
-id = "scan/hudi/event/zero-int-delete"
-reason = "an int 0 is taken for a real ordering value"
-link = "https://..."
+    implementation = "hudi-rs"
+
+    [[xfail]]
+    id = "scan/hudi/event-v9/update"
+    reason = "logs are not applied"
+    link = "https://..."
 """
 
 from __future__ import annotations

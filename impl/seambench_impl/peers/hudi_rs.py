@@ -37,6 +37,8 @@ class HudiRsReader:
         "table-version.6": True,
         "table-version.9": True,
     }
+    #: What conformance is known to find in it.
+    xfails = Path(__file__).with_name("xfails") / "hudi-rs.toml"
 
     def __init__(self) -> None:
         try:

@@ -55,6 +55,8 @@ class PyarrowReader:
         "table-version.9": True,
         "pushdown": True,
     }
+    #: What conformance is known to find in it.
+    xfails = Path(__file__).with_name("xfails") / "pyarrow.toml"
 
     def open(self, request: ScanRequest) -> _PyarrowScan:
         """List the base files and read the schema of the first.

@@ -43,6 +43,14 @@ def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
     assert outcome.outcome == "fail"
 
 
+def test_implementations_may_name_their_own() -> None:
+    """An implementation's own file of known failures counts without being given."""
+    cases = [CASE, "scan/hudi/event-v9/default-delete"]
+    outcomes = run_checks("scan", ["seambench_suites.meta.wrong:Excused"], cases=cases)
+
+    assert {o.case: o.outcome for o in outcomes} == dict(zip(cases, ["xfail", "fail"], strict=True))
+
+
 def test_stale_entries_fail(tmp_path: Path) -> None:
     """An entry that names no case is an error of its own."""
     file = _file(tmp_path, RIGHT, "scan/hudi/gone")

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -19,6 +20,7 @@ __all__ = [
     "BaseRowsOnly",
     "CountsOneFewer",
     "Crashing",
+    "Excused",
     "FiltersBelowTheMerge",
     "ForgetsTheFirstLog",
     "Hanging",
@@ -37,6 +39,12 @@ class BaseRowsOnly(SimulatedReader):
     def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
         """The read-optimised view, whatever was asked for."""
         return super().rows(spec, writes, replace(request, query="read-optimized"))
+
+
+class Excused(BaseRowsOnly):
+    """As above, and says itself which cases it is known to fail."""
+
+    xfails = Path(__file__).with_name("excused.toml")
 
 
 class ForgetsTheFirstLog(SimulatedReader):
