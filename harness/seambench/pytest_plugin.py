@@ -60,8 +60,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker, and refuse options that mean nothing before any test is collected."""
     config.addinivalue_line("markers", _MARKER)
+    for text in config.getoption("--impl"):
+        _split(text)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

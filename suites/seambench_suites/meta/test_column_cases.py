@@ -1,0 +1,128 @@
+"""The column cases find tables that are wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from seambench.cases import ColumnCase, load_cases
+from seambench.column_check import kinds_of, masked_difference, needs_of
+from seambench.errors import RefusedError
+from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
+from seambench.worker import run_one
+
+CASE = "column/offheap/worked_example"
+
+
+class _Echo:
+    """Hands out a golden file's own buffers, so that each can be spoilt on purpose."""
+
+    name = "echo"
+    version = "0"
+    kind: Kind = "reference"
+    held = 0
+
+    def __init__(
+        self, data: Mapping[str, Any], spoil: Callable[[ColumnChunk], ColumnChunk]
+    ) -> None:
+        self.capabilities = dict.fromkeys(needs_of(data), True)
+        self._data = data
+        self._spoil = spoil
+
+    def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
+        """The golden chunks, the last one spoilt."""
+        if not request.rows:
+            raise RefusedError("no rows")
+        chunks = [_chunk(chunk) for chunk in self._data["chunks"]]
+        return [*chunks[:-1], self._spoil(chunks[-1])]
+
+    def live_blocks(self) -> int:
+        """What it claims to hold."""
+        return self.held
+
+
+def _chunk(data: Mapping[str, Any]) -> ColumnChunk:
+    slots = [
+        ColumnSlot(
+            slot["kind"],
+            slot["column"],
+            None if slot["kind"] == "unknown" else bytes.fromhex(slot["hex"].replace("??", "5a")),
+        )
+        for slot in data["slots"]
+    ]
+    return ColumnChunk(data["num_rows"], slots)
+
+
+def _with_slot(chunk: ColumnChunk, **changes: Any) -> ColumnChunk:
+    return replace(chunk, slots=[replace(chunk.slots[0], **changes), *chunk.slots[1:]])
+
+
+def _flip(chunk: ColumnChunk) -> ColumnChunk:
+    content = chunk.slots[0].content or b""
+    return _with_slot(chunk, content=bytes([content[0] ^ 1]) + content[1:])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "word", "says"),
+    [
+        (lambda chunk: chunk, "pass", ""),
+        (_flip, "fail", "byte 0 must be"),
+        (lambda chunk: replace(chunk, num_rows=chunk.num_rows + 1), "fail", "rows expected"),
+        (lambda chunk: replace(chunk, slots=chunk.slots[1:]), "fail", "the chain must be"),
+        (lambda chunk: _with_slot(chunk, content=None), "fail", "one side only"),
+        (lambda chunk: _with_slot(chunk, content=b""), "fail", "bytes expected"),
+        (lambda chunk: _with_slot(chunk, column="other"), "fail", "the chain must be"),
+    ],
+)
+def test_spoilt_buffers_are_found(
+    spoil: Callable[[ColumnChunk], ColumnChunk], word: str, says: str
+) -> None:
+    """Each determined byte, the chain's order and the row count are compared."""
+    case, data = _case()
+    found, reason = run_one(case, _Echo(data, spoil))
+
+    assert found == word
+    assert says in reason
+
+
+def test_leaks_are_found() -> None:
+    """Memory that is still held after the last chunk fails the case."""
+    case, data = _case()
+    leaking = _Echo(data, lambda chunk: chunk)
+    leaking.held = 1
+
+    assert run_one(case, leaking)[0] == "fail"
+
+
+def _case() -> tuple[ColumnCase, Mapping[str, Any]]:
+    for case in load_cases("column"):
+        if isinstance(case, ColumnCase) and case.id == CASE:
+            return case, json.loads(case.file.read_text())
+    raise LookupError(CASE)
+
+
+@pytest.mark.parametrize(
+    ("golden", "content", "differs"),
+    [("00ff", b"\x00\xff", False), ("??ff", b"\x07\xff", False), ("??ff", b"\x07\xfe", True)],
+)
+def test_masked_bytes_may_be_anything(golden: str, content: bytes, differs: bool) -> None:
+    """`??` stands for any byte, and only for that one."""
+    assert (masked_difference(golden, content) is not None) == differs
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("decimal(10,2)", ["decimal"]),
+        ("varchar(20)", ["string"]),
+        ("map<string,array<smallint>>", ["map", "string", "array", "short"]),
+        ("struct<name:string,int:timestamp-micros>", ["struct", "string", "timestamp"]),
+    ],
+)
+def test_kinds_of_type_strings(text: str, kinds: list[str]) -> None:
+    """A type string needs the kinds it names; fields of structs are no kinds."""
+    assert list(kinds_of(text)) == kinds

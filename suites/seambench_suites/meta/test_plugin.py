@@ -1,0 +1,84 @@
+"""The pytest plugin, run as an outsider runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASE = "scan/hudi/event-v9/update"
+
+
+def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the scan conformance in a pytest of its own."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    # The plugin must come in by its entry point, or, from a bare checkout, by name.
+    from importlib.metadata import entry_points
+
+    known = any(
+        point.value == "seambench.pytest_plugin" for point in entry_points(group="pytest11")
+    )
+    plugin = [] if known else ["-p", "seambench.pytest_plugin"]
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *plugin),
+            *("-c", str(folder / "pytest.ini"), "--rootdir", str(folder)),
+            *("--pyargs", "seambench_suites.conformance.test_scan", "--import-mode=importlib"),
+            *options,
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("reader", "options", "code", "says"),
+    [
+        ("simulated:SimulatedReader", [], 0, "1 passed"),
+        ("wrong:BaseRowsOnly", [], 1, "v=str:log1"),
+        ("wrong:Excused", [], 0, "1 xfailed"),
+        ("wrong:Crashing", [], 1, "crash: the process died with SIGABRT"),
+        ("wrong:Hanging", ["--case-timeout", "1"], 1, "timeout: no answer in 1 s"),
+    ],
+)
+def test_outcomes(tmp_path: Path, reader: str, options: list[str], code: int, says: str) -> None:
+    """Failing words fail the test, an expected failure is xfailed, and the id names both sides."""
+    name = f"seambench_suites.meta.{reader}"
+    run = _run(tmp_path, "--impl", f"scan={name}", "--case", CASE, *options)
+
+    assert run.returncode == code, run.stdout + run.stderr
+    assert says in run.stdout
+    assert f"{name}:{CASE}" in run.stdout
+
+
+def test_header_names_versions(tmp_path: Path) -> None:
+    """The header tells which implementations, in which versions, were asked for."""
+    name = "seambench_suites.meta.simulated:SimulatedReader"
+    run = _run(tmp_path, "--impl", f"scan={name}", "--case", CASE, "-v")
+
+    assert f"seambench: scan {name} 0" in run.stdout
+
+
+def test_not_offered_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    """A capability that is absent is a skip, told by name."""
+    name = "seambench_suites.meta.simulated:SimulatedReader"
+    case = "scan/hudi/slices/base-only-paths"
+    run = _run(tmp_path, "--impl", f"scan={name}", "--case", case)
+
+    assert run.returncode == 0, run.stdout
+    assert "not-offered: no path-per-slice" in run.stdout
+
+
+def test_wrong_option_is_refused(tmp_path: Path) -> None:
+    """An --impl without a seam is wrong usage."""
+    run = _run(tmp_path, "--impl", "auto")
+
+    assert run.returncode == 4
+    assert "SEAM=NAME" in run.stdout + run.stderr
