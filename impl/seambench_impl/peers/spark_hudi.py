@@ -86,8 +86,10 @@ class SparkHudiReader:
         if not (Path(request.table) / ".hoodie").is_dir():
             raise InputError(f"{request.table} is no Hudi table: it has no folder .hoodie")
         session, log = _session()
-        # Rows come out through Parquet files: old dates must leave as they are in the table.
+        # Rows come out through Parquet files: old dates must leave as they are in the table, and
+        # timestamps as the micro-seconds they are (the default, INT96, overflows outside 1677-2262).
         session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         kind = "snapshot" if request.query == "snapshot" else "read_optimized"
         reader = session.read.format("hudi").option("hoodie.datasource.query.type", kind)
         if request.as_of is not None:
