@@ -109,7 +109,7 @@ class TableReading:
         schema = pa.schema([self._dataset.schema.field(name) for name in self._columns])
         listed = ", ".join(quote(name) for name in self._columns) or "1 AS nothing"
         cut = "" if self._limit is None else f" LIMIT {int(self._limit)}"
-        with duckdb.connect() as con, original_errors(self._dataset):
+        with duckdb.connect() as con, _filter_errors(), original_errors(self._dataset):
             con.execute("SET TimeZone = 'UTC'")
             if self._request.threads is not None:
                 con.execute(f"SET threads = {int(self._request.threads)}")
@@ -132,3 +132,19 @@ class TableReading:
                 left -= part.num_rows
                 if left == 0:
                     return
+
+
+@contextmanager
+def _filter_errors() -> Iterator[None]:
+    """A filter that fails on a row's value is the request's fault, not ours or the table's.
+
+    DuckDB raises its own exception at first, and hands it on as Arrow's once batches flow.
+    """
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        text = str(error).strip().splitlines()[0]
+        for kind in ("Conversion Error:", "Out of Range Error:", "Invalid Input Error:"):
+            if isinstance(error, duckdb.DataError) or kind in text:
+                raise UsageError(f"--where fails on a row: {text}") from error
+        raise
