@@ -87,7 +87,7 @@ class SparkHudiReader:
             raise InputError(f"{request.table} is no Hudi table: it has no folder .hoodie")
         session, log = _session()
         # Rows come out through Parquet files: old dates must leave as they are in the table, and
-        # timestamps as the micro-seconds they are (the default, INT96, overflows outside 1677-2262).
+        # timestamps as the micro-seconds they are (INT96, the default, overflows before 1677).
         session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         kind = "snapshot" if request.query == "snapshot" else "read_optimized"
