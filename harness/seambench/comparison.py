@@ -70,6 +70,7 @@ class ComparisonOptions:
         datasets: data sets that hold at least one Hudi table.
         queries: numbers of the suite's queries; none for scans only.
         scans: names from `SCANS`.
+        scans_only: readers that take no part in the queries.
         suite: name of the suite of queries.
         samples: hot runs of each.
         threads: for readers and DuckDB; None for one per core.
@@ -83,6 +84,7 @@ class ComparisonOptions:
     datasets: Sequence[Dataset]
     queries: Sequence[int] = tuple(range(1, 23))
     scans: Sequence[str] = tuple(SCANS)
+    scans_only: Sequence[str] = ()
     suite: str = "tpch"
     samples: int = 5
     threads: int | None = None
@@ -231,7 +233,7 @@ class _DatasetBench:
             )
         for case, make_work in cases:
             self._listener.case(self._dataset.name, case)
-            for name, timing in self._run_case(case, make_work).items():
+            for name, timing in self._run_case(self._taking_part(case), case, make_work).items():
                 timings[name].append(timing)
                 self._listener.done(timing, name)
 
@@ -268,6 +270,7 @@ class _DatasetBench:
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         con = duckdb.connect()
+        con.execute("SET enable_progress_bar = false")
         if self._options.threads is not None:
             con.execute(f"SET threads = {int(self._options.threads)}")
         for name, table in self._tables.items():
@@ -286,12 +289,17 @@ class _DatasetBench:
             threads=self._options.threads,
         )
 
+    def _taking_part(self, case: str) -> list[_Reader]:
+        if case.startswith("scan/"):
+            return self._readers
+        return [reader for reader in self._readers if reader.name not in self._options.scans_only]
+
     def _run_case(
-        self, case: str, make_work: Callable[[_Reader], _Work]
+        self, readers: Sequence[_Reader], case: str, make_work: Callable[[_Reader], _Work]
     ) -> dict[str, dict[str, Any]]:
         works: dict[str, _Work] = {}
         results: dict[str, measure.Measurement] = {}
-        for reader in self._readers:
+        for reader in readers:
             works[reader.name] = _Work(reader.state)
             if reader.problem is not None:
                 results[reader.name] = measure.Measurement(error=reader.problem)
@@ -310,7 +318,7 @@ class _DatasetBench:
         )
         return {
             reader.name: self._timing(case, reader, works[reader.name], results[reader.name])
-            for reader in self._readers
+            for reader in readers
         }
 
     def _scan_work(self, reader: _Reader, name: str) -> _Work:
@@ -339,6 +347,7 @@ class _DatasetBench:
             if not schema.names:
                 return f"{rows_of(work.expected or '')} rows expected, {table.num_rows} found"
             with duckdb.connect() as con:
+                con.execute("SET enable_progress_bar = false")
                 con.register("answer", table)
                 expectation = f"({expected.sql})"
                 found = compare.relation_difference(con, expectation, "answer", schema.names)

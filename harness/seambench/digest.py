@@ -87,6 +87,7 @@ def digest_reader(
         rows = pa.Table.from_batches([rows])
     with duckdb.connect() as con:
         con.execute("SET TimeZone = 'UTC'")
+        con.execute("SET enable_progress_bar = false")
         if not rows.schema.names:
             return _digest_of_no_columns(con, rows)
         con.register("rows", rows)

@@ -146,14 +146,20 @@ def interleave(
     if samples < 1:
         raise UsageError(f"{samples} samples make no measurement; at least 1 is needed")
     results = {name: Measurement() for name in competitors}
-    for turn in range(samples + 1):
-        for name, competitor in competitors.items():
-            result = results[name]
-            if result.failed or _spent(result, budget_seconds):
-                continue
-            if on_run is not None:
-                on_run(name)
-            _run_once(competitor, result, cold=turn == 0)
+    gc.collect()
+    # What lives now stays; the collections between runs need not look at it again.
+    gc.freeze()
+    try:
+        for turn in range(samples + 1):
+            for name, competitor in competitors.items():
+                result = results[name]
+                if result.failed or _spent(result, budget_seconds):
+                    continue
+                if on_run is not None:
+                    on_run(name)
+                _run_once(competitor, result, cold=turn == 0)
+    finally:
+        gc.unfreeze()
     return results
 
 

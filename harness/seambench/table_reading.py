@@ -111,6 +111,8 @@ class TableReading:
         cut = "" if self._limit is None else f" LIMIT {int(self._limit)}"
         with duckdb.connect() as con, _filter_errors(), original_errors(self._dataset):
             con.execute("SET TimeZone = 'UTC'")
+            # It would draw a bar of its own over ours.
+            con.execute("SET enable_progress_bar = false")
             if self._request.threads is not None:
                 con.execute(f"SET threads = {int(self._request.threads)}")
             con.register("rows", self._dataset)

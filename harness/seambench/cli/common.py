@@ -24,10 +24,12 @@ __all__ = [
     "Readers",
     "Results",
     "Samples",
+    "ScansOnly",
     "Site",
     "Threads",
     "console",
     "data_folder",
+    "default_readers",
     "error_console",
     "parse_bytes",
     "parse_list",
@@ -56,6 +58,10 @@ Readers = Annotated[
 ]
 Queries = Annotated[
     str, typer.Option("--queries", help="Query numbers, e.g. 1,6,10-14; `all` or `none`.")
+]
+ScansOnly = Annotated[
+    list[str] | None,
+    typer.Option("--scans-only", help="Reader that takes no part in the queries, repeatable."),
 ]
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Timed runs after the cold one.")]
 Threads = Annotated[

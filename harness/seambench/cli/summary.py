@@ -58,13 +58,16 @@ def _print_table(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    out.print(f"[bold]{title}[/bold]")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("reader")
     for dataset in datasets:
         table.add_column(escape(dataset), justify="right")
     table.add_column("answers", justify="right")
     for record in records:
         timings = [timing for timing in record["timings"] if takes(timing["case"])]
+        if not timings:
+            continue
         cells = []
         for dataset in datasets:
             here = [timing for timing in timings if _dataset(timing) == dataset]

@@ -153,6 +153,23 @@ def test_a_reader_that_gives_no_answer_has_no_time(
     assert validate_tree(tmp_path) == []
 
 
+def test_a_reader_may_take_part_in_scans_only(dataset: Dataset) -> None:
+    """It is not asked the queries; the others are."""
+    both, scans = compare_readers(
+        options(
+            dataset,
+            "FolderScanner",
+            "LossyScanner",
+            queries=(1,),
+            scans=("count",),
+            scans_only=[FAKES + "LossyScanner"],
+        )
+    )
+
+    assert list(outcomes(both)) == ["scan/count", "tpch/q01"]
+    assert list(outcomes(scans)) == ["scan/count"]
+
+
 def test_another_type_is_a_wrong_answer(dataset: Dataset) -> None:
     """Equal values in another type are wrong, in scans and in queries."""
     [record] = compare_readers(options(dataset, "WrongTypeScanner", queries=(1,)))
