@@ -9,6 +9,7 @@ not comparable with published TPC-H results.
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -480,15 +481,26 @@ class _Judge:
             name = f"q{self._number:02d}"
             found = answer(self._dataset, name, self._sql, state)
             plain = self._dataset.expected("snapshot") == self._dataset.expected("base")
-            check = getattr(self._suite, "published_difference", None)
-            if self._dataset.scale == 1 and plain and check is not None:
-                problem = check(self._number, found.rows)
+            if self._dataset.scale == 1 and plain:
+                problem = _published_problem(self._suite, self._number, found.rows)
                 if problem is not None:
                     raise SeambenchError(
                         f"{name}: the oracle's answer is not the published one: {problem}"
                     )
             self._answers[state] = found
         return self._answers[state]
+
+
+def _published_problem(suite: Any, number: int, rows: Sequence[Sequence[Any]]) -> str | None:
+    """What tells rows from the published answer, by the rule that stands beside the suite.
+
+    A suite that publishes answers has in its module `published_difference(answer, rows)`.
+    """
+    differ = getattr(sys.modules[type(suite).__module__], "published_difference", None)
+    if differ is None:
+        raise RefusedError(f"{type(suite).__module__} has no published_difference(answer, rows)")
+    problem: str | None = differ(suite.published_answers(1)[number], rows)
+    return problem
 
 
 def _view_of(scanner: Scanner) -> tuple[Query, State]:
