@@ -55,6 +55,9 @@ DEFAULT_TABLES = ("lineitem", "orders")
 # expected rows of both states; logs when every row is touched.
 _PARQUET_BYTES, _BASE_BYTES, _EXPECTED_BYTES, _LOG_BYTES = 300e6, 300e6, 500e6, 2500e6
 
+# Up to this scale a run is over before Java's second compiler has paid off.
+_BRIEF_SCALE = 0.1
+
 
 @dataclass(frozen=True)
 class GenerateOptions:
@@ -276,6 +279,7 @@ class _Run:
                     self._options.memory,
                     self._options.jars,
                     self._options.conf,
+                    brief=self._options.scale <= _BRIEF_SCALE,
                 )
                 session = spark_start.spark_session(starting)
                 self._session, self._log = stack.enter_context(session)
@@ -306,9 +310,12 @@ class _Run:
         with self._steps.step(what):
             try:
                 yield
-            except (SeambenchError, OSError):
+            except SeambenchError:
                 raise
             except Exception as error:
+                # A lost connection is an OSError too, but not the disk's.
+                if isinstance(error, OSError) and not isinstance(error, ConnectionError):
+                    raise
                 raise spark_start.explain_failure(error, self._log, what) from error
 
     # -- the generator's rows ------------------------------------------------------------------

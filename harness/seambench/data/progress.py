@@ -1,11 +1,19 @@
-"""Progress on standard error: one line per step that is done, and a bar over all."""
+"""Progress on standard error: one line per step that is done, and a bar over all.
+
+Steps also keep Ctrl-C from being lost: an exception raised while Python runs a callback of its own
+(py4j has many, when objects die) is printed and forgotten, so that the wish is remembered here and
+acted on at the next step's border.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 from collections.abc import Iterator
-from types import TracebackType
+from types import FrameType, TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -33,8 +41,12 @@ class Steps:
         )
         self._task = self._progress.add_task("data", total=None)
         self.seconds: dict[str, float] = {}
+        self._interrupted = False
+        self._handler: Any = None
 
     def __enter__(self) -> Steps:
+        if threading.current_thread() is threading.main_thread():
+            self._handler = signal.signal(signal.SIGINT, self._interrupt)
         self._progress.start()
         return self
 
@@ -45,6 +57,19 @@ class Steps:
         trace: TracebackType | None,
     ) -> None:
         self._progress.stop()
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+        # Whatever the interruption looked like when it arrived here, it was one.
+        if kind is not KeyboardInterrupt:
+            self._check()
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        self._interrupted = True
+        raise KeyboardInterrupt
+
+    def _check(self) -> None:
+        if self._interrupted:
+            raise KeyboardInterrupt
 
     def plan(self, steps: int) -> None:
         """Tell how many steps there will be."""
@@ -57,9 +82,11 @@ class Steps:
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Run one step; its text is shown meanwhile, its time after."""
+        self._check()
         self._progress.update(self._task, description=what)
         begun = time.monotonic()
         yield
+        self._check()
         self.seconds[what] = time.monotonic() - begun
         self._progress.advance(self._task)
         self.say(f"{self.seconds[what]:7.1f} s  {what}")

@@ -100,7 +100,7 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
         (":: UNRESOLVED DEPENDENCIES ::", "gateway exited", UnavailableError, "--jars"),
         ("", "java.io.IOException: No space left on device", UnavailableError, "no space left"),
         ("java.lang.OutOfMemoryError: heap", "lost", UnavailableError, "--memory"),
-        ("", "Connection refused", SeambenchError, "went away"),
+        ("", ConnectionRefusedError(111, "Connection refused"), SeambenchError, "went away"),
         (
             "",
             "An error occurred while calling o7.save.\n: org.x.E: first\nsecond\n\tat a.b(C.java)",
@@ -123,7 +123,7 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_failures_become_one_sentence(
     printed: str,
-    error: str,
+    error: str | Exception,
     kind: type[Exception],
     words: str,
     tmp_path: Path,
@@ -133,7 +133,9 @@ def test_failures_become_one_sentence(
     log = tmp_path / "spark.log"
     log.write_text(printed)
     monkeypatch.setattr(spark, "_keep", lambda log: log)
-    result = explain_failure(RuntimeError(error), log, "writing t")
+    result = explain_failure(
+        error if isinstance(error, Exception) else RuntimeError(error), log, "writing t"
+    )
     assert type(result) is kind
     with pytest.raises(kind, match=words):
         raise result
