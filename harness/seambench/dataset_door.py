@@ -263,7 +263,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
                     step = batch_size or max(batch.num_rows, 1)
                     for start in range(0, max(batch.num_rows, 1), step):
                         yield batch.slice(start, step)
-        except Exception as error:
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            # A Ctrl-C too: DuckDB would tell it as a fault of the stream.
             self.failure = error
             raise
 
@@ -381,6 +384,9 @@ def original_errors(*datasets: ds.Dataset) -> Iterator[None]:
     except SeambenchError:
         raise
     except Exception as error:
+        if str(error) == "Query interrupted":
+            # So DuckDB tells of a Ctrl-C that comes while it runs.
+            raise KeyboardInterrupt from error
         for dataset in watched:
             if dataset.failure is not None:
                 raise dataset.failure from error

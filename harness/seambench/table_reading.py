@@ -65,7 +65,9 @@ class TableReading:
             raise UsageError("--columns names a column twice")
         if meta:
             wanted = [*(name for name in META_COLUMNS if name not in wanted), *wanted]
-        require_columns(wanted, [*plain.schema.names, *META_COLUMNS], "--columns")
+        # Tables may have more `_hoodie_*` columns than every table has; the reader knows.
+        hidden = [name for name in wanted if name.startswith("_hoodie_")]
+        require_columns(wanted, [*plain.schema.names, *META_COLUMNS, *hidden], "--columns")
         self._columns = wanted
         read = wanted
         if where is not None:

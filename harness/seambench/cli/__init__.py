@@ -67,6 +67,8 @@ def _run(arguments: Sequence[str] | None) -> int:
             return 0
         raise
     except Exception as error:
+        if str(error) == "Query interrupted":
+            return _tell(error, _INTERRUPTED_TEXT, _INTERRUPTED)
         kind, text = type(error).__name__, str(error).strip().splitlines()
         reason = f"{kind}: {text[0]}" if text else kind
         return _tell(error, f"unexpected: {reason} (SEAMBENCH_DEBUG=1 shows where)", 1)

@@ -40,10 +40,11 @@ def check(
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench import registry
+    from seambench.cases import load_cases
     from seambench.check import run_checks
 
     names = impl or registry.names(seam)
-    if not names:
+    if not names and load_cases(seam):
         raise UsageError(f"no implementation of the {seam} seam is announced; name one with --impl")
     outcomes = run_checks(
         seam, names, golden=golden, cases=case, timeout=timeout, xfails=tuple(xfails or ())
@@ -76,7 +77,8 @@ def _as_table(seam: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
                 colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
                 out.print(
                     f"[{colour}]{outcome.outcome}[/] {escape(outcome.implementation)} "
-                    f"{escape(outcome.case)}: {escape(outcome.reason)}"
+                    f"{escape(outcome.case)}: {escape(outcome.reason)}",
+                    soft_wrap=True,
                 )
     words = [word for word, _ in Counter(outcome.outcome for outcome in seen).most_common()]
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -68,8 +68,6 @@ def run(
     from seambench.data import DEFAULT_TABLES, GenerateOptions, generate
     from seambench.report import build
 
-    err = error_console()
-    err.print(f"1 of 3: data sets of scale {scale:g}")
     options = GenerateOptions(
         scale=scale,
         data=data_folder(folder),
@@ -78,6 +76,8 @@ def run(
         slices=slices,
         jars=tuple(jars or ()),
     )
+    err = error_console()
+    err.print(f"1 of 3: data sets of scale {scale:g}")
     datasets = generate(options)
     err.print("2 of 3: comparison")
     code = run_bench(

@@ -17,6 +17,7 @@ from seambench.seams import Kind, Scan, ScanReport, ScanRequest, ScanWarning
 __all__ = [
     "SUITE",
     "AbsentScanner",
+    "BoastingScanner",
     "BrokenScanner",
     "CrashingScanner",
     "EmptyScanner",
@@ -256,3 +257,22 @@ class RefusingScanner(FolderScanner):
 
     name = "refusing"
     capabilities: Mapping[str, bool] = {}
+
+
+class BoastingScanner(EmptyScanner):
+    """Claims everything and reads nothing."""
+
+    name = "boasting"
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (
+            "formats.hudi",
+            "query.snapshot",
+            "query.read-optimized",
+            "as-of",
+            "merge.commit-time",
+            "blocks.avro",
+            "blocks.delete",
+            "table-version.6",
+        ),
+        True,
+    )

@@ -366,6 +366,81 @@ def test_doctor_tells_what_to_do(
     assert seambench("doctor", "--data", tmp_path).code == 0
 
 
+@pytest.mark.parametrize(
+    ("fake", "outcome"), [("AbsentScanner", "unavailable"), ("RefusingScanner", "not-offered")]
+)
+def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: str) -> None:
+    """What is unavailable or not offered is told per case, and fails nothing."""
+    pattern = "scan/hudi/commit-v6/*"
+    done = seambench("check", "--impl", FAKES + fake, "--case", pattern, "--json")
+    lines = [json.loads(line) for line in done.out.splitlines()]
+
+    assert done.code == 0
+    assert len(lines) > 1
+    for line in lines:
+        assert {"schema", "seam", "implementation", "case", "outcome", "seconds", "reason"} == set(
+            line
+        )
+        assert (line["schema"], line["outcome"]) == (1, outcome)
+    table = seambench("check", "--impl", FAKES + fake, "--case", pattern)
+    assert (table.code, outcome in table.out) == (0, True)
+
+
+def test_check_fails_when_a_case_fails(seambench: Any) -> None:
+    """A reader that claims everything and is wrong gives exit code 1."""
+    done = seambench(
+        "check", "--impl", f"{FAKES}BoastingScanner", "--case", "scan/hudi/commit-v6/*"
+    )
+
+    assert done.code == 1
+    assert "fail" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--seam", "none"], "unknown seam 'none'"),
+        (["--case", "no/such/*"], "no/such/*"),
+        (["--impl", "x", "--golden", "absent", "--seam", "column"], "absent"),
+    ],
+)
+def test_wrong_checks_are_usage_errors(seambench: Any, arguments: list[str], says: str) -> None:
+    """An unknown seam, a pattern without cases and an empty folder are exit code 2."""
+    done = seambench("check", *arguments)
+
+    assert done.code == 2
+    assert says in done.err
+
+
+def test_a_seam_without_cases_passes(seambench: Any) -> None:
+    """Where there is nothing to check yet, nothing fails."""
+    done = seambench("check", "--seam", "serde")
+
+    assert (done.code, done.out) == (0, "the serde seam has no cases yet\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["data", "--layout", "zzz"], "unknown layout 'zzz'"),
+        (["data", "--conf", "x"], "not of the form KEY=VALUE"),
+        (["run", "--ordering", "zzz"], "neither event nor commit"),
+        (["run", "--log-format", "zzz"], "neither avro nor parquet"),
+        (["run", "--update-ratio", "101"], "not a per cent"),
+        (["run", "--table-version", "7"], "choose 6 or 9"),
+    ],
+)
+def test_wrong_knobs_are_told_before_work_begins(
+    seambench: Any, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    """A knob that cannot be is exit code 2, and the data folder stays empty."""
+    done = seambench(*arguments, "--data", tmp_path)
+
+    assert done.code == 2
+    assert says in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_bench_needs_data(seambench: Any, tmp_path: Path) -> None:
     """Without data sets there is nothing to compare, and the message says how to make them."""
     done = seambench("bench", "--data", tmp_path)
