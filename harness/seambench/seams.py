@@ -1,8 +1,8 @@
 """What an implementation of each seam must offer. Protocols only: no code runs here.
 
 A scanner hands a table's rows to an engine. It arrives as a Python object (`package.module:Class`),
-as a command (`cmd:./reader`) or as a shared library (`lib:./reader.so`), and states what it can do as
-data in `capabilities`: everything it does not name is "no".
+as a command (`cmd:./reader`) or as a shared library (`lib:./reader.so`), and states what it can do
+as data in `capabilities`: everything it does not name is "no".
 """
 
 from __future__ import annotations

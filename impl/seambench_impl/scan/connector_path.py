@@ -164,19 +164,36 @@ def _avro_rows(block: LogBlock) -> Iterator[Row]:
     """Content version and count, then a length and a datum for each record, big-endian."""
     schema = fastavro.parse_schema(json.loads(block.schema or "null"))
     content = bytes(block.content)
-    (count,) = struct.unpack_from(">i", content, 4)
     at = 8
-    for _ in range(count):
-        (size,) = struct.unpack_from(">i", content, at)
-        yield fastavro.schemaless_reader(io.BytesIO(content[at + 4 : at + 4 + size]), schema)
-        at += 4 + size
+    try:
+        (count,) = struct.unpack_from(">i", content, 4)
+        for _ in range(count):
+            (size,) = struct.unpack_from(">i", content, at)
+            datum = io.BytesIO(content[at + 4 : at + 4 + size])
+            row = fastavro.schemaless_reader(datum, schema)
+            if size < 0 or datum.tell() != size:
+                raise InputError(
+                    f"{block.where}: the record at byte {at} of the content has {datum.tell()} "
+                    f"bytes, its length says {size}"
+                )
+            yield row
+            at += 4 + size
+    except (struct.error, EOFError, ValueError, IndexError) as error:
+        raise InputError(
+            f"{block.where}: broken at byte {at} of the content ({error or 'it ends too early'})"
+        ) from error
+    if at != len(content):
+        raise InputError(f"{block.where}: {len(content) - at} bytes follow the last record")
 
 
 def _parquet_rows(block: LogBlock) -> Iterator[Row]:
     if len(block.content):
-        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
-        for batch in file.iter_batches(batch_size=_FETCH_SIZE):
-            yield from batch.to_pylist()
+        try:
+            file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+            for batch in file.iter_batches(batch_size=_FETCH_SIZE):
+                yield from batch.to_pylist()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(f"{block.where} is not readable: {error}") from error
 
 
 def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:

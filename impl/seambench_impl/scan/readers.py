@@ -25,8 +25,12 @@ _CAPABILITIES = (
     "blocks.delete",
     "table-version.6",
     "table-version.9",
+    "partitioned",
     "pushdown",
+    "replace-commit",
+    "schema-evolution",
     "strict",
+    "warnings",
 )
 
 
@@ -59,6 +63,7 @@ class AutoReader(_HudiReader):
 
     name = "auto"
     path = "auto"
+    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
 
 
 class MergeReader(_HudiReader):

@@ -46,7 +46,8 @@ CONDITIONS = st.sampled_from(
     [
         "id > 2", "i IS NULL", "l IS NOT NULL", "b", "NOT b", "f > 0", "d <= 0.5", "d <> 0",
         "m9 > 1.50", "m18 BETWEEN -1 AND 1000", "m38 < 0", "day >= DATE '2000-01-01'",
-        "\"at\" < TIMESTAMPTZ '2020-01-01 00:00:00+00'", "s = ''", "s LIKE '%a%'", "s IN ('x', 'y')",
+        "\"at\" < TIMESTAMPTZ '2020-01-01 00:00:00+00'",
+        "s = ''", "s LIKE '%a%'", "s IN ('x', 'y')",
         "s > 'a'", "ts IN (1, 2, 5)", "raw IS NOT NULL", "i = 2147483647", "starts_with(s, 'u')",
     ]
 )  # fmt: skip

@@ -156,7 +156,7 @@ def read_slice_log(
 
 def refuse_custom_merge(slice_: FileSlice, view: LogView) -> None:
     """Slices with logs cannot be read where code of the user's merges records."""
-    if view.config.merge_mode == "custom":
+    if view.config.merge_mode == "custom" and slice_.logs:
         payload = view.config.raw.get("hoodie.compaction.payload.class", "a custom merger")
         raise RefusedError(
             f"{view.storage.root}: file group {slice_.file_id} has logs, and records are merged "

@@ -129,7 +129,7 @@ class HudiTable:
 
 def _choose(columns: Sequence[str] | None, schema: pa.Schema, where: str) -> list[str]:
     if columns is None:
-        return [name for name in schema.names if name not in META_COLUMNS]
+        return [name for name in schema.names if not name.startswith("_hoodie_")]
     for name in columns:
         if schema.get_field_index(name) < 0:
             near = difflib.get_close_matches(name, schema.names, n=3)
