@@ -151,7 +151,7 @@ def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Re
     """A batch that knows its number of rows even without columns."""
     if columns:
         return pa.RecordBatch.from_arrays(list(columns), schema=schema)
-    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
 
 
 def _merge_column(
