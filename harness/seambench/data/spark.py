@@ -242,7 +242,7 @@ def _running_session(options: SparkOptions) -> Any | None:
 
 
 def _has_hudi(jvm: Any) -> bool:
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JJavaError
 
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     try:

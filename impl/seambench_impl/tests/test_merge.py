@@ -53,10 +53,12 @@ def _expected(base: list[Event], events: list[Event], *, event_time: bool) -> li
             newest[event.key] = event
     rows = []
     for row in base:
-        event = newest.pop(row.key, None)
-        kept = event is None or (event_time and not _newer_wins(row, event))
-        winner = row if kept else event
-        if winner is not None and winner.value is not None:
+        winner = row
+        if row.key in newest:
+            event = newest.pop(row.key)
+            if not event_time or _newer_wins(row, event):
+                winner = event
+        if winner.value is not None:
             rows.append((winner.key, winner.value))
     rows += [(e.key, e.value) for e in newest.values() if e.value is not None]
     return rows

@@ -26,7 +26,7 @@ def _workers() -> list[str]:
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_every_batch_arrives_once(threads: int) -> None:
     """Each task's batches arrive once, in the task's own order."""
-    tasks = [lambda k=k: _task(range(k * 100, k * 100 + 37)) for k in range(5)]  # type: ignore[misc]
+    tasks = [lambda k=k: _task(range(k * 100, k * 100 + 37)) for k in range(5)]
 
     got: dict[int, list[int]] = {}
     for number, batch in run_tasks(tasks, threads):
