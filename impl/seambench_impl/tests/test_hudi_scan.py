@@ -99,7 +99,7 @@ def test_a_filter_never_revives_a_replaced_row(events: Path) -> None:
 
         count = con.sql("SELECT count(*) AS n FROM t WHERE k = 'updated' AND v = 'base'")
 
-        assert [{"n": 0}] == count.to_arrow_table().to_pylist()
+        assert count.to_arrow_table().to_pylist() == [{"n": 0}]
 
 
 @pytest.mark.parametrize("path", ["merge", "connector"])
