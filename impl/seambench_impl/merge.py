@@ -170,21 +170,22 @@ def _merge_column(
     schema = exported_base.schema.children[i]
     arrays = (exported_base.array.children[i], exported_log.array.children[i])
     error = new_error()
-    if _can_patch(base, log):
-        check(lib.seam_patch(plan.pointer, schema, *arrays, error), error)
-        return base.slice(0, plan.rows)
+    if _may_patch(base):
+        patched = ffi.new("int32_t *")
+        check(lib.seam_patch(plan.pointer, schema, *arrays, patched, error), error)
+        if patched[0]:
+            return base.slice(0, plan.rows)
     out = new_array()
     code = lib.seam_assemble(plan.pointer, schema, *arrays, plan.allocator.pointer, out, error)
     check(code, error)
     return pa.Array._import_from_c(address(out), kind)
 
 
-def _can_patch(base: pa.Array, log: pa.Array) -> bool:
-    """Fixed width, no nulls, and a writable buffer: what a Parquet reader has just decoded."""
-    kind = base.type
-    if not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind)) or pa.types.is_boolean(kind):
+def _may_patch(base: pa.Array) -> bool:
+    """Whether the values lie in a writable buffer, as those that a Parquet reader has decoded do."""
+    if pa.types.is_boolean(base.type):
         return False
-    return bool(not base.null_count and not log.null_count and base.buffers()[1].is_mutable)
+    return all(b.is_mutable for b in base.buffers()[1:] if b is not None)
 
 
 def _take(base: pa.Array, log: pa.Array, sources: Words) -> pa.Array:

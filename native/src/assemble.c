@@ -92,6 +92,9 @@ int64_t seam_plan_removed(const struct seam_plan *plan) {
  * for this many runs ahead. */
 enum { AHEAD = 24 };
 
+/* The longest value that is patched in place: move_down holds one in a variable. */
+enum { UNIFORM_MAX = 16 };
+
 static inline int64_t log_row_ahead(const struct seam_plan *plan, int64_t i) {
     int64_t at = i + AHEAD < plan->n_runs ? i + AHEAD : i;
     int32_t row = plan->runs[at].log_row;
@@ -143,7 +146,7 @@ static inline void move_down(uint8_t *to, const uint8_t *from, size_t size, size
         return;
     }
     for (size_t at = 0; at < size; at += width) {
-        uint8_t value[16];
+        uint8_t value[UNIFORM_MAX];
         memcpy(value, from + at, width);
         memcpy(to + at, value, width);
     }
@@ -171,7 +174,7 @@ static void patch_fixed(const struct seam_plan *plan, const struct seam_view *ba
     int64_t width = base->width_bytes;
     uint8_t *data = (uint8_t *)(uintptr_t)base->data + base->offset * width;
     uint8_t *to = data;
-    const uint8_t *patch = log->data + log->offset * width;
+    const uint8_t *patch = plan->replaced > 0 ? log->data + log->offset * width : data;
     switch (width) {
     case 4:
         PATCH_FIXED(4)
@@ -185,31 +188,62 @@ static void patch_fixed(const struct seam_plan *plan, const struct seam_view *ba
     case 1:
         PATCH_FIXED(1)
         break;
-    case 2:
-        PATCH_FIXED(2)
-        break;
-    default: /* no number has another width */
+    default:
+        PATCH_FIXED((size_t)width)
         break;
     }
 }
 
+/* The length that all texts of a column share, or 0. Codes and flags are such columns. */
+static int32_t shared_length(const struct seam_view *view) {
+    if (view->layout != SEAM_LAYOUT_VAR32 || view->length == 0) {
+        return 0;
+    }
+    const int32_t *offsets = (const int32_t *)view->offsets + view->offset;
+    int32_t length = offsets[1] - offsets[0];
+    int32_t odd = 0;
+    for (int64_t i = 0; i < view->length; i++) {
+        odd |= (offsets[i + 1] - offsets[i]) ^ length;
+    }
+    return odd != 0 || length > UNIFORM_MAX ? 0 : length;
+}
+
+/* Texts of one length lie like numbers of that width, and their offsets stay as they are. */
+static struct seam_view as_fixed(const struct seam_view *view, int32_t width) {
+    struct seam_view fixed = *view;
+    fixed.layout = SEAM_LAYOUT_FIXED;
+    fixed.width_bytes = width;
+    fixed.data = view->data + ((const int32_t *)view->offsets)[view->offset];
+    fixed.offset = 0;
+    return fixed;
+}
+
 int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
-               const struct ArrowArray *base, const struct ArrowArray *log,
+               const struct ArrowArray *base, const struct ArrowArray *log, int32_t *patched,
                struct seam_error *error) {
     struct seam_view base_view, log_view;
+    *patched = 0;
     int code = seam_view_of(schema, base, &base_view, error);
     if (code == SEAM_OK) {
         code = seam_view_of(schema, log, &log_view, error);
     }
-    if (code != SEAM_OK) {
+    if (code != SEAM_OK || base_view.validity != NULL || log_view.validity != NULL) {
         return code;
     }
-    if (base_view.layout != SEAM_LAYOUT_FIXED || base_view.validity != NULL ||
-        log_view.validity != NULL || base_view.order == SEAM_ORDER_BYTES) {
-        return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
-                         "only numbers without nulls are patched in place");
+    if (base_view.layout == SEAM_LAYOUT_VAR32) {
+        int32_t length = shared_length(&base_view);
+        if (length == 0 || (plan->replaced > 0 && shared_length(&log_view) != length)) {
+            return SEAM_OK;
+        }
+        base_view = as_fixed(&base_view, length);
+        if (plan->replaced > 0) {
+            log_view = as_fixed(&log_view, length);
+        }
     }
-    patch_fixed(plan, &base_view, &log_view);
+    if (base_view.layout == SEAM_LAYOUT_FIXED && base_view.width_bytes <= UNIFORM_MAX) {
+        patch_fixed(plan, &base_view, &log_view);
+        *patched = 1;
+    }
     return SEAM_OK;
 }
 

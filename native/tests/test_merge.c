@@ -194,8 +194,25 @@ static void check_fixed(struct seam_allocator *allocator, const struct seam_plan
     CHECK_OK(seam_assemble(plan, &base.schema, &base.array, &log.array, allocator, &out, &error));
     CHECK(memcmp(out.buffers[1], expected, sizeof expected) == 0);
     out.release(&out);
-    CHECK_OK(seam_patch(plan, &base.schema, &base.array, &log.array, &error));
-    CHECK(memcmp(base_data, expected, sizeof expected) == 0);
+    int32_t patched = 0;
+    CHECK_OK(seam_patch(plan, &base.schema, &base.array, &log.array, &patched, &error));
+    CHECK(patched == 1 && memcmp(base_data, expected, sizeof expected) == 0);
+}
+
+/* Texts of one length are patched in place; one of another length leaves all as it was. */
+static void check_patched_text(const struct seam_plan *plan) {
+    const int32_t offsets[] = {0, 2, 4, 6, 8, 10};
+    const int32_t odd_offsets[] = {0, 2, 3};
+    char base_data[] = "b0b1b2b3b4";
+    int32_t patched = 1;
+    struct column base, log;
+    make_column(&base, "u", 5, offsets, base_data);
+    make_column(&log, "u", 2, odd_offsets, "l0l");
+    CHECK_OK(seam_patch(plan, &base.schema, &base.array, &log.array, &patched, &error));
+    CHECK(patched == 0 && memcmp(base_data, "b0b1b2b3b4", 10) == 0);
+    make_column(&log, "u", 2, offsets, "l0l1");
+    CHECK_OK(seam_patch(plan, &base.schema, &base.array, &log.array, &patched, &error));
+    CHECK(patched == 1 && memcmp(base_data, "b0l1b3l0", 8) == 0);
 }
 
 /* Validity and booleans are bits: base rows 0 and 4 are null, log row 1 is null. */
@@ -216,7 +233,9 @@ static void check_bits(struct seam_allocator *allocator, const struct seam_plan 
     CHECK(*(const uint8_t *)out.buffers[0] == 0x0C);
     CHECK((*(const uint8_t *)out.buffers[1] & 0x0C) == 0x0C);
     out.release(&out);
-    CHECK(seam_patch(plan, &base.schema, &base.array, &log.array, &error) == SEAM_BAD_ARGUMENT);
+    int32_t patched = 1;
+    CHECK_OK(seam_patch(plan, &base.schema, &base.array, &log.array, &patched, &error));
+    CHECK(patched == 0);
 }
 
 static void columns_are_assembled(struct seam_allocator *allocator) {
@@ -226,6 +245,7 @@ static void columns_are_assembled(struct seam_allocator *allocator) {
     CHECK(seam_plan_replaced(plan) == 2 && seam_plan_removed(plan) == 1);
     check_text(allocator, plan);
     check_fixed(allocator, plan);
+    check_patched_text(plan);
     check_bits(allocator, plan);
     struct column nested = {0};
     make_column(&nested, "+l", 5, NULL, NULL);

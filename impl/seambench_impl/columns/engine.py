@@ -94,7 +94,7 @@ def fill(
             release_column(index)
     check(lib.seam_chain_reader_finish(reader, error), error)
     if not arrays:  # no columns, but rows: what count(*) asks for
-        empty = pa.array([{}] * reader.rows, type=pa.struct([]))
+        empty = pa.Array.from_buffers(pa.struct([]), reader.rows, [None])
         return pa.RecordBatch.from_struct_array(empty).replace_schema_metadata(
             expected.schema.metadata
         )

@@ -22,11 +22,13 @@ int64_t seam_plan_rows(const struct seam_plan *plan);
 int64_t seam_plan_replaced(const struct seam_plan *plan);
 int64_t seam_plan_removed(const struct seam_plan *plan);
 
-/* One output column, made in place: the base column's own buffer gets the result in its first
- * seam_plan_rows rows. For columns of fixed width without nulls, whose base buffer is writable and
- * belongs to the caller alone. */
+/* One output column, made in place if it can be: then `*patched` is 1 and the base column's own
+ * buffer holds the result in its first seam_plan_rows rows, otherwise nothing has changed. It can
+ * be done for columns without nulls whose values all have one width of at most 16 bytes: numbers,
+ * and texts (32-bit offsets) of one length in base and log. The base's buffers must be writable and
+ * belong to the caller alone. */
 int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
-               const struct ArrowArray *base, const struct ArrowArray *log,
+               const struct ArrowArray *base, const struct ArrowArray *log, int32_t *patched,
                struct seam_error *error);
 
 /* One output column. Base and log column have the same Arrow type; the result has it too, and owns
