@@ -182,7 +182,7 @@ def _merge_column(
 
 
 def _may_patch(base: pa.Array) -> bool:
-    """Whether the values lie in a writable buffer, as those that a Parquet reader has decoded do."""
+    """Whether the values lie in a writable buffer, as what a Parquet reader has decoded does."""
     if pa.types.is_boolean(base.type):
         return False
     return all(b.is_mutable for b in base.buffers()[1:] if b is not None)
