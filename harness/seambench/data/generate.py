@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,8 @@ def generate(options: GenerateOptions) -> list[Dataset]:
         UnavailableError: no Java, no pyspark, no jars, no disk space.
         SeambenchError: Spark failed, or rows are not what TPC-H or the oracle asks for.
     """
+    # Spark wants addresses, and those are absolute.
+    options = replace(options, data=options.data.resolve())
     layouts = _layouts(options)
     tables = _tables(options)
     plan = _Plan(options, layouts, tables)
