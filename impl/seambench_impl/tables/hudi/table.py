@@ -116,14 +116,16 @@ class HudiTable:
         if text is None:
             return self._schema_of_a_base_file()
         fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
-        fields |= {field.name: field for field in arrow_schema(text)}
+        # Nullable all: a file that lacks a column leaves nulls, whatever the schema says.
+        fields |= {field.name: field.with_nullable(True) for field in arrow_schema(text)}
         return pa.schema(list(fields.values()))
 
     def _schema_of_a_base_file(self) -> pa.Schema:
         for slice_ in self.slices():
             if slice_.base is not None:
                 file = pq.ParquetFile(self._storage.open(slice_.base.path))
-                return file.schema_arrow.remove_metadata()
+                schema = file.schema_arrow.remove_metadata()
+                return pa.schema([field.with_nullable(True) for field in schema])
         raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
 
 
