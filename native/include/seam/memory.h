@@ -4,6 +4,9 @@
  * counters are atomic. Blocks are aligned to SEAM_ALIGNMENT bytes. A block is freed through the
  * allocator that made it; the allocator must outlive its blocks (it is reference-counted: each live
  * block holds a reference, so releasing the owner's reference early is allowed).
+ *
+ * Large blocks that were freed are kept for reuse, up to 512 MiB in the process; they count for no
+ * allocator. Builds with sanitizers or poisoning keep none, so that every block is seen to go back.
  */
 #ifndef SEAM_MEMORY_H
 #define SEAM_MEMORY_H
