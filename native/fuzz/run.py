@@ -34,8 +34,12 @@ def main() -> int:
     for target in sorted(Path(__file__).parent.glob("fuzz_*.c")):
         corpus = BUILD / "corpus" / target.stem
         corpus.mkdir(parents=True, exist_ok=True)
+        # What was found once is kept beside the targets, and tried first.
+        known = Path(__file__).parent / "found" / target.stem
+        folders = [str(folder) for folder in (corpus, known) if folder.is_dir()]
         program = [str(BUILD / target.stem), f"-max_total_time={seconds}", "-verbosity=0"]
-        failed |= subprocess.run([*program, str(corpus)], check=False).returncode != 0
+        program.append(f"-artifact_prefix={BUILD}/{target.stem}-")
+        failed |= subprocess.run([*program, *folders], check=False).returncode != 0
     return int(failed)
 
 

@@ -560,7 +560,9 @@ static int decode_run(struct seam_avro_decoder *decoder, struct cursor *cursor, 
         return seam_fail(error, SEAM_BAD_INPUT, cursor->begin_offset + (cursor->at - cursor->begin),
                          "a run of an array does not end where its size says");
     }
-    decoder->rows += *count;
+    if (code == SEAM_OK) { /* a count that was refused may be any number */
+        decoder->rows += *count;
+    }
     return code;
 }
 
