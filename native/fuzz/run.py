@@ -37,10 +37,12 @@ def main() -> int:
     failed = 0
     for target in sorted(Path(__file__).parent.glob("fuzz_*.c")):
         # What was found once is kept beside the targets, and tried first.
-        folders = [Path(__file__).parent / "found" / target.stem]
-        if options.seconds is not None:
-            folders.insert(0, BUILD / "corpus" / target.stem)
-            folders[0].mkdir(parents=True, exist_ok=True)
+        # libFuzzer adds to the first folder, so that one is never the one in the repository.
+        corpus = BUILD / "corpus" / target.stem
+        if options.seconds is None:
+            shutil.rmtree(corpus, ignore_errors=True)
+        corpus.mkdir(parents=True, exist_ok=True)
+        folders = [corpus, Path(__file__).parent / "found" / target.stem]
         program = [str(BUILD / target.stem), *bound, "-verbosity=0"]
         program.append(f"-artifact_prefix={BUILD}/{target.stem}-")
         program += [str(folder) for folder in folders if folder.is_dir()]
