@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -319,6 +320,10 @@ def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
 
 
 def _start(options: SparkOptions, folder: Path, log: Path) -> tuple[Any, Any]:
+    # py4j tells of an interrupted call through the root logger, which without a handler would get
+    # one that prints the whole traceback over our one sentence.
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
