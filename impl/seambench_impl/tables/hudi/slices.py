@@ -81,11 +81,11 @@ def list_slices(storage: Storage, timeline: Timeline, as_of: str | None) -> list
         InputError: a file is missing that the timeline says belongs to a latest slice.
     """
     groups = _group_files(storage, timeline)
-    _check_nothing_missing(storage, timeline, as_of)
+    replaced = timeline.replaced_groups(as_of)
+    _check_nothing_missing(storage, timeline, as_of, replaced)
     for instant in timeline.pending_compactions():
         for key in timeline.compaction_plan(instant):
             groups[key].pending.append(instant.requested)
-    replaced = timeline.replaced_groups(as_of)
     slices = []
     for key in sorted(groups):
         if key not in replaced:
@@ -101,7 +101,7 @@ def _group_files(storage: Storage, timeline: Timeline) -> dict[tuple[str, str], 
         for status in files:
             base = _base_file(status, partition)
             if base is not None:
-                if _counts(base, timeline):
+                if timeline.is_committed(base.instant):
                     groups[partition, base.file_id].bases.append(base)
                 continue
             log = _log_file(status, partition)
@@ -117,12 +117,13 @@ def _group_files(storage: Storage, timeline: Timeline) -> dict[tuple[str, str], 
     return groups
 
 
-def _check_nothing_missing(storage: Storage, timeline: Timeline, as_of: str | None) -> None:
+def _check_nothing_missing(
+    storage: Storage, timeline: Timeline, as_of: str | None, replaced: set[tuple[str, str]]
+) -> None:
     """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
 
     What the cleaner removes is older than the newest base file of its group.
     """
-    replaced = timeline.replaced_groups(as_of)
     newest_base: dict[tuple[str, str], tuple[str, str]] = {}
     logs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for instant in timeline.writes(as_of):
@@ -177,11 +178,6 @@ def _log_file(status: FileStatus, partition: str) -> LogFile | None:
     return LogFile(
         status.path, partition, match[1], match[2], int(match[3]), match[4], status.size_bytes
     )
-
-
-def _counts(base: BaseFile, timeline: Timeline) -> bool:
-    pending = {instant.requested for instant in timeline.pending_compactions()}
-    return base.instant not in pending and timeline.is_committed(base.instant)
 
 
 def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
