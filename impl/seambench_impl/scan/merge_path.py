@@ -10,9 +10,9 @@ from seambench.seams import ScanWarning
 from seambench_impl.merge import assemble
 from seambench_impl.scan.base import BaseReader
 from seambench_impl.tables.hudi.events import (
-    RECORD_KEY,
     LogView,
     SliceLog,
+    key_field,
     ordering_columns,
     read_slice_log,
 )
@@ -59,12 +59,7 @@ def merge_slice(
 def _base_schema(view: LogView, names: Sequence[str], log: SliceLog) -> pa.Schema:
     """What to read of the base: the columns to hand out, then key and ordering columns."""
     wanted = list(dict.fromkeys([*names, *log.keys, *log.ordering]))
-    return pa.schema(
-        [
-            pa.field(RECORD_KEY, pa.string()) if name == RECORD_KEY else view.schema.field(name)
-            for name in wanted
-        ]
-    )
+    return pa.schema([key_field(name, view) for name in wanted])
 
 
 def _merge_batch(

@@ -35,6 +35,7 @@ __all__ = [
     "RECORD_KEY",
     "LogView",
     "SliceLog",
+    "key_field",
     "ordering_columns",
     "read_ordered_blocks",
     "read_slice_log",
@@ -324,7 +325,7 @@ def _fold(
 
 
 def key_field(name: str, view: LogView) -> pa.Field:
-    """A key column as base and log are read with."""
+    """A column as base and log are read with; the key's text need not be in the view's schema."""
     return pa.field(name, pa.string() if name == RECORD_KEY else view.schema.field(name).type)
 
 
