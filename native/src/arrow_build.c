@@ -18,6 +18,8 @@ static void release_array(struct ArrowArray *array) {
     for (int64_t i = 0; i < private->n_buffers; i++) {
         seam_free((void *)private->buffers[i]);
     }
+    seam_array_release(array->dictionary);
+    seam_free(array->dictionary);
     seam_free(private->children);
     seam_free(private->child_pointers);
     seam_free(private);
@@ -96,5 +98,18 @@ int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t n
         .release = release_array,
         .private_data = private,
     };
+    return SEAM_OK;
+}
+
+int seam_array_set_dictionary(struct seam_allocator *allocator, struct ArrowArray *array,
+                              struct ArrowArray *dictionary, struct seam_error *error) {
+    void *block;
+    int code = seam_alloc(allocator, sizeof *dictionary, &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    array->dictionary = block;
+    *array->dictionary = *dictionary;
+    dictionary->release = NULL;
     return SEAM_OK;
 }

@@ -33,6 +33,7 @@ static const struct {
     [SEAM_COLUMN_MAP] = {"map", 0},
     [SEAM_COLUMN_STRUCT] = {"struct", 0},
     [SEAM_COLUMN_TINYINT] = {"tinyint", 1},
+    [SEAM_COLUMN_VARIANT] = {"variant", 0},
 };
 
 static int is_kind(int32_t kind) {
@@ -75,6 +76,7 @@ int seam_column_type_check(const struct seam_column_type *type, struct seam_erro
     case SEAM_COLUMN_ARRAY:
     case SEAM_COLUMN_MAP:
     case SEAM_COLUMN_STRUCT:
+    case SEAM_COLUMN_VARIANT:
         return seam_fail(error, SEAM_UNSUPPORTED, -1, "columns of kind %s are not supported",
                          seam_column_kind_name(type->kind));
     default:

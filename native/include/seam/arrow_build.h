@@ -19,6 +19,11 @@ int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t n
                      int64_t n_buffers, void **buffers, int64_t n_children,
                      struct ArrowArray *children, struct ArrowArray *out, struct seam_error *error);
 
+/* Makes `array`, just built here, the indexes of a dictionary: takes over `*dictionary`. On failure
+ * both stay as they were. */
+int seam_array_set_dictionary(struct seam_allocator *allocator, struct ArrowArray *array,
+                              struct ArrowArray *dictionary, struct seam_error *error);
+
 /* Release what is not released already. */
 void seam_array_release(struct ArrowArray *array);
 void seam_schema_release(struct ArrowSchema *schema);

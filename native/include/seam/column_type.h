@@ -30,10 +30,11 @@ enum seam_column_kind {
     SEAM_COLUMN_DECIMAL32 = 16,       /* unscaled, two's complement */
     SEAM_COLUMN_DECIMAL64 = 17,
     SEAM_COLUMN_DECIMAL128 = 18,
-    SEAM_COLUMN_ARRAY = 19, /* nested kinds: refused for now */
+    SEAM_COLUMN_ARRAY = 19,
     SEAM_COLUMN_MAP = 20,
     SEAM_COLUMN_STRUCT = 21,
     SEAM_COLUMN_TINYINT = 22,
+    SEAM_COLUMN_VARIANT = 23, /* two binary children: metadata, value */
 };
 
 /* Proleptic Gregorian calendar everywhere; 1970-01-01 is this Julian day. */
@@ -42,11 +43,17 @@ enum seam_column_kind {
 /* A datetime keeps the microsecond of the day in its lower 40 bits. */
 #define SEAM_DATETIME_SHIFT 40
 
-/* `precision` and `scale` count for decimals only. Children of nested kinds will hang here. */
+/* A type, a tree. `precision` and `scale` count for decimals only.
+ *
+ * Children: an array's element; a map's key and value, of which one may be missing or both (the
+ * reader did not ask for it); a struct's fields; a variant's metadata and value. */
 struct seam_column_type {
     int32_t kind;
     int32_t precision;
     int32_t scale;
+    int32_t n_children;
+    const struct seam_column_type *children; /* borrowed, or NULL */
+    const char *name;                        /* of a child: `$0`, `$1` or the field's; borrowed */
 };
 
 /* The kind's name in lower case, or "no kind". */

@@ -11,6 +11,7 @@
 #include "seam/error.h"
 #include "seam/memory.h"
 #include "seam/merge.h"
+#include "seam/node.h"
 #include "seam/table.h"
 #include "seam/vector.h"
 
