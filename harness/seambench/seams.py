@@ -26,6 +26,9 @@ __all__ = [
     "ScanRequest",
     "ScanWarning",
     "Scanner",
+    "Serde",
+    "SerdeField",
+    "SerdeRequest",
 ]
 
 Query = Literal["snapshot", "read-optimized", "incremental"]
@@ -202,4 +205,89 @@ class ColumnTable(Protocol):
 
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held; 0 once every chunk is released."""
+        ...
+
+
+@dataclass(frozen=True)
+class SerdeField:
+    """One column of what is turned into bytes or read from them.
+
+    Attributes:
+        name: the column's name; no format writes it.
+        type: its type in the format's own words (`seambench.serde_types`): Presto's for pages,
+            Spark's for rows.
+        nullable: whether it may hold nulls.
+    """
+
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class SerdeRequest:
+    """What the bytes are: the format, the columns, and the settings both sides must share.
+
+    Attributes:
+        format: `presto` (SerializedPages), `unsaferow`, `compactrow` or `arrow` (IPC stream).
+        fields: the columns, in order.
+        options: what else decides bytes. Whoever does not know an option refuses it.
+
+            presto: `dialect` (`presto`, `velox`), `codec` (`none`, `lz4`, `zstd`, `snappy`, `gzip`,
+            `zlib`), `checksum` (bool), `min_compression_ratio` (float), `encodings` (`preserve`
+            keeps dictionaries and runs, `flatten` writes values), `nulls_first` (bool),
+            `timestamps` (`millis`, `micros`, `lossless`).
+
+            unsaferow: `writer` (`spark`, `velox`), `framing` (`be32`, `packed`, `velox-group`);
+            with `packed` to be read, `lengths` of the rows, and `offsets` unless they follow from
+            them. compactrow: `framing`, `lengths`, `offsets`.
+
+            arrow: `types` (`presto`, `spark`), the language of the fields' types.
+
+            All, on reading: `size_limit` (most bytes that what is read may take) and `depth_limit`
+            (most levels of nested columns).
+    """
+
+    format: str
+    fields: Sequence[SerdeField]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Serde(Protocol):
+    """Turns record batches into bytes and back.
+
+    `capabilities` maps words to True: `serialize`, `deserialize`; `formats.presto`,
+    `formats.unsaferow`, `formats.compactrow`, `formats.arrow`; `dialects.velox`; `codecs.lz4`, ...;
+    `checksum`; `types.map`, `types.decimal`, ... (the words of the format's types, without
+    parameters); `encodings.dictionary`, `encodings.rle`; `framings.packed`, ...; `limits`.
+
+    An implementation may also offer `explain(request, data) -> str`, which names every field of the
+    bytes with its offset, and where they break; and `live_blocks() -> int`, blocks of memory that
+    it still holds for results handed out.
+    """
+
+    name: str
+    version: str
+    kind: Kind
+    capabilities: Mapping[str, bool]
+
+    def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+        """Bytes of batches: one page each (presto), or the rows of all one after the other.
+
+        Raises:
+            seambench.errors.UsageError: batches that do not fit the request, an unknown option.
+            seambench.errors.RefusedError: legal, but this implementation does not support it.
+        """
+        ...
+
+    def deserialize(
+        self, request: SerdeRequest, data: bytes | bytearray | memoryview
+    ) -> list[pa.RecordBatch]:
+        """Batches of bytes: one for each page, or one for a whole stream of rows.
+
+        Raises:
+            seambench.errors.UsageError: an unknown option, types that are none.
+            seambench.errors.InputError: the bytes break the format; the message names the offset.
+            seambench.errors.RefusedError: legal, but not supported, or beyond a limit.
+        """
         ...
