@@ -145,7 +145,7 @@ def compare_readers(
             "run": run,
             "machine": machine,
             "versions": record.versions(),
-            "implementation": _implementation(name, scanners[name]),
+            "implementation": record.implementation_info(name, scanners[name]),
             "dataset": _origin(options.datasets[0]),
             "outcomes": [],
             "timings": timings[name],
@@ -173,24 +173,6 @@ def _scanner(name: str) -> Scanner | Exception:
     except UnavailableError as error:
         return error
     return scanner
-
-
-def _implementation(name: str, scanner: Scanner | Exception) -> dict[str, Any]:
-    if isinstance(scanner, Exception):
-        return {
-            "name": name,
-            "version": "unknown",
-            "kind": "peer",
-            "tuned": False,
-            "capabilities": {},
-        }
-    return {
-        "name": name,
-        "version": str(scanner.version),
-        "kind": scanner.kind,
-        "tuned": False,
-        "capabilities": {word: bool(has) for word, has in scanner.capabilities.items()},
-    }
 
 
 def _origin(dataset: Dataset) -> dict[str, Any]:
@@ -371,7 +353,7 @@ class _DatasetBench:
         self, case: str, reader: _Reader, work: _Work, result: measure.Measurement
     ) -> dict[str, Any]:
         """One timing as the record wants it."""
-        error, outcome = _outcome(result)
+        error, outcome = measure.judged(result)
         warnings, paths = [], dict[str, int]()
         for scan in work.scans:
             report = scan.report()
@@ -517,22 +499,6 @@ def _schema_of(table: str, columns: Sequence[str] | None) -> pa.Schema:
     """Names and types of a Hudi table's columns as they were written."""
     schema = TABLES[table].schema.append(pa.field("ts", pa.int64()))
     return schema if columns is None else pa.schema([schema.field(name) for name in columns])
-
-
-def _outcome(result: measure.Measurement) -> tuple[str | None, str]:
-    if result.wrong is not None:
-        return result.wrong, "fail"
-    if result.error is None:
-        return None, "pass"
-    text = str(result.error) or type(result.error).__name__
-    if not isinstance(result.error, SeambenchError):
-        text = f"{type(result.error).__name__}: {text}"
-    text = text.strip().splitlines()[0][:1000]
-    if isinstance(result.error, UnavailableError):
-        return text, "unavailable"
-    if isinstance(result.error, RefusedError):
-        return text, "not-offered"
-    return text, "error"
 
 
 def _dimensions(dataset: Dataset, state: State) -> dict[str, Any]:

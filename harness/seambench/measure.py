@@ -23,7 +23,7 @@ from typing import Any
 
 import psutil
 
-from seambench.errors import SeambenchError, UsageError
+from seambench.errors import RefusedError, SeambenchError, UnavailableError, UsageError
 
 __all__ = [
     "Competitor",
@@ -32,6 +32,7 @@ __all__ = [
     "MemorySampler",
     "Sample",
     "interleave",
+    "judged",
     "peak_of_own_process",
     "run_drain",
 ]
@@ -161,6 +162,23 @@ def interleave(
     finally:
         gc.unfreeze()
     return results
+
+
+def judged(result: Measurement) -> tuple[str | None, str]:
+    """What is wrong with a measurement, in a line or None, and the word for its outcome."""
+    if result.wrong is not None:
+        return result.wrong, "fail"
+    if result.error is None:
+        return None, "pass"
+    text = str(result.error) or type(result.error).__name__
+    if not isinstance(result.error, SeambenchError):
+        text = f"{type(result.error).__name__}: {text}"
+    text = text.strip().splitlines()[0][:1000]
+    if isinstance(result.error, UnavailableError):
+        return text, "unavailable"
+    if isinstance(result.error, RefusedError):
+        return text, "not-offered"
+    return text, "error"
 
 
 def _spent(result: Measurement, budget_seconds: float | None) -> bool:

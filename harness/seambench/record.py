@@ -26,6 +26,7 @@ from seambench.errors import InputError, RefusedError, SeambenchError, Unavailab
 
 __all__ = [
     "NEWEST",
+    "implementation_info",
     "load_record",
     "machine_info",
     "new_run",
@@ -198,6 +199,25 @@ def machine_info() -> dict[str, Any]:
         "memory_bytes": int(psutil.virtual_memory().total),
         "kernel": f"{platform.system()} {platform.release()}",
         "load_before": [round(load, 2) for load in psutil.getloadavg()],
+    }
+
+
+def implementation_info(name: str, found: Any) -> dict[str, Any]:
+    """What a record says of an implementation, or of the exception that came instead of it."""
+    if isinstance(found, Exception):
+        return {
+            "name": name,
+            "version": "unknown",
+            "kind": "peer",
+            "tuned": False,
+            "capabilities": {},
+        }
+    return {
+        "name": name,
+        "version": str(found.version),
+        "kind": found.kind,
+        "tuned": False,
+        "capabilities": {word: bool(has) for word, has in found.capabilities.items()},
     }
 
 

@@ -7,7 +7,7 @@ as data in `capabilities`: everything it does not name is "no".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -29,6 +29,8 @@ __all__ = [
     "Serde",
     "SerdeField",
     "SerdeRequest",
+    "Stage",
+    "Staged",
 ]
 
 Query = Literal["snapshot", "read-optimized", "incremental"]
@@ -289,5 +291,38 @@ class Serde(Protocol):
             seambench.errors.UsageError: an unknown option, types that are none.
             seambench.errors.InputError: the bytes break the format; the message names the offset.
             seambench.errors.RefusedError: legal, but not supported, or beyond a limit.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a seam over one batch, ready to be timed in one thread.
+
+    Attributes:
+        name: the same word for the same work in every implementation, e.g. `presto/serialize` or
+            `arrow-to-table`.
+        run: does the step once and returns what came of it.
+        rows: the rows that a result of `run` stands for, as batch or table; not timed. They are
+            compared with those that went in.
+        bytes: of the buffers that one run moves, uncompressed. None: all buffers of the batch.
+    """
+
+    name: str
+    run: Callable[[], Any]
+    rows: Callable[[Any], pa.RecordBatch | pa.Table]
+    bytes: int | None = None
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """An implementation of any seam whose steps `seambench throughput` can time."""
+
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
+        """Get everything ready that is not part of the steps themselves.
+
+        Raises:
+            seambench.errors.RefusedError: a column of the batch is not supported.
+            seambench.errors.UnavailableError: this machine lacks what the steps need.
         """
         ...

@@ -13,7 +13,17 @@ from collections.abc import Sequence
 
 import typer
 
-from seambench.cli import bench, check, data, doctor, listing, report, run, scan
+from seambench.cli import (
+    bench,
+    check,
+    data,
+    doctor,
+    listing,
+    report,
+    run,
+    scan,
+    throughput,
+)
 from seambench.errors import SeambenchError
 
 __all__ = ["app", "main"]
@@ -33,6 +43,7 @@ app.command("run")(run.run)
 app.command("data")(data.data)
 app.command("check")(check.check)
 app.command("bench")(bench.bench)
+app.command("throughput")(throughput.throughput)
 app.command("report")(report.report)
 app.command("list")(listing.list_all)
 app.command("scan")(scan.scan)

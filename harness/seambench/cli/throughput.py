@@ -1,0 +1,112 @@
+"""`seambench throughput`: the steps of a seam against a plain copy of the same bytes."""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seambench.cli.common import NOTE, Results, console, error_console, parse_list, print_json
+from seambench.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["throughput"]
+
+
+def throughput(
+    seam: Annotated[str, typer.Option(help="column, serde or exchange.")],
+    implementation: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--impl",
+            help="Name from `seambench list`, or package.module:Class; repeatable "
+            "(default: every installed one that offers steps).",
+        ),
+    ] = None,
+    rows: Annotated[
+        list[int] | None, typer.Option(help="Rows of a batch, repeatable (default: 4096, 65536).")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="all, fixed (without strings), or both with a comma.")
+    ] = "all",
+    only: Annotated[
+        str | None, typer.Option(help="Words between commas; only steps that hold one are timed.")
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Timed runs of each step.")] = 15,
+    as_json: Annotated[bool, typer.Option("--json", help="The records, one JSON value.")] = False,
+    results: Results = Path("results"),
+) -> None:
+    """Time each step of a seam in one thread, beside a plain copy of the same bytes.
+
+    Every implementation gets the same rows of lineitem; steps of one name take turns. Each result
+    is read back and compared before its time counts. Derived from TPC-H, not comparable with
+    published TPC-H results.
+    """
+    from seambench import registry
+    from seambench.cli.progress import Shown
+    from seambench.comparison import failures, write_records
+    from seambench.seams import Staged
+    from seambench.throughput import ThroughputOptions, measure_throughput
+
+    names = implementation or [
+        name for name in registry.names(seam) if isinstance(registry.resolve(seam, name), Staged)
+    ]
+    if not names:
+        raise UsageError(f"no installed implementation of the {seam} seam offers steps to time")
+    options = ThroughputOptions(
+        seam=seam,
+        implementations=tuple(dict.fromkeys(names)),
+        rows=tuple(rows or ThroughputOptions.rows),
+        columns=tuple(parse_list(columns) or ()),
+        only=tuple(parse_list(only) or ()),
+        samples=samples,
+        command=shlex.join(["seambench", *sys.argv[1:]]),
+    )
+    with Shown(error_console()) as shown:
+        records = measure_throughput(options, shown)
+    paths = write_records(results, records)
+    if as_json:
+        print_json(records)
+    else:
+        _print_table(records, console())
+    failed, err = failures(records), error_console()
+    for line in failed:
+        err.print(f"failed: {line}", markup=False)
+    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
+    raise typer.Exit(1 if failed else 0)
+
+
+def _print_table(records: Sequence[Mapping[str, Any]], out: Console) -> None:
+    """A row per step: gigabytes and million rows a second of each implementation."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    names = [one["implementation"]["name"] for one in records]
+    cases = list(dict.fromkeys(t["case"] for one in records for t in one["timings"]))
+    by_case = {
+        (n, t["case"]): t for n, one in zip(names, records, strict=True) for t in one["timings"]
+    }
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("GB/s (million rows/s)")
+    for name in names:
+        table.add_column(escape(name), justify="right")
+    for case in cases:
+        table.add_row(escape(case), *(_cell(by_case.get((name, case))) for name in names))
+    out.print(table)
+    out.print(f"[dim]Medians, one thread. {NOTE}[/dim]")
+
+
+def _cell(timing: Mapping[str, Any] | None) -> str:
+    if timing is None:
+        return "-"
+    if not timing["hot"]:
+        return f"[red]{timing['outcome']}[/red]"
+    seconds = statistics.median(timing["hot"])
+    return f"{timing['bytes'] / seconds / 1e9:.2f} ({timing['rows'] / seconds / 1e6:.1f})"
