@@ -76,12 +76,18 @@ class ColumnType:
         precision: digits, decimals only, else 0.
         scale: digits behind the point, decimals only, else 0.
         text: the type string it came from, or the plainest one that means it.
+        children: an array's element; a map's key and value, of which pruning may have taken one;
+            a struct's fields.
+        names: of the children: `$0` for an element, `$0` and `$1` for key and value, else the
+            fields' own.
     """
 
     kind: Kind
     precision: int = 0
     scale: int = 0
     text: str = ""
+    children: tuple[ColumnType, ...] = ()
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text or _print(self)
@@ -148,6 +154,11 @@ def _decimal(precision: int, scale: int, text: str) -> ColumnType:
 def _print(column: ColumnType) -> str:
     if column.kind.is_decimal:
         return f"decimal({column.precision},{column.scale})"
+    if column.kind is Kind.STRUCT:
+        fields = zip(column.names, column.children, strict=True)
+        return f"struct<{','.join(f'{name}:{child}' for name, child in fields)}>"
+    if column.kind in (Kind.ARRAY, Kind.MAP):
+        return f"{column.kind.name.lower()}<{','.join(map(str, column.children))}>"
     return _PLAIN[column.kind]
 
 
