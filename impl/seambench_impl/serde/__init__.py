@@ -1,0 +1,1 @@
+"""Vectors as bytes: Presto pages, rows of Spark and Velox, and the streams they travel in."""
