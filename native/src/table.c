@@ -66,6 +66,19 @@ int seam_table_set_rows(struct seam_table *table, int64_t rows, struct seam_erro
     return SEAM_OK;
 }
 
+/* Whether each child has the rows that the last row of its parent tells. */
+static int is_whole(const struct seam_vector *vector) {
+    int64_t rows = vector->offsets == NULL ? vector->rows : vector->offsets[vector->rows];
+    for (int32_t i = 0; i < vector->n_children; i++) {
+        const struct seam_vector *child = &vector->children[i];
+        int unknown = child->type.kind == SEAM_COLUMN_UNKNOWN;
+        if (!unknown && (child->rows != rows || !is_whole(child))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int check_columns(const struct seam_table *table, struct seam_error *error) {
     for (int64_t i = 0; i < table->n_columns; i++) {
         const struct seam_vector *column = &table->columns[i];
@@ -78,16 +91,25 @@ static int check_columns(const struct seam_table *table, struct seam_error *erro
                              "column %lld has %lld rows, the table states %lld", (long long)i,
                              (long long)column->rows, (long long)table->rows);
         }
+        if (!is_whole(column)) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                             "column %lld has a nested row that was not finished", (long long)i);
+        }
     }
     return SEAM_OK;
 }
 
-/* Words that a column takes. */
+/* Words that a column takes, its children's included. */
 static int64_t column_words(const struct seam_vector *column) {
     if (column->type.kind == SEAM_COLUMN_UNKNOWN) {
         return 1;
     }
-    return seam_column_has_offsets(column->type.kind) ? 3 : 2;
+    int64_t words = 1 + (column->width > 0) + (column->offsets != NULL) +
+                    seam_column_has_offsets(column->type.kind);
+    for (int32_t i = 0; i < column->n_children; i++) {
+        words += column_words(&column->children[i]);
+    }
+    return words;
 }
 
 /* Where the next word goes. */
@@ -110,11 +132,17 @@ static void put_column(struct writer *writer, const struct seam_vector *column) 
         return;
     }
     put(writer, column->nulls, rows);
-    if (seam_column_has_offsets(column->type.kind)) {
-        put(writer, column->offsets, (rows + 1) * (int64_t)sizeof(int32_t));
-        put(writer, column->bytes, column->offsets[rows]);
-    } else {
+    if (column->width > 0) {
         put(writer, column->data, rows * column->width);
+    }
+    if (column->offsets != NULL) {
+        put(writer, column->offsets, (rows + 1) * (int64_t)sizeof(int32_t));
+    }
+    if (seam_column_has_offsets(column->type.kind)) {
+        put(writer, column->bytes, column->offsets[rows]);
+    }
+    for (int32_t i = 0; i < column->n_children; i++) {
+        put_column(writer, &column->children[i]);
     }
 }
 

@@ -6,7 +6,7 @@
 
 #define KIND(name) (UINT32_C(1) << SEAM_COLUMN_##name)
 #define DATETIMES (KIND(DATETIME) | KIND(DATETIME_MICROS) | KIND(DATETIME_MILLIS))
-#define DECIMALS (KIND(DECIMAL32) | KIND(DECIMAL64) | KIND(DECIMAL128))
+#define DECIMALS (KIND(DECIMALV2) | KIND(DECIMAL32) | KIND(DECIMAL64) | KIND(DECIMAL128))
 
 /* Makes room for one more row of a vector whose kind is in the set `kinds`. */
 static int begin(struct seam_vector *vector, uint32_t kinds, const char *what,
@@ -34,20 +34,62 @@ static int too_large(const struct seam_vector *vector, struct seam_error *error)
                      (long long)vector->rows, seam_column_kind_name(vector->type.kind));
 }
 
-int seam_vector_append_null(struct seam_vector *vector, struct seam_error *error) {
-    int code = begin(vector, UINT32_MAX, "null", error);
-    if (code != SEAM_OK) {
+/* Whether every child that is there has `rows` rows, as the row to come takes. */
+static int check_children(const struct seam_vector *vector, int64_t rows,
+                          struct seam_error *error) {
+    for (int32_t i = 0; i < vector->n_children; i++) {
+        const struct seam_vector *child = &vector->children[i];
+        if (child->type.kind != SEAM_COLUMN_UNKNOWN && child->rows != rows) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                             "row %lld of a %s column needs %lld rows in child %d, which has %lld",
+                             (long long)vector->rows, seam_column_kind_name(vector->type.kind),
+                             (long long)rows, (int)i, (long long)child->rows);
+        }
+    }
+    return SEAM_OK;
+}
+
+/* Makes ready for a null row: nothing half-appended, and a null in each child of a struct. */
+static int nested_null(struct seam_vector *vector, struct seam_error *error) {
+    int64_t rows = vector->offsets == NULL ? vector->rows : vector->offsets[vector->rows];
+    int code = check_children(vector, rows, error);
+    if (code != SEAM_OK || vector->offsets != NULL) {
         return code;
     }
+    for (int32_t i = 0; i < vector->n_children && code == SEAM_OK; i++) {
+        code = seam_vector_append_null(&vector->children[i], error);
+    }
+    for (int32_t i = 0; i < vector->n_children && code != SEAM_OK; i++) {
+        if (vector->children[i].rows > rows) {
+            seam_vector_truncate(&vector->children[i], rows, NULL);
+        }
+    }
+    return code;
+}
+
+/* Writes a null as the last row of a vector that has room for it; not its children. */
+static void finish_null(struct seam_vector *vector) {
     int64_t row = vector->rows;
     if (vector->width > 0) {
         memset(vector->data + row * vector->width, 0, (size_t)vector->width);
     } else if (vector->offsets != NULL) {
         vector->offsets[row + 1] = vector->offsets[row];
     }
-    vector->nulls[row] = 1;
+    if (vector->nulls != NULL) {
+        vector->nulls[row] = 1;
+    }
     vector->rows = row + 1;
-    return SEAM_OK;
+}
+
+int seam_vector_append_null(struct seam_vector *vector, struct seam_error *error) {
+    int code = begin(vector, UINT32_MAX, "null", error);
+    if (code == SEAM_OK && vector->n_children > 0) {
+        code = nested_null(vector, error);
+    }
+    if (code == SEAM_OK) {
+        finish_null(vector);
+    }
+    return code;
 }
 
 int seam_vector_append_boolean(struct seam_vector *vector, int64_t value,
@@ -158,4 +200,41 @@ int seam_vector_append_bytes(struct seam_vector *vector, const char *value, int6
     vector->nulls[row] = 0;
     vector->rows = row + 1;
     return SEAM_OK;
+}
+
+static int append_entries(struct seam_vector *vector, int64_t n, struct seam_error *error) {
+    int64_t row = vector->rows;
+    int64_t start = vector->offsets[row];
+    if (n < 0 || n > SEAM_VECTOR_LIMIT - start) {
+        return too_large(vector, error);
+    }
+    int code = check_children(vector, start + n, error);
+    if (code == SEAM_OK) {
+        vector->offsets[row + 1] = (int32_t)(start + n);
+        vector->nulls[row] = 0;
+        vector->rows = row + 1;
+    }
+    return code;
+}
+
+int seam_vector_append_array(struct seam_vector *vector, int64_t n, struct seam_error *error) {
+    int code = begin(vector, KIND(ARRAY), "list", error);
+    return code == SEAM_OK ? append_entries(vector, n, error) : code;
+}
+
+int seam_vector_append_map(struct seam_vector *vector, int64_t n, struct seam_error *error) {
+    int code = begin(vector, KIND(MAP), "map", error);
+    return code == SEAM_OK ? append_entries(vector, n, error) : code;
+}
+
+int seam_vector_append_struct(struct seam_vector *vector, struct seam_error *error) {
+    int code = begin(vector, KIND(STRUCT) | KIND(VARIANT), "struct", error);
+    if (code == SEAM_OK) {
+        code = check_children(vector, vector->rows + 1, error);
+    }
+    if (code == SEAM_OK) {
+        vector->nulls[vector->rows] = 0;
+        vector->rows += 1;
+    }
+    return code;
 }

@@ -11,7 +11,8 @@ from seambench import __version__
 from seambench.errors import RefusedError
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
 from seambench_impl.columns.decode import slots
-from seambench_impl.columns.types import parse
+from seambench_impl.columns.lenient_types import parse_leniently
+from seambench_impl.columns.types import ColumnType
 from seambench_impl.connector.rows import RowScanner
 from seambench_impl.connector.value import PlainValue
 from seambench_impl.memory import TrackedAllocator
@@ -66,19 +67,26 @@ class OffHeapColumns:
         return found
 
     def parse_type(self, text: str) -> dict[str, Any]:
-        """What a type string means: `{"kind": ..}`, for decimals with `"scale"`.
+        """What StarRocks makes of a type string: kind, a decimal's scale, children by name.
 
         Raises:
-            seambench.errors.RefusedError: a nested type.
-            seambench.errors.InputError: the text is no type string.
+            seambench.errors.InputError: StarRocks raises, too; `reason` and `token` tell how.
         """
-        column = parse(text)
-        tree: dict[str, Any] = {"kind": column.kind.name}
-        return tree | {"scale": column.scale} if column.kind.is_decimal else tree
+        return _tree(parse_leniently(text))
 
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held."""
         return self._allocator.counters().live_blocks
+
+
+def _tree(column: ColumnType) -> dict[str, Any]:
+    tree: dict[str, Any] = {"kind": column.kind.name}
+    if column.kind.is_decimal:
+        tree["scale"] = column.scale
+    if column.children:
+        pairs = zip(column.names, column.children, strict=True)
+        tree["children"] = [{"name": name} | _tree(child) for name, child in pairs]
+    return tree
 
 
 class _CaseValue(PlainValue):

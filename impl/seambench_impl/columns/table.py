@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from seambench.errors import InputError, UsageError
 from seambench_impl._seam import ffi, lib
+from seambench_impl.columns.c_types import c_types
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
@@ -57,17 +58,15 @@ class OffHeapTable:
         self.allocator = allocator
         self._error = new_error()
         self._table = ffi.new("struct seam_table *")
-        structs = ffi.new("struct seam_column_type[]", max(len(self.types), 1))
-        for struct, column in zip(structs, self.types, strict=False):
-            struct.kind, struct.precision, struct.scale = (
-                column.kind,
-                column.precision,
-                column.scale,
-            )
-            self._check(lib.seam_column_type_check(ffi.addressof(struct), self._error), str(column))
+        self._c_types = c_types(self.types)  # the vectors borrow from it
         self._check(
             lib.seam_table_init(
-                self._table, structs, len(self.types), capacity, allocator.pointer, self._error
+                self._table,
+                self._c_types,
+                len(self.types),
+                capacity,
+                allocator.pointer,
+                self._error,
             )
         )
 

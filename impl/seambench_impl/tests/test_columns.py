@@ -266,22 +266,3 @@ def test_batches_outlive_the_allocator() -> None:
         batch = fill(table.chain(), EngineSchema(pa.schema([("t", pa.timestamp("us"))])), allocator)
     del table, allocator
     assert batch.to_pydict() == {"t": [datetime(2020, 1, 1)]}
-
-
-@pytest.mark.parametrize(
-    "arrow",
-    [pa.uint8(), pa.list_(pa.int32()), pa.timestamp("us", "Asia/Tokyo"), pa.decimal128(5, -2)],
-    ids=str,
-)
-def test_arrow_types_without_a_column_type(arrow: Any) -> None:
-    """What no off-heap column holds is refused rather than approximated."""
-    with pytest.raises(RefusedError, match="column type holds Arrow's"):
-        from_arrow(arrow)
-
-
-@pytest.mark.parametrize(
-    "text", ["boolean", "tinyint", "int", "bigint", "date", "timestamp-micros", "decimal(19,2)"]
-)
-def test_type_strings_survive_arrow(text: str) -> None:
-    """Printing what an Arrow type became gives the type string it came from."""
-    assert str(from_arrow(arrow_type(parse(text)))) == text

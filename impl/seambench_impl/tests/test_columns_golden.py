@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seambench.errors import InputError, RefusedError
 from seambench.seams import ColumnRequest
 from seambench_impl.columns.seam import OffHeapColumns
-
-# Data only: nothing of the suites is imported.
-GOLDEN = Path(str(files("seambench"))).parent / "seambench_suites" / "golden" / "offheap"
-if not GOLDEN.is_dir():  # a checkout keeps each package in a folder of its own
-    GOLDEN = Path(__file__).parents[3] / "suites" / "seambench_suites" / "golden" / "offheap"
-
-
-def _load(name: str) -> Any:
-    return json.loads((GOLDEN / name).read_text(encoding="utf-8"))
+from seambench_impl.tests.golden_columns import GOLDEN, load_golden
 
 
 def _cases() -> list[str]:
@@ -51,10 +39,10 @@ def _matches(expected: str, found: bytes) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in _cases() if not _is_nested(_load(name))])
+@pytest.mark.parametrize("name", [name for name in _cases() if not _is_nested(load_golden(name))])
 def test_flat_tables_match_byte_for_byte(name: str) -> None:
     """Every buffer the format determines is the one StarRocks wrote; nothing is left behind."""
-    case = _load(name)
+    case = load_golden(name)
     table = OffHeapColumns()
     chunks = table.chunks(_request(case))
     assert len(chunks) == len(case["chunks"])
@@ -68,28 +56,4 @@ def test_flat_tables_match_byte_for_byte(name: str) -> None:
 
 def test_there_are_flat_tables() -> None:
     """The golden folder is where the test looks for it, and holds the flat cases it should."""
-    assert sum(not _is_nested(_load(name)) for name in _cases()) == 29
-
-
-@pytest.mark.parametrize("name", [name for name in _cases() if _is_nested(_load(name))])
-def test_nested_tables_are_refused_by_name(name: str) -> None:
-    """Nested columns are not supported yet; they are refused, not read wrongly."""
-    table = OffHeapColumns()
-    with pytest.raises(
-        RefusedError, match=r"(array|map|struct) columns are not|parts of nested columns"
-    ):
-        table.chunks(_request(_load(name)))
-    assert table.live_blocks() == 0
-
-
-@pytest.mark.parametrize("entry", _load("type_strings.json"), ids=lambda entry: entry["input"])
-def test_type_strings(entry: Any) -> None:
-    """Flat types of the grammar parse to StarRocks' tree; nested ones and all else are refused."""
-    table = OffHeapColumns()
-    flat = "<" not in entry["input"]
-    # A bare `char` is outside the grammar, but unmistakable.
-    if (entry["grammar"] and flat) or entry["input"] == "char":
-        assert table.parse_type(entry["input"]) == entry["parsed"]
-    else:
-        with pytest.raises((InputError, RefusedError)):
-            table.parse_type(entry["input"])
+    assert sum(not _is_nested(load_golden(name)) for name in _cases()) == 29

@@ -206,12 +206,6 @@ def test_every_allocation_may_fail() -> None:
     pytest.fail("the loop never came to an end")
 
 
-def test_nested_columns_are_refused() -> None:
-    """Nested types are refused by name before anything is read."""
-    with pytest.raises(RefusedError, match="array columns are not supported"):
-        RowScanner(["a"], ["array<int>"], [])
-
-
 def test_a_stream_has_the_scanners_columns() -> None:
     """A schema of other columns, or of types the columns cannot be read as, is refused."""
     with pytest.raises(UsageError, match="the scanner's columns are"):

@@ -12,7 +12,7 @@
 
 enum seam_column_kind {
     SEAM_COLUMN_UNKNOWN = 0, /* a column that the file lacks: one word of 0 in the chain */
-    SEAM_COLUMN_BYTE = 1,    /* internal to Java; refused */
+    SEAM_COLUMN_BYTE = 1,    /* internal to Java: a column of it holds nothing but nulls */
     SEAM_COLUMN_BOOLEAN = 2, /* one byte, 0 or 1 */
     SEAM_COLUMN_SHORT = 3,
     SEAM_COLUMN_INT = 4,
@@ -26,7 +26,7 @@ enum seam_column_kind {
     SEAM_COLUMN_DATETIME = 12,        /* int64 = Julian day << 40 | microsecond of the day */
     SEAM_COLUMN_DATETIME_MICROS = 13, /* same words */
     SEAM_COLUMN_DATETIME_MILLIS = 14, /* same words */
-    SEAM_COLUMN_DECIMALV2 = 15,       /* refused: no type string yields it */
+    SEAM_COLUMN_DECIMALV2 = 15,       /* unscaled, 16 bytes; no type string yields it */
     SEAM_COLUMN_DECIMAL32 = 16,       /* unscaled, two's complement */
     SEAM_COLUMN_DECIMAL64 = 17,
     SEAM_COLUMN_DECIMAL128 = 18,
@@ -43,10 +43,17 @@ enum seam_column_kind {
 /* A datetime keeps the microsecond of the day in its lower 40 bits. */
 #define SEAM_DATETIME_SHIFT 40
 
+/* Deepest nesting of a type, the column itself counted. */
+#define SEAM_COLUMN_DEPTH 64
+/* Names of an array's element or a map's key, and of a map's value. */
+#define SEAM_COLUMN_FIRST "$0"
+#define SEAM_COLUMN_SECOND "$1"
+
 /* A type, a tree. `precision` and `scale` count for decimals only.
  *
  * Children: an array's element; a map's key and value, of which one may be missing or both (the
- * reader did not ask for it); a struct's fields; a variant's metadata and value. */
+ * reader did not ask for it; the name tells which is left); a struct's fields; a variant's metadata
+ * and value, which need not be stated. */
 struct seam_column_type {
     int32_t kind;
     int32_t precision;
@@ -60,11 +67,20 @@ struct seam_column_type {
 const char *seam_column_kind_name(int32_t kind);
 /* Bytes per value; 0 for kinds without fixed-width values (string, binary, unknown, nested). */
 int32_t seam_column_width(int32_t kind);
-/* Whether values are found through offsets. */
+/* Whether values are runs of bytes, found through offsets. */
 int seam_column_has_offsets(int32_t kind);
 int seam_column_is_decimal(int32_t kind);
-/* SEAM_UNSUPPORTED for kinds that exist but are not held here, SEAM_BAD_ARGUMENT for numbers that
- * are no kind and for decimals whose precision or scale cannot be. */
+/* Array, map, struct, variant. */
+int seam_column_is_nested(int32_t kind);
+/* The children that a column of this type has; those of a variant are always its two binaries. */
+const struct seam_column_type *seam_column_children(const struct seam_column_type *type,
+                                                    int32_t *n_children);
+/* Which child of a map has the keys (`second` 0) or the values (1); -1 if it was not asked for. */
+int32_t seam_column_map_child(const struct seam_column_type *type, int second);
+/* Goes through the whole tree. SEAM_BAD_ARGUMENT: a number that is no kind. SEAM_UNSUPPORTED: a
+ * decimal whose precision or scale cannot be; an array without its one element; children of a map
+ * that are not `$0`, then `$1`, or are of kind unknown (the reader of a chain takes no word for
+ * them); a struct without fields; nesting deeper than SEAM_COLUMN_DEPTH. */
 int seam_column_type_check(const struct seam_column_type *type, struct seam_error *error);
 
 /* Days and microseconds since 1970-01-01 into the stored form. SEAM_TOO_LARGE where the stored form

@@ -17,6 +17,10 @@
  *
  *   fixed width     address of null flags, address of values
  *   string, binary  address of null flags, of offsets, of bytes
+ *   array           address of null flags, of offsets, then the words of the element
+ *   map             address of null flags, of offsets, then those of key and value, if asked for
+ *   struct          address of null flags, then the words of each field
+ *   variant         address of null flags, then the words of metadata and value: seven in all
  *   unknown         0
  *
  * A chain as it crosses a language border is only the address of its words. Where both sides share
@@ -37,8 +41,8 @@ struct seam_table {
     struct seam_allocator *allocator; /* borrowed */
 };
 
-/* An empty table. `capacity`: rows for which there is room before anything grows. On failure
- * `table` holds nothing. */
+/* An empty table. `capacity`: rows for which there is room before anything grows. The children of
+ * the types must outlive the table. On failure `table` holds nothing. */
 int seam_table_init(struct seam_table *table, const struct seam_column_type *types,
                     int64_t n_columns, int64_t capacity, struct seam_allocator *allocator,
                     struct seam_error *error);

@@ -1,9 +1,11 @@
-/* One off-heap column: null flags, and values of fixed width or offsets and bytes.
+/* One off-heap column: null flags, and values of fixed width, or offsets and bytes, or children.
  *
  * Layout (StarRocks' OffHeapColumnVector): one null byte per row, 1 = null; fixed-width values one
  * after the other; offsets are int32, one more than rows, the first is 0, a null or empty row
- * repeats the one before. Everything is little-endian. One deviation: the value slot under a null
- * is 0 here, where Java leaves what the memory held.
+ * repeats the one before. Arrays and maps have offsets into their children's rows; the children of
+ * a struct have as many rows as the struct, a null under each null struct. A column of kind unknown
+ * holds nothing. Everything is little-endian. One deviation: the value slot under a null is 0 here,
+ * where Java leaves what the memory held.
  *
  * Growth follows the Java rule too: room for n rows that is not there becomes min(limit, 2 n). All
  * blocks come from the allocator, which is borrowed. A vector belongs to one thread at a time.
@@ -35,10 +37,13 @@ struct seam_vector {
     int32_t *offsets; /* capacity + 1 entries, or NULL */
     uint8_t *bytes;   /* or NULL */
     int64_t bytes_capacity;
+    int32_t n_children;
+    struct seam_vector *children;     /* in the order of the type's, or NULL */
     struct seam_allocator *allocator; /* borrowed */
 };
 
-/* An empty vector with room for `capacity` rows. On failure `vector` holds nothing. */
+/* An empty vector with room for `capacity` rows, and as many in each child. The children of `type`
+ * must outlive the vector. On failure `vector` holds nothing. */
 int seam_vector_init(struct seam_vector *vector, const struct seam_column_type *type,
                      int64_t capacity, struct seam_allocator *allocator, struct seam_error *error);
 /* Gives every block back. Harmless when repeated. */
@@ -47,6 +52,12 @@ void seam_vector_reset(struct seam_vector *vector);
 int seam_vector_reserve(struct seam_vector *vector, int64_t capacity, struct seam_error *error);
 int seam_vector_reserve_bytes(struct seam_vector *vector, int64_t total_bytes,
                               struct seam_error *error);
+
+/* Child `index`, borrowed; NULL if there is none. */
+struct seam_vector *seam_vector_child(struct seam_vector *vector, int64_t index);
+/* Takes back every row from `rows` on, in children too: the way back from a nested row of which
+ * only a part could be appended. SEAM_BAD_ARGUMENT if there are fewer rows. */
+int seam_vector_truncate(struct seam_vector *vector, int64_t rows, struct seam_error *error);
 
 /* One value each. A function called on a vector of another kind fails with SEAM_BAD_ARGUMENT, a
  * value that the kind cannot hold with SEAM_TOO_LARGE. */
@@ -74,6 +85,18 @@ int seam_vector_append_decimal128(struct seam_vector *vector, int64_t high, uint
 /* `size_bytes` bytes of a string (UTF-8, the caller's promise) or binary; they are copied. */
 int seam_vector_append_bytes(struct seam_vector *vector, const char *value, int64_t size_bytes,
                              struct seam_error *error);
+
+/* Nested rows: the entries or fields first, each appended to its child, then the row itself. In all
+ * three SEAM_BAD_ARGUMENT if a child has not the rows that this takes; children of kind unknown
+ * have none, so nothing is asked of them.
+ *
+ * The rows that the child (of a map: each child) got since the last row are this row's `n` entries.
+ * A map of which neither keys nor values were asked for believes `n`. */
+int seam_vector_append_array(struct seam_vector *vector, int64_t n, struct seam_error *error);
+int seam_vector_append_map(struct seam_vector *vector, int64_t n, struct seam_error *error);
+/* A struct or variant, each of whose children got one row. A null struct is appended by
+ * seam_vector_append_null alone, which gives each child its null. */
+int seam_vector_append_struct(struct seam_vector *vector, struct seam_error *error);
 
 /* Every value of an Arrow array, which is borrowed. Types must agree: bool, int8 to int64, float,
  * double, date32, time32[ms], timestamp (any unit, without zone or in UTC; what is finer than a
