@@ -1,229 +1,385 @@
+/* Meta chains into columns whose buffers are those of the chain; copies of them. */
 #include "seam/engine.h"
+
+#include "engine_buffers.h"
 
 #include "seam/vector.h"
 
+#include <stdio.h>
 #include <string.h>
-
-int seam_chain_reader_init(struct seam_chain_reader *reader, const struct seam_chain *chain,
-                           struct seam_error *error) {
-    *reader = (struct seam_chain_reader){.chain = *chain, .position = 1};
-    if (chain->words == NULL || chain->n_words == 0) {
-        return seam_fail(error, SEAM_BAD_INPUT, 0, "the meta chain is empty");
-    }
-    reader->rows = chain->words[0];
-    if (reader->rows < 0 || reader->rows > SEAM_VECTOR_LIMIT) {
-        return seam_fail(error, SEAM_BAD_INPUT, 0, "the meta chain states %lld rows",
-                         (long long)reader->rows);
-    }
-    return SEAM_OK;
-}
-
-int seam_chain_reader_finish(const struct seam_chain_reader *reader, struct seam_error *error) {
-    if (reader->chain.n_words >= 0 && reader->position != reader->chain.n_words) {
-        return seam_fail(error, SEAM_BAD_INPUT, reader->position * 8,
-                         "the meta chain has %lld words, the columns asked for take %lld",
-                         (long long)reader->chain.n_words, (long long)reader->position);
-    }
-    return SEAM_OK;
-}
 
 void seam_engine_column_init(struct seam_engine_column *column, struct seam_allocator *allocator) {
     *column = (struct seam_engine_column){.allocator = allocator};
 }
 
 void seam_engine_column_reset(struct seam_engine_column *column) {
-    seam_free(column->nulls);
-    seam_free(column->data);
-    seam_free(column->offsets);
-    seam_free(column->bytes);
+    for (int64_t i = 0; i < column->n_children; i++) {
+        seam_engine_column_reset(&column->children[i]);
+    }
+    for (int i = 0; i < SEAM_ENGINE_BUFFERS; i++) {
+        seam_engine_set_buffer(column, i, NULL);
+    }
+    seam_free(column->children);
     seam_engine_column_init(column, column->allocator);
 }
 
-/* One fill. */
-struct fill {
-    struct seam_engine_column *column;
-    const char *name;
-    struct seam_chain_reader *reader;
-};
-
-static int bad_word(const struct fill *fill, const char *what, long long found,
-                    struct seam_error *error) {
-    return seam_fail(error, SEAM_BAD_INPUT, (fill->reader->position - 1) * 8,
-                     "column '%s' of the meta chain: %s (%lld)", fill->name, what, found);
+void seam_engine_set_buffer(struct seam_engine_column *column, int index, void *block) {
+    uint32_t bit = UINT32_C(1) << index;
+    if ((column->owned & bit) != 0) {
+        seam_free(column->buffers[index]);
+    }
+    column->buffers[index] = block;
+    column->owned = block == NULL ? column->owned & ~bit : column->owned | bit;
 }
 
-/* The next word. */
-static int next_word(const struct fill *fill, int64_t *out, struct seam_error *error) {
-    struct seam_chain_reader *reader = fill->reader;
-    reader->position += 1;
-    if (reader->chain.n_words >= 0 && reader->position > reader->chain.n_words) {
-        return bad_word(fill, "the chain ends before it; words", reader->chain.n_words, error);
+bool seam_engine_has_buffer(int32_t kind, int index) {
+    switch (index) {
+    case SEAM_ENGINE_NULLS:
+        return true;
+    case SEAM_ENGINE_VALUES:
+        return seam_column_width(kind) > 0;
+    case SEAM_ENGINE_OFFSETS:
+        return seam_column_has_offsets(kind) || kind == SEAM_COLUMN_ARRAY ||
+               kind == SEAM_COLUMN_MAP;
+    default:
+        return seam_column_has_offsets(kind);
     }
-    *out = reader->chain.words[reader->position - 1];
+}
+
+int64_t seam_engine_last_offset(const struct seam_engine_column *column) {
+    int32_t last;
+    memcpy(&last, (const uint8_t *)column->buffers[SEAM_ENGINE_OFFSETS] + 4 * column->rows, 4);
+    return last;
+}
+
+int64_t seam_engine_buffer_bytes(const struct seam_engine_column *column, int index) {
+    switch (index) {
+    case SEAM_ENGINE_NULLS:
+        return column->rows;
+    case SEAM_ENGINE_VALUES:
+        return column->rows * seam_column_width(column->kind);
+    case SEAM_ENGINE_OFFSETS:
+        return (column->rows + 1) * (int64_t)sizeof(uint32_t);
+    default:
+        return seam_engine_last_offset(column);
+    }
+}
+
+int seam_engine_own_buffer(struct seam_engine_column *column, int index, struct seam_error *error) {
+    const void *borrowed = column->buffers[index];
+    if (borrowed == NULL || (column->owned >> index & 1) != 0) {
+        return SEAM_OK;
+    }
+    size_t size = (size_t)seam_engine_buffer_bytes(column, index);
+    void *block;
+    int code = seam_alloc(column->allocator, size, &block, error);
+    if (code == SEAM_OK) {
+        memcpy(block, borrowed, size);
+        seam_engine_set_buffer(column, index, block);
+    }
+    return code;
+}
+
+int seam_engine_own(struct seam_engine_column *column, struct seam_error *error) {
+    int code = SEAM_OK;
+    for (int i = 0; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
+        code = seam_engine_own_buffer(column, i, error);
+    }
+    for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
+        code = seam_engine_own(&column->children[i], error);
+    }
+    return code;
+}
+
+/* The chain as far as it is read. */
+struct walk {
+    const struct seam_chain *chain;
+    int64_t position; /* of the next word */
+};
+
+/* One column to be opened, and how it is called. */
+struct place {
+    struct walk *walk;
+    const struct seam_engine_slot *slot;
+    const struct place *parent; /* NULL at the top level */
+    struct seam_engine_column *column;
+};
+
+enum { PATH_BYTES = 160 };
+
+/* The column's full name, its parents' before it; cut where it is too long. */
+static size_t write_path(const struct place *place, char *out) {
+    size_t length = place->parent == NULL ? 0 : write_path(place->parent, out);
+    int added = snprintf(out + length, PATH_BYTES - length, "%s%s", length > 0 ? "." : "",
+                         place->slot->name == NULL ? "" : place->slot->name);
+    length += added < 0 ? 0 : (size_t)added;
+    return length < PATH_BYTES ? length : PATH_BYTES - 1;
+}
+
+static int bad_word(const struct place *place, const char *what, long long found,
+                    struct seam_error *error) {
+    char path[PATH_BYTES];
+    write_path(place, path);
+    return seam_fail(error, SEAM_BAD_INPUT, (place->walk->position - 1) * 8,
+                     "column '%s' of the meta chain: %s (%lld)", path, what, found);
+}
+
+static int next_word(const struct place *place, int64_t *out, struct seam_error *error) {
+    struct walk *walk = place->walk;
+    walk->position += 1;
+    if (walk->chain->n_words >= 0 && walk->position > walk->chain->n_words) {
+        return bad_word(place, "the chain ends before it; words", walk->chain->n_words, error);
+    }
+    *out = walk->chain->words[walk->position - 1];
     return SEAM_OK;
 }
 
-/* Copies the buffer of `size_bytes` bytes which the word just read points at. */
-static int copy_buffer(const struct fill *fill, int64_t word, int64_t size_bytes, void **out,
-                       struct seam_error *error) {
-    const struct seam_chain_reader *reader = fill->reader;
-    if (reader->chain.extents != NULL &&
-        reader->chain.extents[reader->position - 1] != size_bytes) {
-        return bad_word(fill, "the buffer is not as long as its rows need; bytes",
-                        reader->chain.extents[reader->position - 1], error);
+/* Borrows the buffer that `word`, the one just read, points at. */
+static int borrow(const struct place *place, int64_t word, int index, struct seam_error *error) {
+    const struct walk *walk = place->walk;
+    int64_t wanted = seam_engine_buffer_bytes(place->column, index);
+    if (walk->chain->extents != NULL && walk->chain->extents[walk->position - 1] != wanted) {
+        return bad_word(place, "the buffer is not as long as its rows need; bytes",
+                        walk->chain->extents[walk->position - 1], error);
     }
-    if (word == 0 && size_bytes > 0) {
-        return bad_word(fill, "the address is 0, the bytes needed are", size_bytes, error);
+    if (word == 0 && wanted > 0) {
+        return bad_word(place, "the address is 0, the bytes needed are", wanted, error);
     }
-    void *block;
-    int code = seam_alloc(fill->column->allocator, (size_t)size_bytes, &block, error);
-    if (code == SEAM_OK && size_bytes > 0) {
-        memcpy(block, (const void *)(intptr_t)word, (size_t)size_bytes);
-    }
-    if (code == SEAM_OK) {
-        *out = block;
-    }
-    return code;
+    place->column->buffers[index] = (void *)(intptr_t)word;
+    return SEAM_OK;
 }
 
-static int count_nulls(const struct fill *fill, struct seam_error *error) {
-    const uint8_t *nulls = fill->column->nulls;
-    int64_t count = 0;
-    uint8_t all = 0;
-    for (int64_t i = 0; i < fill->column->rows; i++) {
-        count += nulls[i];
-        all |= nulls[i];
-    }
-    fill->column->null_count = count;
-    return all > 1 ? bad_word(fill, "a null flag is neither 0 nor 1; their bits", all, error)
-                   : SEAM_OK;
-}
-
-static int check_offsets(const struct fill *fill, struct seam_error *error) {
-    const int32_t *offsets = fill->column->offsets;
-    int falls = 0;
-    for (int64_t i = 0; i < fill->column->rows; i++) {
-        falls |= offsets[i + 1] < offsets[i];
-    }
-    if (offsets[0] != 0) {
-        return bad_word(fill, "the first offset is not 0", offsets[0], error);
-    }
-    return falls ? bad_word(fill, "its offsets fall; the last", offsets[fill->column->rows], error)
-                 : SEAM_OK;
-}
-
-static int fill_strings(const struct fill *fill, struct seam_error *error) {
-    struct seam_engine_column *column = fill->column;
+static int borrow_next(const struct place *place, int index, struct seam_error *error) {
     int64_t word = 0;
-    void *block = NULL;
-    int code = next_word(fill, &word, error);
-    if (code == SEAM_OK) {
-        code =
-            copy_buffer(fill, word, (column->rows + 1) * (int64_t)sizeof(int32_t), &block, error);
-    }
-    column->offsets = block;
-    if (code == SEAM_OK) {
-        code = check_offsets(fill, error);
-    }
-    if (code == SEAM_OK) {
-        code = next_word(fill, &word, error);
-    }
-    block = NULL;
-    if (code == SEAM_OK) {
-        code = copy_buffer(fill, word, column->offsets[column->rows], &block, error);
-    }
-    column->bytes = block;
-    return code;
+    int code = next_word(place, &word, error);
+    return code == SEAM_OK ? borrow(place, word, index, error) : code;
 }
 
-static int fill_values(const struct fill *fill, struct seam_error *error) {
-    int64_t width = seam_column_width(fill->column->type.kind);
-    int64_t word = 0;
-    void *block = NULL;
-    int code = next_word(fill, &word, error);
-    if (code == SEAM_OK) {
-        code = copy_buffer(fill, word, fill->column->rows * width, &block, error);
+static int open_nulls(const struct place *place, struct seam_error *error) {
+    struct seam_engine_column *column = place->column;
+    int64_t count = seam_flags_count(column->buffers[SEAM_ENGINE_NULLS], column->rows);
+    if (count < 0) {
+        return bad_word(place, "a null flag is neither 0 nor 1; rows", column->rows, error);
     }
-    fill->column->data = block;
-    return code;
+    if (!place->slot->nullable) {
+        column->buffers[SEAM_ENGINE_NULLS] = NULL;
+        return count == 0 ? SEAM_OK
+                          : bad_word(place, "the engine has no room for its NULLs", count, error);
+    }
+    column->null_count = count;
+    return SEAM_OK;
 }
 
-/* A block of `size_bytes` times `byte`. */
-static int filled_block(const struct fill *fill, int64_t size_bytes, int byte, void **out,
+static int open_offsets(const struct place *place, struct seam_error *error) {
+    int code = borrow_next(place, SEAM_ENGINE_OFFSETS, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    const struct seam_engine_column *column = place->column;
+    const uint8_t *offsets = column->buffers[SEAM_ENGINE_OFFSETS];
+    int32_t first;
+    memcpy(&first, offsets, sizeof first);
+    if (first != 0) {
+        return bad_word(place, "the first offset is not 0", first, error);
+    }
+    return seam_offsets_rise(offsets, column->rows)
+               ? SEAM_OK
+               : bad_word(place, "its offsets fall; the last", seam_engine_last_offset(column),
+                          error);
+}
+
+static int new_children(struct seam_engine_column *column, int64_t count,
                         struct seam_error *error) {
-    int code = seam_alloc(fill->column->allocator, (size_t)size_bytes, out, error);
-    if (code == SEAM_OK) {
-        memset(*out, byte, (size_t)size_bytes);
-    }
-    return code;
-}
-
-/* What a word of 0 means: NULL in every row. */
-static int fill_defaults(const struct fill *fill, struct seam_error *error) {
-    struct seam_engine_column *column = fill->column;
-    int64_t rows = column->rows;
-    void *blocks[3] = {NULL, NULL, NULL};
-    int strings = seam_column_has_offsets(column->type.kind);
-    int64_t width = strings ? (int64_t)sizeof(int32_t) : seam_column_width(column->type.kind);
-    int code = filled_block(fill, rows, 1, &blocks[0], error);
-    if (code == SEAM_OK) {
-        code = filled_block(fill, (rows + strings) * width, 0, &blocks[1], error);
-    }
-    if (code == SEAM_OK && strings) {
-        code = filled_block(fill, 0, 0, &blocks[2], error);
-    }
-    column->nulls = blocks[0];
-    column->data = strings ? NULL : blocks[1];
-    column->offsets = strings ? blocks[1] : NULL;
-    column->bytes = blocks[2];
-    column->null_count = rows;
-    return code;
-}
-
-static int fill_column(const struct fill *fill, struct seam_error *error) {
-    int64_t word = 0;
-    int code = next_word(fill, &word, error);
-    if (code != SEAM_OK || word == 0) {
-        return code == SEAM_OK ? fill_defaults(fill, error) : code;
-    }
     void *block = NULL;
-    code = copy_buffer(fill, word, fill->column->rows, &block, error);
-    fill->column->nulls = block;
+    int code = SEAM_OK;
+    if (count > 0) {
+        code = seam_alloc(column->allocator, (size_t)count * sizeof(struct seam_engine_column),
+                          &block, error);
+    }
     if (code == SEAM_OK) {
-        code = count_nulls(fill, error);
+        column->children = block;
+        column->n_children = count;
     }
-    if (code != SEAM_OK) {
-        return code;
+    for (int64_t i = 0; i < column->n_children; i++) {
+        seam_engine_column_init(&column->children[i], column->allocator);
     }
-    return seam_column_has_offsets(fill->column->type.kind) ? fill_strings(fill, error)
-                                                            : fill_values(fill, error);
+    return code;
 }
 
-int seam_engine_fill(struct seam_engine_column *column, const struct seam_engine_slot *slot,
-                     struct seam_chain_reader *reader, struct seam_error *error) {
-    struct fill fill = {.column = column, .name = slot->name, .reader = reader};
-    int code = seam_column_type_check(&slot->type, error);
-    if (code != SEAM_OK) {
-        return code;
+static void describe(struct seam_engine_column *column, const struct seam_engine_slot *slot,
+                     int64_t rows) {
+    column->kind = slot->kind;
+    column->precision = slot->precision;
+    column->scale = slot->scale;
+    column->rows = rows;
+}
+
+/* A block of `size_bytes` times `byte` as buffer `index`. */
+static int set_filled(struct seam_engine_column *column, int index, int byte,
+                      struct seam_error *error) {
+    size_t size = (size_t)seam_engine_buffer_bytes(column, index);
+    void *block;
+    int code = seam_alloc(column->allocator, size, &block, error);
+    if (code == SEAM_OK) {
+        memset(block, byte, size);
+        seam_engine_set_buffer(column, index, block);
     }
-    if (seam_column_is_nested(slot->type.kind) || slot->type.kind == SEAM_COLUMN_BYTE ||
-        slot->type.kind == SEAM_COLUMN_DECIMALV2) {
-        return seam_fail(error, SEAM_UNSUPPORTED, -1, "an engine's %s column '%s' is not supported",
-                         seam_column_kind_name(slot->type.kind), slot->name);
+    return code;
+}
+
+/* What a word of 0 means: the default in every row. */
+static int fill_defaults(struct seam_engine_column *column, const struct seam_engine_slot *slot,
+                         int64_t rows, struct seam_error *error) {
+    int64_t child_rows = seam_engine_has_buffer(slot->kind, SEAM_ENGINE_OFFSETS) ? 0 : rows;
+    int code = SEAM_OK;
+    describe(column, slot, rows);
+    if (slot->nullable) {
+        column->null_count = rows;
+        code = set_filled(column, SEAM_ENGINE_NULLS, 1, error);
     }
-    if (slot->type.kind == SEAM_COLUMN_UNKNOWN) {
-        return seam_fail(error, SEAM_UNSUPPORTED, -1, "an engine's column '%s' needs a type",
-                         slot->name);
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
+        if (seam_engine_has_buffer(slot->kind, i)) {
+            code = set_filled(column, i, 0, error);
+        }
     }
-    if (!slot->nullable) {
+    if (code == SEAM_OK) {
+        code = new_children(column, slot->n_children, error);
+    }
+    for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
+        code = fill_defaults(&column->children[i], &slot->children[i], child_rows, error);
+    }
+    return code;
+}
+
+static int open_column(const struct place *place, int64_t rows, struct seam_error *error);
+
+static int open_children(const struct place *place, int64_t rows, struct seam_error *error) {
+    const struct seam_engine_slot *slot = place->slot;
+    int code = new_children(place->column, slot->n_children, error);
+    for (int64_t i = 0; i < slot->n_children && code == SEAM_OK; i++) {
+        struct place child = {.walk = place->walk,
+                              .slot = &slot->children[i],
+                              .parent = place,
+                              .column = &place->column->children[i]};
+        int asked_for = slot->kind != SEAM_COLUMN_MAP || child.slot->kind != SEAM_COLUMN_UNKNOWN;
+        code = asked_for ? open_column(&child, rows, error)
+                         : fill_defaults(child.column, child.slot, rows, error);
+    }
+    return code;
+}
+
+static int not_held(const struct place *place, struct seam_error *error) {
+    char path[PATH_BYTES];
+    write_path(place, path);
+    return seam_fail(error, SEAM_UNSUPPORTED, (place->walk->position - 1) * 8,
+                     "column '%s' of the meta chain: type %s is not supported for off-heap columns",
+                     path, seam_engine_kind_name(place->slot->kind));
+}
+
+/* What follows the null flags. */
+static int open_content(const struct place *place, struct seam_error *error) {
+    int code;
+    switch (place->slot->kind) {
+    case SEAM_COLUMN_STRING:
+    case SEAM_COLUMN_BINARY:
+        code = open_offsets(place, error);
+        return code == SEAM_OK ? borrow_next(place, SEAM_ENGINE_BYTES, error) : code;
+    case SEAM_COLUMN_ARRAY:
+    case SEAM_COLUMN_MAP:
+        code = open_offsets(place, error);
+        return code == SEAM_OK ? open_children(place, seam_engine_last_offset(place->column), error)
+                               : code;
+    case SEAM_COLUMN_STRUCT:
+    case SEAM_COLUMN_VARIANT:
+        return open_children(place, place->column->rows, error);
+    default:
+        return seam_engine_held(place->slot->kind) ? borrow_next(place, SEAM_ENGINE_VALUES, error)
+                                                   : not_held(place, error);
+    }
+}
+
+/* Array elements and map keys may be NOT NULL in the engine. */
+static int must_be_nullable(const struct place *place) {
+    if (place->parent == NULL) {
+        return 1;
+    }
+    const struct seam_engine_slot *parent = place->parent->slot;
+    int is_key = parent->kind == SEAM_COLUMN_MAP && place->slot == &parent->children[0];
+    return parent->kind != SEAM_COLUMN_ARRAY && !is_key;
+}
+
+static int open_column(const struct place *place, int64_t rows, struct seam_error *error) {
+    if (must_be_nullable(place) && !place->slot->nullable) {
+        char path[PATH_BYTES];
+        write_path(place, path);
         return seam_fail(error, SEAM_UNSUPPORTED, -1, "NOT NULL column '%s' is not supported",
-                         slot->name);
+                         path);
     }
-    column->type = slot->type;
-    column->rows = reader->rows;
-    code = fill_column(&fill, error);
+    int64_t word = 0;
+    int code = next_word(place, &word, error);
+    if (code != SEAM_OK || word == 0) {
+        return code == SEAM_OK ? fill_defaults(place->column, place->slot, rows, error) : code;
+    }
+    if (!seam_engine_held(place->slot->kind)) {
+        return not_held(place, error);
+    }
+    describe(place->column, place->slot, rows);
+    code = borrow(place, word, SEAM_ENGINE_NULLS, error);
+    if (code == SEAM_OK) {
+        code = open_nulls(place, error);
+    }
+    return code == SEAM_OK ? open_content(place, error) : code;
+}
+
+static int open_chunk(struct seam_engine_column *column, const struct seam_engine_slot *slots,
+                      int64_t n_slots, struct walk *walk, struct seam_error *error) {
+    int64_t rows = walk->chain->words[0];
+    if (rows < 0 || rows > SEAM_VECTOR_LIMIT) {
+        return seam_fail(error, SEAM_BAD_INPUT, 0, "the meta chain states %lld rows",
+                         (long long)rows);
+    }
+    column->kind = SEAM_COLUMN_STRUCT;
+    column->rows = rows;
+    int code = new_children(column, n_slots, error);
+    for (int64_t i = 0; i < n_slots && code == SEAM_OK; i++) {
+        struct place place = {.walk = walk, .slot = &slots[i], .column = &column->children[i]};
+        code = open_column(&place, rows, error);
+    }
+    if (code == SEAM_OK && walk->chain->n_words >= 0 && walk->position != walk->chain->n_words) {
+        code = seam_fail(error, SEAM_BAD_INPUT, walk->position * 8,
+                         "the meta chain has %lld words, the columns asked for take %lld",
+                         (long long)walk->chain->n_words, (long long)walk->position);
+    }
+    return code;
+}
+
+int seam_engine_open(struct seam_engine_column *column, const struct seam_engine_slot *slots,
+                     int64_t n_slots, const struct seam_chain *chain, struct seam_error *error) {
+    struct walk walk = {.chain = chain, .position = 1};
+    int code = SEAM_OK;
+    for (int64_t i = 0; i < n_slots && code == SEAM_OK; i++) {
+        code = seam_engine_slot_check(&slots[i], error);
+    }
+    if (code == SEAM_OK && (chain->words == NULL || chain->n_words == 0)) {
+        code = seam_fail(error, SEAM_BAD_INPUT, 0, "the meta chain is empty");
+    }
+    if (code == SEAM_OK) {
+        code = open_chunk(column, slots, n_slots, &walk, error);
+    }
     if (code != SEAM_OK) {
         seam_engine_column_reset(column);
+    }
+    return code;
+}
+
+int seam_engine_fill(struct seam_engine_column *column, const struct seam_engine_slot *slots,
+                     int64_t n_slots, const struct seam_chain *chain, struct seam_error *error) {
+    int code = seam_engine_open(column, slots, n_slots, chain, error);
+    if (code == SEAM_OK) {
+        code = seam_engine_own(column, error);
+        if (code != SEAM_OK) {
+            seam_engine_column_reset(column);
+        }
     }
     return code;
 }

@@ -1,180 +1,209 @@
-/* Filled engine columns as Arrow arrays. Values are turned in place where the width stays. */
-#include "seam/arrow_build.h"
-#include "seam/engine.h"
+/* Columns of the engine as Arrow arrays. A buffer that is ours is turned in place where it can be,
+ * a borrowed one on its way into a fresh block. */
+#include "engine_buffers.h"
+
 #include "utf8.h"
+
+#include "seam/arrow_build.h"
 
 #include <string.h>
 
 static int bad_value(const struct seam_engine_column *column, int64_t row, const char *what,
                      struct seam_error *error) {
     return seam_fail(error, SEAM_BAD_INPUT, -1, "row %lld of a %s column %s", (long long)row,
-                     seam_column_kind_name(column->type.kind), what);
+                     seam_engine_kind_name(column->kind), what);
 }
 
-static int export_dates(struct seam_engine_column *column, struct seam_error *error) {
-    int32_t *days = (int32_t *)(void *)column->data;
-    for (int64_t i = 0; i < column->rows; i++) {
-        int32_t day = column->nulls[i] ? SEAM_JULIAN_EPOCH : days[i];
-        if (day < INT32_MIN + SEAM_JULIAN_EPOCH) {
-            return bad_value(column, i, "has no 32-bit day count", error);
-        }
-        days[i] = day - SEAM_JULIAN_EPOCH;
-    }
-    return SEAM_OK;
+static bool is_ours(const struct seam_engine_column *column, int index) {
+    return (column->owned >> index & 1) != 0;
 }
 
-static int export_datetimes(struct seam_engine_column *column, struct seam_error *error) {
-    int64_t *words = (int64_t *)(void *)column->data;
-    const int64_t mask = (INT64_C(1) << SEAM_DATETIME_SHIFT) - 1;
-    for (int64_t i = 0; i < column->rows; i++) {
-        if (column->nulls[i]) {
-            words[i] = 0;
-            continue;
+static int turn_values(struct seam_engine_column *column, struct seam_error *error) {
+    uint8_t *in = column->buffers[SEAM_ENGINE_VALUES];
+    int64_t bytes = seam_engine_arrow_bytes(column->kind, column->rows);
+    void *block = in;
+    if (!is_ours(column, SEAM_ENGINE_VALUES) ||
+        bytes > seam_engine_buffer_bytes(column, SEAM_ENGINE_VALUES)) {
+        int code = seam_alloc(column->allocator, (size_t)bytes, &block, error);
+        if (code != SEAM_OK) {
+            return code;
         }
-        int64_t micros = words[i] & mask;
-        if (words[i] < 0 || micros >= SEAM_MICROS_PER_DAY) {
-            return bad_value(column, i, "is no Julian day and microsecond of a day", error);
-        }
-        int64_t days = (words[i] >> SEAM_DATETIME_SHIFT) - SEAM_JULIAN_EPOCH;
-        words[i] = days * SEAM_MICROS_PER_DAY + micros;
     }
-    return SEAM_OK;
+    struct seam_engine_values values = {
+        .kind = column->kind,
+        .precision = column->precision,
+        .rows = column->rows,
+        .nulls = column->null_count > 0 ? column->buffers[SEAM_ENGINE_NULLS] : NULL,
+        .in = in,
+        .out = block};
+    int64_t wrong = seam_engine_values_turn(&values);
+    if (block != in) {
+        seam_engine_set_buffer(column, SEAM_ENGINE_VALUES, block);
+    }
+    return wrong < 0 ? SEAM_OK
+                     : bad_value(column, wrong, seam_engine_values_fault(column->kind), error);
 }
 
-/* Seconds back to the milliseconds they were made of; the array is as long as before, half used. */
-static int export_times(struct seam_engine_column *column, struct seam_error *error) {
-    const double *seconds = (const double *)(const void *)column->data;
-    for (int64_t i = 0; i < column->rows; i++) {
-        double millis = column->nulls[i] ? 0.0 : seconds[i] * 1000.0;
-        if (!(millis >= 0.0 && millis + 0.5 < 86400000.0)) {
-            return bad_value(column, i, "is no time of day", error);
-        }
-        int32_t value = (int32_t)(millis + 0.5);
-        memcpy(column->data + i * (int64_t)sizeof value, &value, sizeof value);
-    }
-    return SEAM_OK;
-}
-
-__extension__ typedef __int128 wide;
-
-static int export_decimals(struct seam_engine_column *column, struct seam_error *error) {
-    int64_t width = seam_column_width(column->type.kind);
-    void *block;
-    int code = seam_alloc(column->allocator, (size_t)column->rows * sizeof(wide), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    wide limit = 1;
-    for (int32_t i = 0; i < column->type.precision; i++) {
-        limit *= 10;
-    }
-    uint8_t *out = block;
-    int64_t wrong = -1;
-    for (int64_t i = 0; i < column->rows; i++) {
-        uint8_t bytes[sizeof(wide)];
-        const uint8_t *value = column->data + i * width;
-        memset(bytes, value[width - 1] >> 7 ? 0xFF : 0, sizeof bytes);
-        memcpy(bytes, value, (size_t)width);
-        wide unscaled = 0;
-        if (!column->nulls[i]) {
-            memcpy(&unscaled, bytes, sizeof bytes);
-        }
-        wrong = unscaled >= limit || unscaled <= -limit ? i : wrong;
-        memcpy(out + i * (int64_t)sizeof(wide), &unscaled, sizeof unscaled);
-    }
-    seam_free(column->data);
-    column->data = block;
-    return wrong < 0 ? SEAM_OK : bad_value(column, wrong, "has more digits than its type", error);
-}
-
-/* Bytes to bits, in place: byte i of the result is made of bytes 8 i to 8 i + 7. */
-static int export_booleans(struct seam_engine_column *column, struct seam_error *error) {
-    for (int64_t i = 0; i < column->rows; i += 8) {
-        uint8_t bits = 0;
-        for (int64_t j = i; j < i + 8 && j < column->rows; j++) {
-            uint8_t value = column->nulls[j] ? 0 : column->data[j];
-            if (value > 1) {
-                return bad_value(column, j, "is neither 0 nor 1", error);
-            }
-            bits |= (uint8_t)(value << (j - i));
-        }
-        column->data[i / 8] = bits;
-    }
-    return SEAM_OK;
-}
-
-static int export_strings(struct seam_engine_column *column, struct seam_error *error) {
+/* Text as a whole first: where it is ASCII, any offset is between two characters. */
+static int check_text(const struct seam_engine_column *column, struct seam_error *error) {
+    const uint8_t *bytes = column->buffers[SEAM_ENGINE_BYTES];
+    const uint8_t *offsets = column->buffers[SEAM_ENGINE_OFFSETS];
+    int64_t size = seam_engine_last_offset(column);
     int ascii = 1;
-    int64_t size = column->offsets[column->rows];
-    if (!seam_utf8_valid(column->bytes, size, &ascii)) {
+    if (!seam_utf8_valid(bytes, size, &ascii)) {
         return bad_value(column, 0, "or a later one is not UTF-8", error);
     }
     for (int64_t i = 0; !ascii && i < column->rows; i++) {
-        int64_t start = column->offsets[i];
-        if (start < size && (column->bytes[start] & 0xC0) == 0x80) {
+        int32_t start;
+        memcpy(&start, offsets + 4 * i, sizeof start);
+        if (start < size && (bytes[start] & 0xC0) == 0x80) {
             return bad_value(column, i, "starts inside a character", error);
         }
     }
     return SEAM_OK;
 }
 
-static int convert(struct seam_engine_column *column, struct seam_error *error) {
-    switch (column->type.kind) {
-    case SEAM_COLUMN_DATE:
-        return export_dates(column, error);
-    case SEAM_COLUMN_TIME:
-        return export_times(column, error);
-    case SEAM_COLUMN_DATETIME:
-    case SEAM_COLUMN_DATETIME_MICROS:
-    case SEAM_COLUMN_DATETIME_MILLIS:
-        return export_datetimes(column, error);
-    case SEAM_COLUMN_DECIMAL32:
-    case SEAM_COLUMN_DECIMAL64:
-    case SEAM_COLUMN_DECIMAL128:
-        return export_decimals(column, error);
-    case SEAM_COLUMN_BOOLEAN:
-        return export_booleans(column, error);
-    case SEAM_COLUMN_STRING:
-        return export_strings(column, error);
-    default:
-        return SEAM_OK; /* the layouts agree */
+/* Null flags to a validity bitmap; none where there are no nulls. */
+static int turn_nulls(struct seam_engine_column *column, struct seam_error *error) {
+    uint8_t *flags = column->buffers[SEAM_ENGINE_NULLS];
+    if (column->null_count == 0) {
+        seam_engine_set_buffer(column, SEAM_ENGINE_NULLS, NULL);
+        return SEAM_OK;
+    }
+    void *block = flags;
+    if (!is_ours(column, SEAM_ENGINE_NULLS)) {
+        int code = seam_alloc(column->allocator, (size_t)(column->rows + 7) / 8, &block, error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    seam_flags_to_validity(flags, column->rows, block);
+    if (block != flags) {
+        seam_engine_set_buffer(column, SEAM_ENGINE_NULLS, block);
+    }
+    return SEAM_OK;
+}
+
+/* Every buffer as Arrow has it, and ours. */
+static int turn_buffers(struct seam_engine_column *column, struct seam_error *error) {
+    int code = SEAM_OK;
+    if (column->kind == SEAM_COLUMN_STRING) {
+        code = check_text(column, error);
+    }
+    if (code == SEAM_OK && seam_column_width(column->kind) > 0 &&
+        !seam_engine_arrow_agrees(column->kind)) {
+        code = turn_values(column, error);
+    }
+    if (code == SEAM_OK) {
+        code = turn_nulls(column, error); /* after the values, which look at the flags */
+    }
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
+        code = seam_engine_own_buffer(column, i, error);
+    }
+    return code;
+}
+
+static int build(struct seam_engine_column *column, int64_t n_children, struct ArrowArray *children,
+                 struct ArrowArray *out, struct seam_error *error) {
+    void *buffers[SEAM_ENGINE_BUFFERS];
+    int64_t n_buffers = 0;
+    for (int i = 0; i < SEAM_ENGINE_BUFFERS; i++) {
+        if (seam_engine_has_buffer(column->kind, i)) {
+            buffers[n_buffers++] = column->buffers[i];
+        }
+    }
+    int code = seam_array_build(column->allocator, column->rows, column->null_count, n_buffers,
+                                buffers, n_children, children, out, error);
+    if (code == SEAM_OK) {
+        column->owned = 0; /* the buffers are the array's now */
+    }
+    return code;
+}
+
+/* Type null has no buffers at all. */
+static int export_nothing(struct seam_engine_column *column, struct ArrowArray *out,
+                          struct seam_error *error) {
+    return seam_array_build(column->allocator, column->rows, column->rows, 0, NULL, 0, NULL, out,
+                            error);
+}
+
+static int export_column(struct seam_engine_column *column, struct ArrowArray *out,
+                         struct seam_error *error);
+
+static void release_all(struct ArrowArray *arrays, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        seam_array_release(&arrays[i]);
     }
 }
 
-/* Null flags to a validity bitmap, in place; no bitmap where there are no nulls. */
-static void convert_nulls(struct seam_engine_column *column) {
-    if (column->null_count == 0) {
-        seam_free(column->nulls);
-        column->nulls = NULL;
-        return;
+/* A map's keys and values as the struct that Arrow puts around them. */
+static int wrap_entries(struct seam_engine_column *column, struct ArrowArray *arrays,
+                        struct seam_error *error) {
+    if (column->children[0].kind != SEAM_COLUMN_UNKNOWN && arrays[0].null_count > 0) {
+        return bad_value(column, 0, "or a later one has a key that is NULL, which Arrow has not",
+                         error);
     }
-    for (int64_t i = 0; i < column->rows; i += 8) {
-        uint8_t bits = 0;
-        for (int64_t j = i; j < i + 8 && j < column->rows; j++) {
-            bits |= (uint8_t)((column->nulls[j] ^ 1) << (j - i));
-        }
-        column->nulls[i / 8] = bits;
+    void *no_nulls[1] = {NULL};
+    struct ArrowArray entries;
+    int code = seam_array_build(column->allocator, arrays[0].length, 0, 1, no_nulls, 2, arrays,
+                                &entries, error);
+    if (code == SEAM_OK) {
+        arrays[0] = entries;
+        arrays[1].release = NULL;
     }
+    return code;
+}
+
+static int export_nested(struct seam_engine_column *column, struct ArrowArray *out,
+                         struct seam_error *error) {
+    int64_t count = column->n_children;
+    int64_t done = 0;
+    void *block;
+    int code =
+        seam_alloc(column->allocator, (size_t)count * sizeof(struct ArrowArray), &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct ArrowArray *arrays = block;
+    while (done < count && code == SEAM_OK) {
+        code = export_column(&column->children[done], &arrays[done], error);
+        done += code == SEAM_OK;
+    }
+    if (code == SEAM_OK && column->kind == SEAM_COLUMN_MAP) {
+        code = wrap_entries(column, arrays, error);
+        count = code == SEAM_OK ? 1 : count;
+    }
+    if (code == SEAM_OK) {
+        code = build(column, count, arrays, out, error);
+    }
+    if (code != SEAM_OK) {
+        release_all(arrays, done);
+    }
+    seam_free(arrays);
+    return code;
+}
+
+static bool is_nested(int32_t kind) {
+    return kind == SEAM_COLUMN_ARRAY || kind == SEAM_COLUMN_MAP || kind == SEAM_COLUMN_STRUCT ||
+           kind == SEAM_COLUMN_VARIANT;
+}
+
+static int export_column(struct seam_engine_column *column, struct ArrowArray *out,
+                         struct seam_error *error) {
+    if (!seam_engine_held(column->kind) && column->kind != SEAM_COLUMN_DECIMALV2) {
+        return export_nothing(column, out, error);
+    }
+    int code = turn_buffers(column, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    return is_nested(column->kind) ? export_nested(column, out, error)
+                                   : build(column, 0, NULL, out, error);
 }
 
 int seam_engine_export(struct seam_engine_column *column, struct ArrowArray *out,
                        struct seam_error *error) {
-    if (column->nulls == NULL) {
-        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "an empty engine column was exported");
-    }
-    int code = convert(column, error);
-    if (code == SEAM_OK) {
-        convert_nulls(column);
-        int strings = column->offsets != NULL;
-        void *buffers[3] = {column->nulls, column->data, column->bytes};
-        buffers[1] = strings ? (void *)column->offsets : buffers[1];
-        code = seam_array_build(column->allocator, column->rows, column->null_count,
-                                strings ? 3 : 2, buffers, 0, NULL, out, error);
-    }
-    if (code == SEAM_OK) {
-        seam_engine_column_init(column, column->allocator); /* the buffers are the array's now */
-    } else {
-        seam_engine_column_reset(column);
-    }
+    int code = export_column(column, out, error);
+    seam_engine_column_reset(column);
     return code;
 }

@@ -94,76 +94,67 @@ static void empty_tables_are_tables(struct seam_allocator *allocator) {
     seam_table_reset(&table);
 }
 
-static struct seam_engine_slot slot_of(int64_t index) {
-    struct seam_engine_slot slot = {.type = TYPES[index], .nullable = 1, .name = "c"};
-    if (slot.type.kind == SEAM_COLUMN_UNKNOWN) {
-        slot.type.kind = SEAM_COLUMN_STRING; /* what the engine asked for; the file lacks it */
+static void expect(struct seam_engine_slot slots[]) {
+    for (int i = 0; i < COLUMNS; i++) {
+        slots[i] = (struct seam_engine_slot){.kind = TYPES[i].kind,
+                                             .precision = TYPES[i].precision,
+                                             .scale = TYPES[i].scale,
+                                             .nullable = 1,
+                                             .name = "c"};
+        if (TYPES[i].kind == SEAM_COLUMN_UNKNOWN) {
+            slots[i].kind = SEAM_COLUMN_STRING; /* what the engine asked for; the file lacks it */
+        }
     }
-    return slot;
 }
 
-static int read_column(const struct seam_engine_slot *slot, struct seam_chain_reader *reader,
-                       struct seam_allocator *allocator, struct ArrowArray *out,
-                       struct seam_error *message) {
-    struct seam_engine_column column;
-    seam_engine_column_init(&column, allocator);
-    int code = seam_engine_fill(&column, slot, reader, message);
-    return code ? code : seam_engine_export(&column, out, message);
-}
-
-/* Table to arrays, with every step's memory given back whatever fails. */
-static int cross(struct seam_allocator *allocator, struct ArrowArray arrays[],
+/* Table to a struct array, with every step's memory given back whatever fails. */
+static int cross(struct seam_allocator *allocator, struct ArrowArray *out,
                  struct seam_error *message) {
     struct seam_table table;
     struct seam_chain chain;
-    struct seam_chain_reader reader;
+    struct seam_engine_column column;
+    struct seam_engine_slot slots[COLUMNS];
+    expect(slots);
+    seam_engine_column_init(&column, allocator);
     int code = seam_table_init(&table, TYPES, COLUMNS, 1, allocator, message);
     code = code ? code : append_rows(&table, message);
     code = code ? code : seam_table_chain(&table, &chain, message);
-    code = code ? code : seam_chain_reader_init(&reader, &chain, message);
-    for (int64_t i = 0; i < COLUMNS && code == SEAM_OK; i++) {
-        struct seam_engine_slot slot = slot_of(i);
-        code = read_column(&slot, &reader, allocator, &arrays[i], message);
-        code = code ? code : seam_table_release_column(&table, i, message);
-    }
-    code = code ? code : seam_chain_reader_finish(&reader, message);
+    code = code ? code : seam_engine_fill(&column, slots, COLUMNS, &chain, message);
     seam_table_reset(&table);
-    return code;
+    return code ? code : seam_engine_export(&column, out, message);
 }
 
 static int cross_and_drop(struct seam_allocator *allocator, struct seam_error *message) {
-    struct ArrowArray arrays[COLUMNS];
-    memset(arrays, 0, sizeof arrays);
-    int code = cross(allocator, arrays, message);
-    for (int i = 0; i < COLUMNS; i++) {
-        seam_array_release(&arrays[i]);
-    }
+    struct ArrowArray array = {.release = NULL};
+    int code = cross(allocator, &array, message);
+    seam_array_release(&array);
     return code;
 }
 
 static void rows_arrive_as_arrow(struct seam_allocator *allocator) {
-    struct ArrowArray arrays[COLUMNS];
-    CHECK_OK(cross(allocator, arrays, &error));
+    struct ArrowArray all;
+    CHECK_OK(cross(allocator, &all, &error));
+    CHECK(all.length == 2 && all.n_children == COLUMNS && all.null_count == 0);
+    const void **buffers[COLUMNS];
     for (int i = 0; i < COLUMNS; i++) {
-        CHECK(arrays[i].length == 2);
-        CHECK(arrays[i].null_count == (TYPES[i].kind == SEAM_COLUMN_UNKNOWN ? 2 : 1));
-        uint8_t validity = *(const uint8_t *)arrays[i].buffers[0];
-        CHECK((validity & 3) == (TYPES[i].kind == SEAM_COLUMN_UNKNOWN ? 0 : 1));
+        const struct ArrowArray *array = all.children[i];
+        int lacks = TYPES[i].kind == SEAM_COLUMN_UNKNOWN;
+        CHECK(array->length == 2 && array->null_count == (lacks ? 2 : 1));
+        CHECK((*(const uint8_t *)array->buffers[0] & 3) == (lacks ? 0 : 1));
+        buffers[i] = array->buffers;
     }
-    CHECK(((const int32_t *)arrays[0].buffers[1])[0] == 7);
-    CHECK(((const int32_t *)arrays[1].buffers[1])[2] == 0);
-    CHECK(((const int32_t *)arrays[2].buffers[1])[2] == 2);
-    CHECK(memcmp(arrays[2].buffers[2], "ab", 2) == 0);
-    CHECK((*(const uint8_t *)arrays[3].buffers[1] & 3) == 1);
-    CHECK(((const int64_t *)arrays[4].buffers[1])[0] == 123);
-    CHECK(((const int64_t *)arrays[4].buffers[1])[1] == 0);
-    CHECK(((const int32_t *)arrays[5].buffers[1])[0] == 1);
-    CHECK(((const int64_t *)arrays[6].buffers[1])[0] == 1);
-    CHECK(((const int32_t *)arrays[7].buffers[1])[0] == 1000);
-    for (int i = 0; i < COLUMNS; i++) {
-        seam_array_release(&arrays[i]);
-        seam_array_release(&arrays[i]);
-    }
+    CHECK(((const int32_t *)buffers[0][1])[0] == 7);
+    CHECK(((const int32_t *)buffers[1][1])[2] == 0);
+    CHECK(((const int32_t *)buffers[2][1])[2] == 2);
+    CHECK(memcmp(buffers[2][2], "ab", 2) == 0);
+    CHECK((*(const uint8_t *)buffers[3][1] & 3) == 1);
+    CHECK(((const int64_t *)buffers[4][1])[0] == 123);
+    CHECK(((const int64_t *)buffers[4][1])[1] == 0);
+    CHECK(((const int32_t *)buffers[5][1])[0] == 1);
+    CHECK(((const int64_t *)buffers[6][1])[0] == 1);
+    CHECK(((const int32_t *)buffers[7][1])[0] == 1000);
+    seam_array_release(&all);
+    seam_array_release(&all);
 }
 
 int main(void) {

@@ -1,0 +1,65 @@
+"""Jars by their coordinates, fetched as Spark fetches them.
+
+The Ivy inside Spark's jars resolves them, from the repositories and into the folder that
+`spark.jars.packages` uses, so what was fetched once is found without network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from seambench.errors import UnavailableError
+from seambench_impl.peers.jvm import JavaPeer, java_failure, spark_peer
+
+__all__ = ["fetch_jars"]
+
+
+def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
+    """Paths of the jars of `group:artifact:version` coordinates, without what those depend on.
+
+    Raises:
+        UnavailableError: they are not on this machine, and cannot be fetched.
+    """
+    spark = spark_peer()
+    utils = spark.java_class("org.apache.spark.deploy.SparkSubmitUtils")
+    none = spark.java_class("scala.Option").empty()
+    with spark.inside():
+        settings = utils.buildIvySettings(none, none, True)
+        folder = Path(str(settings.getDefaultIvyUserDir())) / "jars"
+        paths = [folder / _file_name(coordinate) for coordinate in coordinates]
+        if missing := [path for path in paths if not path.is_file()]:
+            _resolve(spark, settings, coordinates, wanted_by, folder)
+            missing = [path for path in paths if not path.is_file()]
+    if missing:
+        raise UnavailableError(
+            f"{wanted_by} needs {missing[0].name}, which Ivy left out of {folder}"
+        )
+    return paths
+
+
+def _file_name(coordinate: str) -> str:
+    group, artifact, version = coordinate.split(":")
+    return f"{group}_{artifact}-{version}.jar"
+
+
+def _resolve(
+    spark: JavaPeer, settings: object, coordinates: Sequence[str], wanted_by: str, folder: Path
+) -> None:
+    """Let Ivy fetch; what it prints is kept for the message of a failure."""
+    utils = spark.singleton("org.apache.spark.deploy.SparkSubmitUtils")
+    printed = spark.jpype.JClass("java.io.ByteArrayOutputStream")()
+    stream = spark.jpype.JClass("java.io.PrintStream")(printed)
+    before = utils.printStream()
+    getattr(utils, "printStream_$eq")(stream)
+    none = spark.java_class("scala.Option").empty()
+    nothing = spark.singleton("scala.collection.immutable.Nil")
+    try:
+        utils.resolveMavenCoordinates(",".join(coordinates), settings, none, False, nothing, False)
+    except spark.jpype.JException as error:
+        raise UnavailableError(
+            f"{wanted_by} needs jars that could not be fetched ({java_failure(error)}): without "
+            f"network, copy {', '.join(map(_file_name, coordinates))} into {folder}"
+        ) from error
+    finally:
+        getattr(utils, "printStream_$eq")(before)

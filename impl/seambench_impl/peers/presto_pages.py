@@ -1,0 +1,272 @@
+"""Presto's own `PagesSerde`, run in this process, as a serde.
+
+The jars are those of Presto (prestodb) 0.296: its blocks, `BlockEncodingManager`, `PagesSerde` and
+the compressors that its exchanges use.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambench.seams import Kind, SerdeRequest
+from seambench.serde_types import parse_schema
+from seambench_impl.peers.jvm import JavaPeer, java_failure
+from seambench_impl.peers.jvm_jars import fetch_jars
+from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
+
+__all__ = ["PRESTO_VERSION", "PrestoJvmSerde", "TimedPages"]
+
+PRESTO_VERSION = "0.296"
+#: What the pages' classes need of Presto and its dependencies, in the versions of its own build.
+_JARS = (
+    f"com.facebook.presto:presto-common:{PRESTO_VERSION}",
+    f"com.facebook.presto:presto-spi:{PRESTO_VERSION}",
+    f"com.facebook.presto:presto-main-base:{PRESTO_VERSION}",
+    "com.facebook.airlift.drift:drift-api:0.221",
+    "com.fasterxml.jackson.core:jackson-annotations:2.15.4",
+    "com.fasterxml.jackson.core:jackson-core:2.15.4",
+    "com.fasterxml.jackson.core:jackson-databind:2.15.4",
+    "com.google.guava:failureaccess:1.0.1",
+    "com.google.guava:guava:32.1.0-jre",
+    "io.airlift:aircompressor:0.27",
+    "io.airlift:slice:0.38",
+    "org.openjdk.jol:jol-core:0.2",
+)
+_CODECS = ("none", "lz4", "zstd", "snappy", "gzip", "zlib")
+_TYPES = (
+    *("boolean", "tinyint", "smallint", "integer", "bigint", "real", "double", "decimal"),
+    *("varchar", "char", "varbinary", "json", "uuid", "ipaddress", "ipprefix", "unknown"),
+    *("date", "time", "timestamp", "timestamp microseconds"),
+    *("time with time zone", "timestamp with time zone"),
+    *("interval year to month", "interval day to second"),
+    *("hyperloglog", "p4hyperloglog", "setdigest", "qdigest", "tdigest"),
+    *("array", "map", "row"),
+)
+#: Options that Presto has no choice in, and what it does.
+_FIXED = {"dialect": "presto", "nulls_first": False, "min_compression_ratio": 0.9}
+
+
+@functools.cache
+def _presto() -> tuple[JavaPeer, Any]:
+    """Presto's classes, and the compiled helper."""
+    peer = JavaPeer("Presto", fetch_jars(_JARS, f"Presto {PRESTO_VERSION}"))
+    return peer, peer.compile("PrestoPages")
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """A request's options, checked."""
+
+    codec: str
+    checksum: bool
+    flatten: bool
+    timestamps: str
+
+
+def _settings(request: SerdeRequest) -> _Settings:
+    if request.format != "presto":
+        raise RefusedError(f"presto-jvm: format {request.format!r} is not Presto's")
+    options = dict(request.options)
+    found = _Settings(
+        codec=options.pop("codec", "none"),
+        checksum=options.pop("checksum", False),
+        flatten=options.pop("encodings", "preserve") == "flatten",
+        timestamps=options.pop("timestamps", "millis"),
+    )
+    if found.codec not in _CODECS:
+        raise UsageError(f"codec = {found.codec!r}: one of {', '.join(_CODECS)} is meant")
+    if found.timestamps not in ("millis", "micros"):
+        raise RefusedError(f"presto-jvm: Presto writes no timestamps of {found.timestamps!r}")
+    for name, value in options.items():
+        if _FIXED.get(name, value) != value or name not in _FIXED:
+            raise RefusedError(f"presto-jvm: Presto knows no option {name} = {value!r}")
+    return found
+
+
+class PrestoJvmSerde:
+    """Implements `seambench.seams.Serde` with Presto's classes.
+
+    Every page's checksum is verified as Presto's exchange does, also that an absent one is 0.
+    """
+
+    name = "presto-jvm"
+    version = PRESTO_VERSION
+    kind: Kind = "peer"
+    capabilities: Mapping[str, bool] = (
+        {
+            "serialize": True,
+            "deserialize": True,
+            "formats.presto": True,
+            "checksum": True,
+            "encodings.dictionary": True,
+            "encodings.rle": True,
+        }
+        | {f"codecs.{codec}": True for codec in _CODECS}
+        | {f"types.{word}": True for word in _TYPES}
+    )
+
+    def __init__(self) -> None:
+        self._peer, self._helper = _presto()
+
+    def _pages_serde(self, settings: _Settings) -> Any:
+        manager = self._peer.java_class("com.facebook.presto.common.block.BlockEncodingManager")()
+        codec = self._peer.java_class("com.facebook.presto.CompressionCodec")
+        factory = self._peer.java_class("com.facebook.presto.execution.buffer.PagesSerdeFactory")
+        return factory(
+            manager, codec.valueOf(settings.codec.upper()), settings.checksum
+        ).createPagesSerde()
+
+    def _page(self, request: SerdeRequest, writer: BlockWriter, batch: pa.RecordBatch) -> Any:
+        """A page of a batch."""
+        types = parse_schema(request)
+        if batch.num_columns != len(types):
+            raise UsageError(
+                f"a batch of {batch.num_columns} columns does not fit {len(types)} fields"
+            )
+        blocks = []
+        for field, type_, column in zip(request.fields, types, batch.columns, strict=True):
+            try:
+                blocks.append(writer.write(type_, column))
+            except UsageError as error:
+                raise UsageError(f"column {field.name!r}: {error}") from error
+        return self._helper.page(batch.num_rows, self._peer.list(blocks))
+
+    def _pages(
+        self, request: SerdeRequest, settings: _Settings, batches: Sequence[pa.RecordBatch]
+    ) -> list[Any]:
+        writer = BlockWriter(self._peer, self._helper, settings.flatten)
+        try:
+            return [self._page(request, writer, batch) for batch in batches]
+        except self._peer.jpype.JException as error:
+            raise RefusedError(
+                f"Presto does not take these columns: {java_failure(error)}"
+            ) from error
+
+    def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+        """Pages of batches, end to end.
+
+        Raises:
+            seambench.errors.UsageError: batches that do not fit the request.
+            seambench.errors.RefusedError: an option that Presto does not have.
+        """
+        settings = _settings(request)
+        with self._peer.inside():
+            serde = self._pages_serde(settings)
+            pages = self._pages(request, settings, batches)
+            return b"".join(bytes(self._helper.write(serde, page)) for page in pages)
+
+    def deserialize(
+        self, request: SerdeRequest, data: bytes | bytearray | memoryview
+    ) -> list[pa.RecordBatch]:
+        """A batch for each page.
+
+        Raises:
+            seambench.errors.InputError: Presto cannot read the bytes; names the page's offset.
+            seambench.errors.UsageError: types that are none.
+            seambench.errors.RefusedError: an option that Presto does not have.
+        """
+        settings = _settings(request)
+        jpype = self._peer.jpype
+        content = jpype.JArray(jpype.JByte)(np.frombuffer(data, np.int8))
+        at = jpype.JArray(jpype.JLong)(1)
+        with self._peer.inside():
+            try:
+                pages = self._helper.read(self._pages_serde(settings), content, at)
+                return [self._batch(request, settings, page) for page in pages]
+            except jpype.JException as error:
+                raise InputError(
+                    f"page at offset {int(at[0])}: Presto cannot read it: {java_failure(error)}"
+                ) from error
+
+    def _batch(self, request: SerdeRequest, settings: _Settings, page: Any) -> pa.RecordBatch:
+        types = parse_schema(request)
+        if page.getChannelCount() != len(types):
+            raise InputError(
+                f"a page of {page.getChannelCount()} columns does not fit {len(types)} fields"
+            )
+        reader = BlockReader(self._peer, self._helper, settings.timestamps, settings.flatten)
+        rows = int(page.getPositionCount())
+        arrays = []
+        for index, (field, type_) in enumerate(zip(request.fields, types, strict=True)):
+            array = reader.read(type_, page.getBlock(index))
+            if len(array) != rows:
+                raise InputError(f"column {field.name!r} has {len(array)} rows in a page of {rows}")
+            arrays.append(array)
+        if not arrays:
+            return pa.RecordBatch.from_struct_array(
+                pa.Array.from_buffers(pa.struct([]), rows, [None])
+            )
+        return pa.RecordBatch.from_arrays(arrays, names=[field.name for field in request.fields])
+
+    def timed_pages(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> TimedPages:
+        """Pages made ready for timing Presto on them.
+
+        Raises:
+            seambench.errors.UsageError, seambench.errors.RefusedError: see `serialize`.
+        """
+        settings = _settings(request)
+        with self._peer.inside():
+            serde = self._pages_serde(settings)
+            pages = self._pages(request, settings, batches)
+        return TimedPages(self._peer, self._helper, serde, pages)
+
+
+class TimedPages:
+    """Times Presto on prepared pages, in loops inside the JVM.
+
+    The first passes run before Java has compiled the loops: let `warm_up` come first.
+
+    Attributes:
+        payload_bytes: uncompressed payload of all pages, which is what one pass moves.
+        wire_bytes: bytes of all pages as they leave, headers included.
+    """
+
+    def __init__(self, peer: JavaPeer, helper: Any, serde: Any, pages: Sequence[Any]) -> None:
+        jpype = peer.jpype
+        self._peer, self._helper, self._serde = peer, helper, serde
+        self._pages = peer.list(pages)
+        wires = [helper.write(serde, page) for page in pages]
+        self._wires = jpype.JArray(jpype.JArray(jpype.JByte))(wires)
+        self.wire_bytes = sum(len(wire) for wire in wires)
+        self.payload_bytes = sum(
+            int(serde.serialize(page).getUncompressedSizeInBytes()) for page in pages
+        )
+
+    def time(
+        self, what: Literal["serialize", "deserialize", "deserialize and touch"], passes: int
+    ) -> list[float]:
+        """Seconds of each of `passes` passes over all pages, on this thread.
+
+        `deserialize` makes blocks, which for texts only point into the page; `deserialize and
+        touch` also reads every value once.
+        """
+        with self._peer.inside():
+            try:
+                if what == "serialize":
+                    longest = max((len(wire) for wire in self._wires), default=0)
+                    taken = self._helper.timeSerialize(
+                        self._serde, self._pages, longest + 1, passes
+                    )
+                else:
+                    taken = self._helper.timeDeserialize(
+                        self._serde, self._wires, what != "deserialize", passes
+                    )
+            except self._peer.jpype.JException as error:
+                raise SeambenchError(
+                    f"Presto failed on its pages: {java_failure(error)}"
+                ) from error
+        return [float(seconds) for seconds in taken]
+
+    def warm_up(self, seconds: float = 3.0) -> None:
+        """Run every loop until Java has compiled it: some seconds for each."""
+        for what in ("serialize", "deserialize", "deserialize and touch"):
+            spent = 0.0
+            while spent < seconds:
+                spent += sum(self.time(what, 10)) + 1e-6
