@@ -1,14 +1,12 @@
 #include "seam/memory.h"
 
+#include "recycle.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#ifndef SEAM_NO_RECYCLING
-#include <pthread.h>
-#endif
 
 /* Blocks this large are backed by huge pages where the system has them: filling a fresh column
  * otherwise costs more in page faults than in decoding. */
@@ -18,7 +16,6 @@ struct seam_allocator {
     atomic_llong limit_bytes;
     atomic_llong current_bytes;
     atomic_llong peak_bytes;
-    atomic_llong live_blocks;
     atomic_llong total_blocks;
     atomic_llong fail_after; /* 0 = off */
     atomic_llong references; /* the owner's plus one per live block */
@@ -62,7 +59,7 @@ void seam_allocator_counters(const struct seam_allocator *allocator,
     out->limit_bytes = atomic_load(&allocator->limit_bytes);
     out->current_bytes = atomic_load(&allocator->current_bytes);
     out->peak_bytes = atomic_load(&allocator->peak_bytes);
-    out->live_blocks = atomic_load(&allocator->live_blocks);
+    out->live_blocks = atomic_load(&allocator->references) - 1; /* the owner asks */
     out->total_blocks = atomic_load(&allocator->total_blocks);
 }
 
@@ -99,79 +96,13 @@ static int charge(struct seam_allocator *allocator, size_t size, struct seam_err
     return SEAM_OK;
 }
 
-#ifndef SEAM_NO_RECYCLING
-/* Large blocks that were freed wait on a shelf for the next allocation of their class. Fresh memory
- * costs a page fault and a cleared page every few kilobytes, as much as merging a column does, and
- * scans ask for the same sizes again and again. */
-enum { STEPS = 8, SMALLEST_POWER = 18, POWERS = 14, CLASSES = STEPS * POWERS };
-static const int64_t SHELF_BYTES = INT64_C(512) << 20;
-
-struct shelved {
-    struct shelved *next;
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct shelved *blocks[CLASSES];
-    int64_t held_bytes;
-} shelf = {.lock = PTHREAD_MUTEX_INITIALIZER, .blocks = {NULL}, .held_bytes = 0};
-
-/* The class of blocks of `*whole` bytes, which is rounded up to the size of the class: eight steps
- * between powers of two. -1 for blocks too small or too large to be kept. */
-static int shelf_class(size_t *whole) {
-    size_t base = (size_t)1 << SMALLEST_POWER;
-    if (*whole < base) {
-        return -1;
-    }
-    for (int power = 0; power < POWERS; power++, base *= 2) {
-        size_t step = base / STEPS;
-        if (*whole <= base * 2 - step) {
-            size_t number = (*whole - base + step - 1) / step;
-            *whole = base + number * step;
-            return power * STEPS + (int)number;
-        }
-        if (*whole < base * 2) {
-            *whole = base * 2; /* the next power's first class */
-        }
-    }
-    return -1;
-}
-
-static void *from_shelf(int class_number, size_t whole) {
-    pthread_mutex_lock(&shelf.lock);
-    struct shelved *block = shelf.blocks[class_number];
-    if (block != NULL) {
-        shelf.blocks[class_number] = block->next;
-        shelf.held_bytes -= (int64_t)whole;
-    }
-    pthread_mutex_unlock(&shelf.lock);
-    return block;
-}
-
-static bool to_shelf(void *freed, int class_number, size_t whole) {
-    struct shelved *block = freed;
-    pthread_mutex_lock(&shelf.lock);
-    bool room = shelf.held_bytes + (int64_t)whole <= SHELF_BYTES;
-    if (room) {
-        block->next = shelf.blocks[class_number];
-        shelf.blocks[class_number] = block;
-        shelf.held_bytes += (int64_t)whole;
-    }
-    pthread_mutex_unlock(&shelf.lock);
-    return room;
-}
-#endif
-
 /* `size` bytes with their header, uninitialised; NULL when the system has none. */
 static struct block_header *system_block(size_t size) {
     size_t whole = sizeof(struct block_header) + size;
-#ifndef SEAM_NO_RECYCLING
-    int class_number = shelf_class(&whole);
-    void *kept = class_number < 0 ? NULL : from_shelf(class_number, whole);
+    void *kept = seam_recycle_take(&whole);
     if (kept != NULL) {
         return kept;
     }
-#endif
     size_t alignment = whole >= HUGE_BYTES ? HUGE_BYTES : SEAM_ALIGNMENT;
     whole = (whole + alignment - 1) / alignment * alignment;
     struct block_header *header = aligned_alloc(alignment, whole);
@@ -184,17 +115,10 @@ static struct block_header *system_block(size_t size) {
 }
 
 /* The way back of system_block. */
-static void give_back(struct block_header *header, size_t size) {
-#ifndef SEAM_NO_RECYCLING
-    size_t whole = sizeof(struct block_header) + size;
-    int class_number = shelf_class(&whole);
-    if (class_number >= 0 && to_shelf(header, class_number, whole)) {
-        return;
+static void give_back(struct block_header *header) {
+    if (!seam_recycle_keep(header, sizeof(struct block_header) + header->size)) {
+        free(header);
     }
-#else
-    (void)size;
-#endif
-    free(header);
 }
 
 int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
@@ -214,7 +138,6 @@ int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
     memset(header + 1, FRESH_BYTE, size);
 #endif
     atomic_fetch_add(&allocator->references, 1);
-    atomic_fetch_add(&allocator->live_blocks, 1);
     atomic_fetch_add(&allocator->total_blocks, 1);
     *out = header + 1;
     return SEAM_OK;
@@ -243,11 +166,10 @@ void seam_free(void *block) {
     struct block_header *header = (struct block_header *)block - 1;
     struct seam_allocator *allocator = header->allocator;
     atomic_fetch_sub(&allocator->current_bytes, (long long)header->size);
-    atomic_fetch_sub(&allocator->live_blocks, 1);
 #ifdef SEAM_POISON
     memset(block, FREED_BYTE, header->size);
 #endif
-    give_back(header, header->size);
+    give_back(header);
     drop_reference(allocator);
 }
 

@@ -1,6 +1,7 @@
 /* The tracked allocator: counters, limit, alignment, growth, life beyond its owner. */
 #include "check.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -94,7 +95,58 @@ static void blocks_outlive_the_owner(void) {
     seam_free(block);
 }
 
+/* Whatever is kept for reuse, each block has its own memory, of the size asked for, aligned. */
+static void sizes_of_all_classes_come_back(void) {
+    enum { COUNT = 200 };
+    struct seam_error error;
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    for (int round = 0; round < 3; round++) {
+        uint8_t *blocks[COUNT];
+        size_t size = 1;
+        for (int i = 0; i < COUNT; i++) {
+            void *block;
+            size = i % 3 == 0 ? size + size / 7 + 1 : size; /* up to 1.4 million bytes */
+            CHECK_OK(seam_alloc(allocator, size, &block, &error));
+            CHECK((uintptr_t)block % SEAM_ALIGNMENT == 0);
+            blocks[i] = block;
+            memset(block, i, size);
+        }
+        size = 1;
+        for (int i = 0; i < COUNT; i++) {
+            size = i % 3 == 0 ? size + size / 7 + 1 : size;
+            CHECK(blocks[i][0] == i && blocks[i][size - 1] == i);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            seam_free(blocks[i]);
+        }
+        CHECK(live_blocks(allocator) == 0);
+    }
+    seam_allocator_release(allocator);
+}
+
+static void *keep_some(void *argument) {
+    void *block;
+    if (seam_alloc(argument, 5000, &block, NULL) == SEAM_OK) {
+        seam_free(block);
+    }
+    return NULL;
+}
+
+/* What a thread kept goes when it ends; a block may be freed by another thread than its own. */
+static void threads_keep_their_own(void) {
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    for (int i = 0; i < 8; i++) {
+        pthread_t thread;
+        CHECK(pthread_create(&thread, NULL, keep_some, allocator) == 0);
+        CHECK(pthread_join(thread, NULL) == 0);
+    }
+    CHECK(live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
 int main(void) {
+    sizes_of_all_classes_come_back();
+    threads_keep_their_own();
     counters_follow_blocks();
     limit_refuses_and_counts_nothing();
     a_failed_realloc_keeps_the_block();

@@ -5,8 +5,9 @@
  * allocator that made it; the allocator must outlive its blocks (it is reference-counted: each live
  * block holds a reference, so releasing the owner's reference early is allowed).
  *
- * Large blocks that were freed are kept for reuse, up to 512 MiB in the process; they count for no
- * allocator. Builds with sanitizers or poisoning keep none, so that every block is seen to go back.
+ * Blocks that were freed are kept for reuse: small ones by the thread that freed them, up to 16 MiB
+ * and until it ends, large ones up to 512 MiB in the process. They count for no allocator. Builds
+ * with sanitizers or poisoning keep none, so that every block is seen to go back.
  */
 #ifndef SEAM_MEMORY_H
 #define SEAM_MEMORY_H
