@@ -16,5 +16,6 @@
 #include "seam/stream_arena.h"
 #include "seam/table.h"
 #include "seam/vector.h"
+#include "seam/vector_batch.h"
 
 #endif
