@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from seambench_impl._seam import ffi, lib
+from seambench_impl.errors import check, new_error
 
 __all__ = ["MemoryCounters", "TrackedAllocator"]
 
@@ -49,6 +50,18 @@ class TrackedAllocator:
             int(out.live_blocks),
             int(out.total_blocks),
         )
+
+    def block(self, size_bytes: int) -> memoryview:
+        """Fresh bytes to write to, of undefined content; they go back with their last view.
+
+        Raises:
+            NativeMemoryError: the limit is reached, or the system has no memory.
+        """
+        out = ffi.new("void **")
+        error = new_error()
+        check(lib.seam_alloc(self.pointer, size_bytes, out, error), error)
+        owner = ffi.gc(ffi.cast("uint8_t *", out[0]), lib.seam_free)
+        return memoryview(ffi.buffer(owner, size_bytes))
 
     def fail_after(self, n: int) -> None:
         """Make the n-th allocation from now on fail once (0 switches it off); a test aid."""

@@ -1,1 +1,0 @@
-"""The serde suite: golden bytes, independent witnesses of the formats, checks, and the matrix."""
