@@ -38,9 +38,11 @@ from seambench.errors import UnavailableError, UsageError
 from seambench.golden import Origin, TableSpec, load_origin, load_table
 from seambench.plain import typed
 from seambench.seams import Query
+from seambench.serde.cases import SerdeCase, serde_cases
 from seambench.strict import build
 
 __all__ = [
+    "Case",
     "ColumnCase",
     "ExpectSpec",
     "RequestSpec",
@@ -176,6 +178,9 @@ class ColumnCase:
     seam = "column"
 
 
+Case = ScanCase | ColumnCase | SerdeCase
+
+
 def default_root() -> Path:
     """Folder of the cases that come with an installed suite (entry point group `seambench.cases`).
 
@@ -188,15 +193,13 @@ def default_root() -> Path:
     raise UnavailableError("no installed package brings cases (entry point group seambench.cases)")
 
 
-def load_cases(
-    seam: str, root: Path | None = None, golden: Path | None = None
-) -> list[ScanCase] | list[ColumnCase]:
+def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) -> Sequence[Case]:
     """All cases of a seam, by id.
 
     Args:
-        seam: `scan` or `column`; other seams have no cases yet.
+        seam: `scan`, `column` or `serde`; the fourth, `exchange`, has no cases yet.
         root: folder with `cases/` and `golden/`; None for the installed suite's.
-        golden: folder of golden files of the column seam, instead of the root's.
+        golden: folder of golden files (column and serde seam) to take instead of the root's.
 
     Raises:
         UsageError: a broken case file, or an unknown seam.
@@ -209,7 +212,9 @@ def load_cases(
         if not files:
             raise UsageError(f"{folder} holds no golden files (*.json)")
         return [ColumnCase(f"column/{folder.name}/{file.stem}", file) for file in files]
-    if seam in ("serde", "exchange"):
+    if seam == "serde":
+        return serde_cases(root or default_root(), golden)
+    if seam == "exchange":
         return []
     raise UsageError(f"there is no seam {seam!r}; they are column, scan, serde, exchange")
 

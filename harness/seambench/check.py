@@ -31,7 +31,7 @@ def run_checks(
     Args:
         seam: `column`, `scan`, `serde` or `exchange`.
         implementations: names as the registry takes them.
-        golden: another folder of golden files (column seam).
+        golden: another folder of golden files (column and serde seam).
         cases: patterns of case ids (`scan/hudi/event/*`); None for all.
         timeout: seconds that a case may take.
         xfails: files of known failures (`seambench.xfails`), besides those that implementations

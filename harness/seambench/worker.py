@@ -16,22 +16,25 @@ from pathlib import Path
 from typing import IO, Any
 
 from seambench import registry
-from seambench.cases import ColumnCase, ScanCase, load_cases
+from seambench.cases import Case, ColumnCase, ScanCase, load_cases
 from seambench.column_check import check_column
 from seambench.errors import UnavailableError
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.scan_check import check_scan
+from seambench.serde.check import check_serde
 
 __all__ = ["main", "run_one"]
 
 
-def run_one(case: ScanCase | ColumnCase, implementation: Any) -> tuple[str, str]:
+def run_one(case: Case, implementation: Any) -> tuple[str, str]:
     """Run a case: its word and the reason."""
     try:
         if isinstance(case, ScanCase):
             check_scan(case, implementation)
-        else:
+        elif isinstance(case, ColumnCase):
             check_column(case, implementation)
+        else:
+            check_serde(case, implementation)
     except NotOffered as reason:
         return "not-offered", str(reason)
     except Mismatch as reason:
@@ -62,7 +65,7 @@ def main() -> None:
     xfails = getattr(implementation, "xfails", None)
     ready = {"ready": True, "version": str(implementation.version)}
     _say(answers, {**ready, "xfails": str(xfails) if xfails else None})
-    known: dict[tuple[str, str], Mapping[str, ScanCase | ColumnCase]] = {}
+    known: dict[tuple[str, str], Mapping[str, Case]] = {}
     for line in sys.stdin:
         asked = json.loads(line)
         where = (asked["root"] or "", asked["golden"] or "")

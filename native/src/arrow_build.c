@@ -1,12 +1,9 @@
 #include "seam/arrow_build.h"
 
-#include <string.h>
-
-/* Everything an array needs beside its buffers, in one block. */
+/* Everything an array needs beside its buffers, in one block: behind this come the pointers to the
+ * buffers, those to the children, and the children. */
 struct private_array {
     int64_t n_buffers;
-    struct ArrowArray *children;
-    struct ArrowArray **child_pointers;
     const void *buffers[];
 };
 
@@ -20,8 +17,6 @@ static void release_array(struct ArrowArray *array) {
     }
     seam_array_release(array->dictionary);
     seam_free(array->dictionary);
-    seam_free(private->children);
-    seam_free(private->child_pointers);
     seam_free(private);
     array->release = NULL;
 }
@@ -38,53 +33,27 @@ void seam_schema_release(struct ArrowSchema *schema) {
     }
 }
 
-static int adopt_children(struct seam_allocator *allocator, struct private_array *private,
-                          int64_t n_children, const struct ArrowArray *children,
-                          struct seam_error *error) {
-    void *structs = NULL;
-    void *pointers = NULL;
-    int code =
-        seam_alloc(allocator, (size_t)n_children * sizeof(struct ArrowArray), &structs, error);
-    if (code == SEAM_OK) {
-        code = seam_alloc(allocator, (size_t)n_children * sizeof(struct ArrowArray *), &pointers,
-                          error);
-    }
-    if (code != SEAM_OK) {
-        seam_free(structs);
-        return code;
-    }
-    private->children = structs;
-    private->child_pointers = pointers;
-    if (n_children > 0) {
-        memcpy(private->children, children, (size_t)n_children * sizeof(struct ArrowArray));
-    }
-    for (int64_t i = 0; i < n_children; i++) {
-        private->child_pointers[i] = &private->children[i];
-    }
-    return SEAM_OK;
-}
-
 int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t null_count,
                      int64_t n_buffers, void **buffers, int64_t n_children,
                      struct ArrowArray *children, struct ArrowArray *out,
                      struct seam_error *error) {
     void *block;
-    size_t size = sizeof(struct private_array) + (size_t)n_buffers * sizeof(void *);
+    size_t size = sizeof(struct private_array) + (size_t)n_buffers * sizeof(void *) +
+                  (size_t)n_children * (sizeof(void *) + sizeof(struct ArrowArray));
     int code = seam_alloc(allocator, size, &block, error);
     if (code != SEAM_OK) {
         return code;
     }
     struct private_array *private = block;
+    struct ArrowArray **pointers = (struct ArrowArray **)(private->buffers + n_buffers);
+    struct ArrowArray *own = (struct ArrowArray *)(pointers + n_children);
     private->n_buffers = n_buffers;
-    private->children = NULL;
-    private->child_pointers = NULL;
-    code = adopt_children(allocator, private, n_children, children, error);
-    if (code != SEAM_OK) {
-        seam_free(private);
-        return code;
-    }
     for (int64_t i = 0; i < n_buffers; i++) {
         private->buffers[i] = buffers[i];
+    }
+    for (int64_t i = 0; i < n_children; i++) {
+        own[i] = children[i];
+        pointers[i] = &own[i];
     }
     *out = (struct ArrowArray){
         .length = length,
@@ -93,7 +62,7 @@ int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t n
         .n_buffers = n_buffers,
         .n_children = n_children,
         .buffers = private->buffers,
-        .children = private->child_pointers,
+        .children = pointers,
         .dictionary = NULL,
         .release = release_array,
         .private_data = private,

@@ -1,6 +1,8 @@
 /* Loops over null flags and offsets. */
 #include "engine_buffers.h"
 
+#include "wide.h"
+
 #include <string.h>
 
 static uint64_t word_at(const uint8_t *bytes) {
@@ -14,7 +16,7 @@ static int64_t sum_bytes(uint64_t word) {
     return (int64_t)((word * UINT64_C(0x0101010101010101)) >> 56);
 }
 
-int64_t seam_flags_count(const uint8_t *flags, int64_t rows) {
+SEAM_WIDE int64_t seam_flags_count(const uint8_t *flags, int64_t rows) {
     enum { WORDS = 31 }; /* sums of so many flags, byte by byte, still add up to less than 256 */
     uint64_t all = 0;
     int64_t count = 0;
@@ -35,7 +37,7 @@ int64_t seam_flags_count(const uint8_t *flags, int64_t rows) {
     return (all & ~UINT64_C(0x0101010101010101)) == 0 ? count : -1;
 }
 
-void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out) {
+SEAM_WIDE void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out) {
     int64_t i = 0;
     for (; i + 8 <= rows; i += 8) {
         out[i / 8] = seam_gather_bits(~word_at(flags + i));
@@ -47,7 +49,7 @@ void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out) {
     }
 }
 
-bool seam_offsets_rise(const uint8_t *offsets, int64_t rows) {
+SEAM_WIDE bool seam_offsets_rise(const uint8_t *offsets, int64_t rows) {
     int32_t falls = 0;
     for (int64_t i = 0; i < rows; i++) {
         int32_t start, end;

@@ -2,68 +2,22 @@
  * loops are free of branches, and a block that means nothing is still there to be searched. */
 #include "engine_buffers.h"
 
+#include "wide.h"
+
 #include <string.h>
 
 enum { BLOCK = 1024 };
 
-/* A loop in which row i depends on no other row, whether its result goes to a block apart or to
- * the place it was read from. Without it GCC asks whether the two overlap, and they do. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define EACH_ROW_ALONE _Pragma("GCC ivdep")
-#else
-#define EACH_ROW_ALONE
-#endif
-
 __extension__ typedef __int128 wide;
 
-/* What the loops of a kind need. */
-struct limits {
-    int64_t most64; /* largest decimal of the precision, where it has 18 digits or fewer */
-    wide most;
-};
-
-static uint64_t load64(const uint8_t *in) {
-    uint64_t value;
-    memcpy(&value, in, sizeof value);
-    return value;
-}
-
-static uint32_t load32(const uint8_t *in) {
-    uint32_t value;
-    memcpy(&value, in, sizeof value);
-    return value;
-}
+/* Values of a chain: they may lie anywhere. */
+typedef int32_t loose32 __attribute__((aligned(1), may_alias));
+typedef int64_t loose64 __attribute__((aligned(1), may_alias));
+typedef double loose_double __attribute__((aligned(1), may_alias));
 
 /* All ones where row i is not null. */
-static uint64_t kept(const uint8_t *nulls, int64_t i) {
+static inline uint64_t kept(const uint8_t *nulls, int64_t i) {
     return nulls == NULL ? ~UINT64_C(0) : (uint64_t)nulls[i] - 1;
-}
-
-/* Faults: the sign bit of the result is set where the value means nothing. Sums and differences
- * may wrap; those of wrong values do so into the sign bit. */
-
-static uint64_t date_fault(uint32_t days) {
-    uint32_t moved = days - SEAM_JULIAN_EPOCH;
-    return (uint64_t)(days & ~moved) << 32; /* negative before, not so behind */
-}
-
-static uint64_t datetime_fault(uint64_t packed) {
-    uint64_t micros = packed & ((UINT64_C(1) << SEAM_DATETIME_SHIFT) - 1);
-    return packed | ((uint64_t)SEAM_MICROS_PER_DAY - 1 - micros);
-}
-
-static uint64_t decimal_fault(uint64_t unscaled, int64_t most) {
-    return (unscaled + (uint64_t)most) | ((uint64_t)most - unscaled);
-}
-
-static uint64_t time_fault(double seconds) {
-    return (uint64_t)!(seconds >= 0.0 && seconds * 1000.0 + 0.5 < 86400000.0) << 63;
-}
-
-static double seconds_at(const uint8_t *in) {
-    double value;
-    memcpy(&value, in, sizeof value);
-    return value;
 }
 
 static wide wide_at(const uint8_t *in) {
@@ -72,124 +26,179 @@ static wide wide_at(const uint8_t *in) {
     return value;
 }
 
-static uint64_t extended(uint32_t narrow) {
-    return (uint64_t)(int64_t)(int32_t)narrow;
+/* Largest unscaled value. */
+static wide most_of(int32_t precision) {
+    wide most = 1;
+    for (int32_t i = 0; i < precision; i++) {
+        most *= 10;
+    }
+    return most - 1;
 }
 
-/* The faults of rows [begin, end), one or-ed to the other. */
-static uint64_t faults(const struct seam_engine_values *values, const struct limits *limits,
-                       int64_t begin, int64_t end) {
-    const uint8_t *in = values->in;
-    const uint8_t *nulls = values->nulls;
+/* Whether a value in rows [begin, end) means nothing. The loops gather sign bits: sums and
+ * differences may wrap, and those of wrong values do so into the sign bit. */
+
+static bool booleans_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    uint8_t all = 0;
+    for (int64_t i = begin; i < end; i++) {
+        all |= values->in[i] & (uint8_t)kept(values->nulls, i);
+    }
+    return all > 1;
+}
+
+static bool times_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    const loose_double *in = (const void *)values->in;
     uint64_t all = 0;
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t right = in[i] >= 0.0 && in[i] * 1000.0 + 0.5 < 86400000.0;
+        all |= (right - 1) & kept(values->nulls, i);
+    }
+    return all != 0;
+}
+
+static bool datetimes_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    const loose64 *in = (const void *)values->in;
+    const uint64_t mask = (UINT64_C(1) << SEAM_DATETIME_SHIFT) - 1;
+    uint64_t all = 0;
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t packed = (uint64_t)in[i];
+        uint64_t left = (uint64_t)SEAM_MICROS_PER_DAY - 1 - (packed & mask);
+        all |= (packed | left) & kept(values->nulls, i);
+    }
+    return all >> 63 != 0;
+}
+
+static bool decimals32_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    const loose32 *in = (const void *)values->in;
+    const uint32_t most = (uint32_t)most_of(values->precision);
+    uint32_t all = 0;
+    for (int64_t i = begin; i < end; i++) {
+        uint32_t unscaled = (uint32_t)in[i];
+        all |= ((unscaled + most) | (most - unscaled)) & (uint32_t)kept(values->nulls, i);
+    }
+    return all >> 31 != 0;
+}
+
+static bool decimals64_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    const loose64 *in = (const void *)values->in;
+    const uint64_t most = (uint64_t)most_of(values->precision);
+    uint64_t all = 0;
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t unscaled = (uint64_t)in[i];
+        all |= ((unscaled + most) | (most - unscaled)) & kept(values->nulls, i);
+    }
+    return all >> 63 != 0;
+}
+
+/* Whether the upper halves alone show all values to be small enough. */
+static bool decimals128_small(const struct seam_engine_values *values, wide most, int64_t begin,
+                              int64_t end) {
+    const loose64 *in = (const void *)values->in;
+    const uint64_t high = (uint64_t)(most >> 64) - 1;
+    uint64_t all = 0;
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t half = (uint64_t)in[2 * i + 1];
+        all |= ((half + high) | (high - half)) & kept(values->nulls, i);
+    }
+    return all >> 63 == 0;
+}
+
+static bool decimals128_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    wide most = most_of(values->precision);
+    if (most >> 64 > 0 && decimals128_small(values, most, begin, end)) {
+        return false;
+    }
+    uint64_t all = 0;
+    for (int64_t i = begin; i < end; i++) {
+        wide value = wide_at(values->in + 16 * i);
+        all |= (uint64_t)(value > most || value < -most) & kept(values->nulls, i);
+    }
+    return all != 0;
+}
+
+SEAM_WIDE static bool wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
     switch (values->kind) {
     case SEAM_COLUMN_BOOLEAN:
-        for (int64_t i = begin; i < end; i++) {
-            all |= (uint64_t)(in[i] >> 1) & kept(nulls, i);
-        }
-        return all == 0 ? 0 : UINT64_C(1) << 63;
-    case SEAM_COLUMN_DATE:
-        for (int64_t i = begin; i < end; i++) {
-            all |= date_fault(load32(in + 4 * i)) & kept(nulls, i);
-        }
-        break;
+        return booleans_wrong(values, begin, end);
     case SEAM_COLUMN_TIME:
-        for (int64_t i = begin; i < end; i++) {
-            all |= time_fault(seconds_at(in + 8 * i)) & kept(nulls, i);
-        }
-        break;
+        return times_wrong(values, begin, end);
     case SEAM_COLUMN_DECIMAL32:
-        for (int64_t i = begin; i < end; i++) {
-            all |= decimal_fault(extended(load32(in + 4 * i)), limits->most64) & kept(nulls, i);
-        }
-        break;
+        return decimals32_wrong(values, begin, end);
     case SEAM_COLUMN_DECIMAL64:
-        for (int64_t i = begin; i < end; i++) {
-            all |= decimal_fault(load64(in + 8 * i), limits->most64) & kept(nulls, i);
-        }
-        break;
+        return decimals64_wrong(values, begin, end);
     case SEAM_COLUMN_DECIMAL128:
-        for (int64_t i = begin; i < end; i++) {
-            wide value = wide_at(in + 16 * i);
-            uint64_t fault = (uint64_t)(value > limits->most || value < -limits->most) << 63;
-            all |= fault & kept(nulls, i);
-        }
-        break;
-    default: /* the three datetimes */
-        for (int64_t i = begin; i < end; i++) {
-            all |= datetime_fault(load64(in + 8 * i)) & kept(nulls, i);
-        }
-        break;
+        return decimals128_wrong(values, begin, end);
+    default:
+        return datetimes_wrong(values, begin, end);
     }
-    return all >> 63;
 }
 
 static void turn_booleans(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i += 8) { /* blocks begin at multiples of 8 */
-        size_t count = end - i < 8 ? (size_t)(end - i) : 8;
-        uint64_t bytes = 0, nulls = 0;
-        memcpy(&bytes, values->in + i, count);
+    int64_t i = begin; /* a multiple of 8 */
+    uint64_t bytes = 0, nulls = 0;
+    for (; i + 8 <= end; i += 8) {
+        memcpy(&bytes, values->in + i, 8);
         if (values->nulls != NULL) {
-            memcpy(&nulls, values->nulls + i, count);
+            memcpy(&nulls, values->nulls + i, 8);
+        }
+        values->out[i / 8] = seam_gather_bits(bytes & ~nulls);
+    }
+    if (i < end) {
+        bytes = nulls = 0;
+        memcpy(&bytes, values->in + i, (size_t)(end - i));
+        if (values->nulls != NULL) {
+            memcpy(&nulls, values->nulls + i, (size_t)(end - i));
         }
         values->out[i / 8] = seam_gather_bits(bytes & ~nulls);
     }
 }
 
-static void turn_dates(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    const uint8_t *in = values->in;
-    const uint8_t *nulls = values->nulls;
-    uint8_t *out = values->out;
-    EACH_ROW_ALONE
-    for (int64_t i = begin; i < end; i++) {
-        uint32_t days = (load32(in + 4 * i) - SEAM_JULIAN_EPOCH) & (uint32_t)kept(nulls, i);
-        memcpy(out + 4 * i, &days, sizeof days);
-    }
-}
-
 static void turn_datetimes(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    const uint8_t *in = values->in;
+    const loose64 *in = (const void *)values->in;
     const uint8_t *nulls = values->nulls;
-    uint8_t *out = values->out;
+    loose64 *out = (void *)values->out;
     const uint64_t mask = (UINT64_C(1) << SEAM_DATETIME_SHIFT) - 1;
     const uint64_t per_day = (uint64_t)SEAM_MICROS_PER_DAY;
-    EACH_ROW_ALONE
+    SEAM_EACH_ROW_ALONE
     for (int64_t i = begin; i < end; i++) {
-        uint64_t packed = load64(in + 8 * i);
+        uint64_t packed = (uint64_t)in[i];
         uint64_t days = packed >> SEAM_DATETIME_SHIFT;
         uint64_t micros = days * per_day + (packed & mask) - SEAM_JULIAN_EPOCH * per_day;
-        micros &= kept(nulls, i);
-        memcpy(out + 8 * i, &micros, sizeof micros);
+        out[i] = (int64_t)(micros & kept(nulls, i));
     }
 }
 
 /* Seconds back to the milliseconds they were made of; in place only the first half is used. */
 static void turn_times(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    const loose_double *in = (const void *)values->in;
+    loose32 *out = (void *)values->out;
     for (int64_t i = begin; i < end; i++) {
-        double seconds =
-            values->nulls != NULL && values->nulls[i] ? 0.0 : seconds_at(values->in + 8 * i);
-        int32_t millis = (int32_t)(seconds * 1000.0 + 0.5);
-        memcpy(values->out + 4 * i, &millis, sizeof millis);
+        double seconds = values->nulls != NULL && values->nulls[i] ? 0.0 : in[i];
+        out[i] = (int32_t)(seconds * 1000.0 + 0.5);
     }
 }
 
 static void widen32(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    const loose32 *in = (const void *)values->in;
+    const uint8_t *nulls = values->nulls;
+    loose64 *out = (void *)values->out;
+    SEAM_EACH_ROW_ALONE
     for (int64_t i = begin; i < end; i++) {
-        uint64_t low = extended(load32(values->in + 4 * i)) & kept(values->nulls, i);
-        uint64_t halves[2] = {low, (uint64_t)((int64_t)low >> 63)};
-        memcpy(values->out + 16 * i, halves, sizeof halves);
+        int64_t low = in[i] & (int64_t)kept(nulls, i);
+        out[2 * i] = low;
+        out[2 * i + 1] = low < 0 ? -1 : 0;
     }
 }
 
 static void widen64(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    const uint8_t *in = values->in;
+    const loose64 *in = (const void *)values->in;
     const uint8_t *nulls = values->nulls;
-    uint8_t *out = values->out;
-    EACH_ROW_ALONE
+    loose64 *out = (void *)values->out;
+    SEAM_EACH_ROW_ALONE
     for (int64_t i = begin; i < end; i++) {
-        uint64_t low = load64(in + 8 * i) & kept(nulls, i);
-        uint64_t halves[2] = {low, (uint64_t)((int64_t)low >> 63)};
-        memcpy(out + 16 * i, halves, sizeof halves);
+        int64_t low = in[i] & (int64_t)kept(nulls, i);
+        out[2 * i] = low;
+        out[2 * i + 1] = low < 0 ? -1 : 0;
     }
 }
 
@@ -205,13 +214,10 @@ static void keep128(const struct seam_engine_values *values, int64_t begin, int6
     }
 }
 
-static void turn(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+SEAM_WIDE static void turn(const struct seam_engine_values *values, int64_t begin, int64_t end) {
     switch (values->kind) {
     case SEAM_COLUMN_BOOLEAN:
         turn_booleans(values, begin, end);
-        break;
-    case SEAM_COLUMN_DATE:
-        turn_dates(values, begin, end);
         break;
     case SEAM_COLUMN_TIME:
         turn_times(values, begin, end);
@@ -231,22 +237,36 @@ static void turn(const struct seam_engine_values *values, int64_t begin, int64_t
     }
 }
 
-static struct limits limits_of(const struct seam_engine_values *values) {
-    struct limits limits = {.most64 = 0, .most = 1};
-    for (int32_t i = 0; i < values->precision; i++) {
-        limits.most *= 10;
+/* Dates need no look beforehand: a day that wraps is one that Arrow's dates otherwise cannot be. */
+SEAM_WIDE static int64_t turn_dates(const struct seam_engine_values *values) {
+    const loose32 *in = (const void *)values->in;
+    const uint8_t *nulls = values->nulls;
+    loose32 *out = (void *)values->out;
+    const int64_t rows = values->rows;
+    uint32_t all = 0;
+    SEAM_EACH_ROW_ALONE
+    for (int64_t i = 0; i < rows; i++) {
+        uint32_t days = (uint32_t)in[i];
+        uint32_t moved = (days - SEAM_JULIAN_EPOCH) & (uint32_t)kept(nulls, i);
+        all |= days & ~moved & (uint32_t)kept(nulls, i);
+        out[i] = (int32_t)moved;
     }
-    limits.most -= 1;
-    limits.most64 = values->precision <= 18 ? (int64_t)limits.most : 0;
-    return limits;
+    for (int64_t i = 0; all >> 31 != 0 && i < rows; i++) {
+        if (out[i] > INT32_MAX - SEAM_JULIAN_EPOCH) {
+            return i;
+        }
+    }
+    return -1;
 }
 
 int64_t seam_engine_values_turn(const struct seam_engine_values *values) {
-    struct limits limits = limits_of(values);
+    if (values->kind == SEAM_COLUMN_DATE) {
+        return turn_dates(values);
+    }
     for (int64_t begin = 0; begin < values->rows; begin += BLOCK) {
         int64_t end = begin + BLOCK < values->rows ? begin + BLOCK : values->rows;
-        if (faults(values, &limits, begin, end) != 0) {
-            while (faults(values, &limits, begin, begin + 1) == 0) {
+        if (wrong(values, begin, end)) {
+            while (!wrong(values, begin, begin + 1)) {
                 begin += 1;
             }
             return begin;

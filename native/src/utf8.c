@@ -1,6 +1,25 @@
 #include "utf8.h"
 
+#include "wide.h"
+
 #include <string.h>
+
+enum { BLOCK = 256 };
+
+/* Skips whole blocks of ASCII. */
+SEAM_WIDE static int64_t skip_blocks(const uint8_t *bytes, int64_t position, int64_t size_bytes) {
+    while (position + BLOCK <= size_bytes) {
+        uint8_t all = 0;
+        for (int64_t i = 0; i < BLOCK; i++) {
+            all |= bytes[position + i];
+        }
+        if (all >= 0x80) {
+            break;
+        }
+        position += BLOCK;
+    }
+    return position;
+}
 
 static int64_t skip_ascii(const uint8_t *bytes, int64_t position, int64_t size_bytes) {
     while (position + 8 <= size_bytes) {
@@ -39,7 +58,7 @@ static int64_t character(const uint8_t *bytes, int64_t left) {
 }
 
 int seam_utf8_valid(const uint8_t *bytes, int64_t size_bytes, int *ascii) {
-    int64_t position = skip_ascii(bytes, 0, size_bytes);
+    int64_t position = skip_ascii(bytes, skip_blocks(bytes, 0, size_bytes), size_bytes);
     *ascii = position == size_bytes;
     while (position < size_bytes) {
         int64_t length = character(bytes + position, size_bytes - position);

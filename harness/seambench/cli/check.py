@@ -30,7 +30,7 @@ def check(
         list[str] | None, typer.Option(help="Pattern of case ids, repeatable: scan/hudi/event/*.")
     ] = None,
     golden: Annotated[
-        Path | None, typer.Option(help="Another folder of golden files (column seam).")
+        Path | None, typer.Option(help="Another folder of golden files (column, serde).")
     ] = None,
     xfails: Annotated[
         list[Path] | None, typer.Option(help="File of known failures, repeatable.")

@@ -122,6 +122,7 @@ class EngineColumns:
         self.allocator = allocator
         self._error = new_error()
         self._filled = False
+        self._chain = ffi.new("struct seam_chain *")
         self._column = ffi.gc(ffi.new("struct seam_engine_column *"), lib.seam_engine_column_reset)
         lib.seam_engine_column_init(self._column, allocator.pointer)
 
@@ -137,7 +138,7 @@ class EngineColumns:
         self._read(lib.seam_engine_fill, chain)
 
     def _read(self, call: Any, chain: Chain) -> None:
-        struct = ffi.new("struct seam_chain *")
+        struct = self._chain
         struct.words = ffi.cast("const int64_t *", chain.address)
         struct.n_words = chain.n_words
         struct.extents = ffi.cast("const int64_t *", chain.extents)

@@ -16,7 +16,7 @@ from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
 
-__all__ = ["Chain", "OffHeapTable"]
+__all__ = ["Chain", "OffHeapTable", "append_arrow"]
 
 
 @dataclass(frozen=True)
@@ -96,22 +96,7 @@ class OffHeapTable:
             seambench.errors.InputError: a value that the column cannot hold. Chunks before the one
                 that holds it stay.
         """
-        vector = self.vector(index)
-        chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-        for chunk in map(_without_views, chunks):
-            array = ffi.new("struct ArrowArray *")
-            schema = ffi.new("struct ArrowSchema *")
-            chunk._export_to_c(
-                int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema))
-            )
-            try:
-                self._check(
-                    lib.seam_vector_append_arrow(vector, schema, array, self._error),
-                    f"column {index}",
-                )
-            finally:
-                lib.seam_array_release(array)
-                lib.seam_schema_release(schema)
+        append_arrow(self.vector(index), values, f"column {index}")
 
     def append_batch(self, batch: Any) -> None:
         """Append every column of a `pyarrow.RecordBatch` or `Table`, and count its rows in."""
@@ -162,6 +147,32 @@ class OffHeapTable:
         trace: TracebackType | None,
     ) -> None:
         self.release()
+
+
+def append_arrow(vector: Any, values: Any, name: str) -> None:
+    """Append a `pyarrow.Array` or `ChunkedArray` to a `struct seam_vector *`.
+
+    Args:
+        vector: the column, or a child of one.
+        values: as in `OffHeapTable.append_arrow`.
+        name: of the column, for messages.
+
+    Raises:
+        seambench.errors.RefusedError: an array of another type.
+        seambench.errors.InputError: a value that the column cannot hold. Chunks before the one
+            that holds it stay.
+    """
+    error = new_error()
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    for chunk in map(_without_views, chunks):
+        array = ffi.new("struct ArrowArray *")
+        schema = ffi.new("struct ArrowSchema *")
+        chunk._export_to_c(int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema)))
+        try:
+            check(lib.seam_vector_append_arrow(vector, schema, array, error), error, source=name)
+        finally:
+            lib.seam_array_release(array)
+            lib.seam_schema_release(schema)
 
 
 def _without_views(array: Any) -> Any:

@@ -1,35 +1,40 @@
-"""A scanner over rows that are Python tuples."""
+"""A scanner over rows that are Python sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, tzinfo
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
-from seambench.errors import InputError
-from seambench_impl.columns.types import UNKNOWN, ColumnType, parse
+from seambench.errors import InputError, UsageError
+from seambench_impl.columns.types import ColumnType, parse
 from seambench_impl.connector.scanner import ConnectorScanner
+from seambench_impl.connector.selected import prune_columns
 from seambench_impl.memory import TrackedAllocator
 
 __all__ = ["RowScanner"]
 
 
 class RowScanner(ConnectorScanner):
-    """Appends tuples of ordinary Python values, one value at a time.
+    """Appends rows of ordinary Python values, whatever `PlainValue` takes.
 
     Args:
-        fields: names of the columns in each row.
-        types: their type strings.
-        rows: the rows; each as long as `fields`. Values: bool, int, float, Decimal, str, bytes,
-            datetime.date, datetime.datetime, datetime.time or milliseconds, None.
+        fields: names of the items in each row.
+        types: their types, or type strings.
+        rows: the rows; each as long as `fields`.
         fetch_size: rows per chunk.
         required: columns asked for, in order; one not in `fields` is missing (NULL in every row).
             By default all.
+        nested: dotted paths of the parts asked for; by default all.
+        zone: of the clocks that show timestamps with a zone.
         allocator: where all memory comes from; a new one without limit by default.
         on_close: called once the scanner closes, for what stands behind `rows`.
 
     Raises:
         seambench.errors.RefusedError: a type that is not supported.
+        seambench.errors.UsageError: a field's name twice, or a path that leads nowhere.
         seambench.errors.InputError: a type string that is none, or (from `get_next`) a value that
             its column cannot hold.
     """
@@ -37,26 +42,31 @@ class RowScanner(ConnectorScanner):
     def __init__(
         self,
         fields: Sequence[str],
-        types: Sequence[str],
+        types: Sequence[str | ColumnType],
         rows: Iterable[Sequence[Any]],
         fetch_size: int = 4096,
         *,
         required: Sequence[str] | None = None,
+        nested: Sequence[str] = (),
+        zone: tzinfo = UTC,
         allocator: TrackedAllocator | None = None,
         on_close: Callable[[], None] | None = None,
     ) -> None:
-        known = dict(zip(fields, map(parse, types), strict=True))
+        trees = [parse(kind) if isinstance(kind, str) else kind for kind in types]
+        known = dict(zip(fields, trees, strict=True))
+        if len(known) < len(fields):
+            twice = next(name for i, name in enumerate(fields) if name in fields[:i])
+            raise UsageError(f"the field '{twice}' comes twice")
         wanted = list(fields if required is None else required)
-        chosen: list[ColumnType] = [known.get(name, UNKNOWN) for name in wanted]
-        super().__init__(wanted, chosen, fetch_size, allocator)
+        chosen = prune_columns(known, wanted, nested)
+        sources = [known.get(name, column) for name, column in zip(wanted, chosen, strict=True)]
+        super().__init__(wanted, chosen, fetch_size, allocator, sources=sources, zone=zone)
         self.rows: Iterator[Sequence[Any]] = iter(rows)
-        self.row_number = 0
         self._on_close = on_close
         self._width = len(fields)
-        self._sources = None
-        if required is not None:
-            positions = {name: i for i, name in enumerate(fields)}
-            self._sources = [positions[name] for name in wanted if name in positions]
+        places = {name: i for i, name in enumerate(fields)}
+        self._places = [places[name] for name in wanted if name in places]
+        self._all = self._places == list(range(self._width))
 
     def open(self) -> None:
         """Nothing to do: the rows are there."""
@@ -73,48 +83,20 @@ class RowScanner(ConnectorScanner):
 
     def get_next(self) -> int:
         """Append the next rows, as many as fit a chunk."""
-        appenders = self.appenders
-        value: Any = self.values()
-        count = 0
-        put: Any = None
-        item: Any = None
-        # Outside the try: an error of the source is not one of a value.
         chunk = list(islice(self.rows, self.chunk_rows()))
-        try:
-            for row in self._pick(chunk):
-                for put, item in zip(appenders, row, strict=True):
-                    if item is None:
-                        put(None)
-                    else:
-                        value.item = item
-                        put(value)
-                count += 1
-        except (InputError, TypeError, ValueError, AttributeError, ArithmeticError) as reason:
-            raise self._wrong(chunk[count], count, put, item, reason) from reason
-        self.row_number += count
-        return count
+        self.counters.raw_rows += len(chunk)
+        self.append_rows(self._pick(chunk))
+        return len(chunk)
 
-    def _pick(self, rows: list[Sequence[Any]]) -> Iterable[Sequence[Any]]:
-        sources = self._sources
-        if sources is None:
+    def _pick(self, rows: list[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+        """The items asked for."""
+        if self._all:
             return rows
-        return ([row[source] for source in sources] for row in rows if self._checked(row))
-
-    def _checked(self, row: Sequence[Any]) -> bool:
-        if len(row) != self._width:
-            raise ValueError
-        return True
-
-    def _wrong(
-        self, row: Sequence[Any], count: int, put: Any, item: Any, reason: Exception
-    ) -> InputError:
-        at = f"row {self.row_number + count}"
-        if len(row) != self._width:
-            return InputError(f"{at} has {len(row)} values for {self._width} columns")
-        known = [
-            (name, column)
-            for name, column in zip(self.fields, self.types, strict=True)
-            if column is not UNKNOWN
-        ]
-        name, column = known[self.appenders.index(put)]
-        return InputError(f"{at}, column '{name}': {item!r} is no {column} ({reason})")
+        if set(map(len, rows)) - {self._width}:
+            at, row = next((i, r) for i, r in enumerate(rows) if len(r) != self._width)
+            raise InputError(
+                f"row {self.row_number + at} has {len(row)} values for {self._width} columns"
+            )
+        if len(self._places) > 1:
+            return list(map(itemgetter(*self._places), rows))
+        return [tuple(row[place] for place in self._places) for row in rows]

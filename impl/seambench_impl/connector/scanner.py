@@ -7,14 +7,19 @@ import ctypes
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from types import TracebackType
 from typing import Any, Self
 
-from seambench.errors import UsageError
+import pyarrow as pa
+
+from seambench.errors import InputError, UsageError
 from seambench_impl.columns.engine import EngineSchema, fill
 from seambench_impl.columns.table import Chain, OffHeapTable
 from seambench_impl.columns.types import ColumnType, Kind, from_arrow
 from seambench_impl.connector.append import Appender, bind
+from seambench_impl.connector.arrow_columns import append_array
+from seambench_impl.connector.gather import BadItemError
 from seambench_impl.connector.value import ColumnValue, PlainValue
 from seambench_impl.memory import TrackedAllocator
 
@@ -29,6 +34,7 @@ class Counters:
         open_seconds: time in `open` (ReaderInit).
         read_seconds: time to make chunks (ColumnReadTime).
         convert_seconds: time to fill engine columns from them (ColumnConvertTime).
+        raw_rows: rows that the scanner read, those it filters out included (RawRowsRead).
         rows: rows that crossed (RowsRead).
         bytes: bytes of the buffers that crossed.
         chunks: off-heap tables that crossed, the empty one at the end included.
@@ -37,6 +43,7 @@ class Counters:
     open_seconds: float = 0.0
     read_seconds: float = 0.0
     convert_seconds: float = 0.0
+    raw_rows: int = 0
     rows: int = 0
     bytes: int = 0
     chunks: int = 0
@@ -56,6 +63,16 @@ class ConnectorScanner(abc.ABC):
         types: their types; kind UNKNOWN for a column that the source lacks.
         fetch_size: rows for which each table has room before anything grows.
         allocator: where all memory comes from; a new one without limit by default.
+        sources: types of the columns in the source, where `types` are parts of them.
+        zone: of the clocks that show timestamps with a zone (Java: the parameter `time_zone`).
+        predicate: a condition on the rows as the engine wrote it. It is handed through: a scanner
+            may leave out rows that do not meet it, and says in `counters` how many it read.
+
+    Attributes:
+        counters: what the scanner did so far.
+        table: the current table, or None.
+        appenders: one per column that the source has, in the order of `fields`.
+        row_number: rows of the chunks before this one.
     """
 
     #: Class of the values that `get_next` appends.
@@ -67,6 +84,10 @@ class ConnectorScanner(abc.ABC):
         types: Sequence[ColumnType],
         fetch_size: int = 4096,
         allocator: TrackedAllocator | None = None,
+        *,
+        sources: Sequence[ColumnType] | None = None,
+        zone: tzinfo = UTC,
+        predicate: str = "",
     ) -> None:
         if len(fields) != len(types):
             raise UsageError(f"{len(fields)} fields have {len(types)} types")
@@ -75,10 +96,15 @@ class ConnectorScanner(abc.ABC):
         self.fields = tuple(fields)
         self.types = tuple(types)
         self.fetch_size = fetch_size
+        self.sources = tuple(types if sources is None else sources)
+        self.zone = zone
+        self.predicate = predicate
         self.allocator = allocator or TrackedAllocator()
         self.counters = Counters()
         self.table: OffHeapTable | None = None
         self.appenders: list[Appender] = []
+        self.row_number = 0
+        self._flushed = 0
 
     @abc.abstractmethod
     def open(self) -> None:
@@ -86,9 +112,10 @@ class ConnectorScanner(abc.ABC):
 
     @abc.abstractmethod
     def get_next(self) -> int:
-        """Append the next rows through `appenders` (Java: `getNext`).
+        """Append the next rows (Java: `getNext`).
 
-        `appenders` has one function per column that the source has, in the order of `fields`.
+        Item by item through the `put` of each appender (Java: `appendData(index, ColumnValue)`),
+        row by row through `append_rows`, or column by column through `append_batch`.
 
         Returns:
             The number of rows appended to each column. 0 means the end of the stream: a scanner
@@ -97,26 +124,99 @@ class ConnectorScanner(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Give back what `open` took (Java: `close`)."""
+        """Give back what `open` took (Java: `close`); repeatable."""
+
+    def append_rows(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Put the items of many rows.
+
+        Args:
+            rows: each as long as `appenders`, in their order.
+
+        Raises:
+            seambench.errors.InputError: a row of another length.
+        """
+        width = len(self.appenders)
+        if set(map(len, rows)) - {width}:
+            at, row = next((i, r) for i, r in enumerate(rows) if len(r) != width)
+            before = self.row_number + self._flushed
+            raise InputError(f"row {before + at} has {len(row)} values for {width} columns")
+        columns = zip(*rows, strict=True)
+        for appender, column in zip(self.appenders, columns, strict=bool(rows)):
+            appender.items.extend(column)
+
+    def append_batch(self, batch: pa.RecordBatch) -> int:
+        """Append whole Arrow columns: the vectorised door.
+
+        Args:
+            batch: one column per appender, in their order, each of the type that
+                `columns.types.arrow_type` names for the source's column.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            seambench.errors.RefusedError: a column of another type.
+            seambench.errors.InputError: a value that its column cannot hold, or another number of
+                columns.
+        """
+        assert self.table is not None
+        self._flush()
+        known = self._known()
+        if batch.num_columns != len(known):
+            raise InputError(f"{batch.num_columns} columns cannot fill {len(known)}")
+        for index, column in zip(known, batch.columns, strict=True):
+            own, wanted = self.sources[index], self.types[index]
+            vector, name = self.table.vector(index), self.fields[index]
+            append_array(vector, column, own, wanted, self.zone, name)
+        self._flushed += batch.num_rows
+        return int(batch.num_rows)
 
     def get_next_off_heap_chunk(self) -> Chain:
         """Make a new table, fill it, and tell where it lies (Java: `getNextOffHeapChunk`).
 
         The table is the scanner's until `release_table`; one table at a time.
+
+        Raises:
+            seambench.errors.InputError: an item that its column does not take.
         """
         self.release_table()
         self.table = OffHeapTable(self.types, self.fetch_size, self.allocator)
         try:
-            self.appenders = [
-                bind(self.table, index, name, self.values)
-                for index, name in enumerate(self.fields)
-                if self.types[index].kind is not Kind.UNKNOWN
-            ]
-            self.table.num_rows = self.get_next()
+            self.appenders = [self._bind(index) for index in self._known()]
+            rows = self.get_next()
+            self._flush()
+            self.table.num_rows = rows
+            self.row_number += rows
             return self.table.chain()
         except BaseException:
             self.release_table()
             raise
+
+    def _known(self) -> list[int]:
+        """Columns that the source has."""
+        return [i for i, column in enumerate(self.types) if column.kind is not Kind.UNKNOWN]
+
+    def _bind(self, index: int) -> Appender:
+        assert self.table is not None
+        name, source = self.fields[index], self.sources[index]
+        return bind(self.table, index, name, self.values, source=source, zone=self.zone)
+
+    def _flush(self) -> None:
+        """Append what the appenders gathered. Of several bad items the first in row order counts.
+
+        The vectorised door does this first, so that rows keep their order.
+        """
+        first: BadItemError | None = None
+        rows = max((len(appender.items) for appender in self.appenders), default=0)
+        for appender in self.appenders:
+            try:
+                appender.flush()
+            except BadItemError as bad:
+                if first is None or bad.row < first.row:
+                    first = bad
+        if first is not None:
+            raise first.as_error(self.row_number + self._flushed) from first.reason
+        self._flushed += rows
 
     def release_column(self, index: int) -> None:
         """Give one column back (Java: `releaseOffHeapColumnVector`); repeatable."""
@@ -126,6 +226,7 @@ class ConnectorScanner(abc.ABC):
     def release_table(self) -> None:
         """Give the current table back (Java: `releaseOffHeapTable`); repeatable."""
         self.appenders = []  # they hold pointers into the table
+        self._flushed = 0
         if self.table is not None:
             self.table.release()
             self.table = None

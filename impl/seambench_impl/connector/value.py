@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, tzinfo
 from decimal import Context, Decimal, Inexact, InvalidOperation
-from typing import Any
+from typing import Any, Self
+
+from seambench_impl.columns.types import UNKNOWN, ColumnType, Kind
+from seambench_impl.connector.zones import wall_micros
 
 __all__ = ["ColumnValue", "PlainValue"]
 
@@ -12,20 +16,41 @@ __all__ = ["ColumnValue", "PlainValue"]
 class ColumnValue:
     """A value that knows how to give itself as any kind it can be.
 
-    Names the Java interface `ColumnValue`. A scanner makes one subclass for the objects of its
-    format and may use one instance for value after value. Only the getter of the column's kind is
-    called, and never for a NULL. Where Java returns objects (LocalDate, LocalDateTime, BigDecimal)
-    these return the number the column stores, so that each value costs one call into the core.
+    Names the Java interface `ColumnValue`. A scanner has one subclass for the objects of its
+    format. Only the getters of a column's kind are called, and never for a NULL. Where Java returns
+    objects (LocalDate, LocalDateTime, BigDecimal) these return the number the column stores.
+
+    Args:
+        item: the format's object; not None, which stands for NULL.
+        column: type of the value in the source.
+        zone: of the clock that shows a timestamp with a zone (Java: the parameter `time_zone`).
     """
 
-    __slots__ = ()
+    __slots__ = ("column", "item", "zone")
+
+    def __init__(self, item: Any = None, column: ColumnType = UNKNOWN, zone: tzinfo = UTC) -> None:
+        self.item = item
+        self.column = column
+        self.zone = zone
 
     def is_null(self) -> bool:
-        """Whether the value is NULL; such a one is not appended, None is.
+        """Whether the format's object stands for NULL.
 
-        Java has no such getter: there a NULL is a null reference.
+        Java has no such getter: there a NULL is a null reference, and None here.
         """
         return False
+
+    def part(self, item: Any, index: int) -> Self | None:
+        """A part of this value as a value of the same class: None if it is NULL.
+
+        Args:
+            item: the format's object.
+            index: which child of the type of this value it is.
+        """
+        if item is None:
+            return None
+        value = type(self)(item, self.column.children[index], self.zone)
+        return None if value.is_null() else value
 
     def get_boolean(self) -> bool:
         """Java: `getBoolean`."""
@@ -72,7 +97,11 @@ class ColumnValue:
         raise NotImplementedError
 
     def get_datetime(self) -> int:
-        """Java: `getDateTime`; microseconds since 1970-01-01 00:00:00, no zone involved."""
+        """Java: `getDateTime`; microseconds from 1970-01-01 00:00:00 to what the clock shows.
+
+        A value with a zone is what the clock of `zone` shows at that moment, a plain one is what it
+        is. The unit of a bare number follows from the kind of `column`.
+        """
         raise NotImplementedError
 
     def get_decimal(self, scale: int) -> int:
@@ -83,29 +112,38 @@ class ColumnValue:
         """
         raise NotImplementedError
 
+    def get_variant(self) -> tuple[bytes, bytes]:
+        """Metadata and value of a variant, each as it is encoded."""
+        raise NotImplementedError
+
+    def unpack_array(self) -> Iterable[ColumnValue | None]:
+        """Java: `unpackArray`; the elements in order."""
+        raise NotImplementedError
+
+    def unpack_map(self) -> tuple[Iterable[ColumnValue | None], Iterable[ColumnValue | None]]:
+        """Java: `unpackMap`; keys and values, as many of each, in stored order."""
+        raise NotImplementedError
+
+    def unpack_struct(self, field_indexes: Sequence[int]) -> Iterable[ColumnValue | None]:
+        """Java: `unpackStruct`; one value for each of `field_indexes`, which count the source's."""
+        raise NotImplementedError
+
 
 #: More digits than any value needs, so that nothing but the check for lost digits can fail.
 _EXACT = Context(prec=120, traps=[Inexact, InvalidOperation])
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-_MILLION = 1_000_000
+_TEXTUAL = (str, bytes, bytearray, memoryview)
 
 
 class PlainValue(ColumnValue):
     """An ordinary Python value: bool, int, float, Decimal, str, bytes, date, time or datetime.
 
-    Set `item`, then append the object; it may be used again. Values of the wrong type raise
-    TypeError, ValueError or AttributeError from the getter.
+    Arrays are lists or other iterables (not text), maps dicts or iterables of pairs, structs dicts
+    by field name or sequences in the order of the fields, variants pairs of bytes. Values of the
+    wrong type raise TypeError, ValueError or AttributeError from the getter.
     """
 
-    __slots__ = ("item",)
-    item: Any
-
-    def __init__(self, item: Any = None) -> None:
-        self.item = item
-
-    def is_null(self) -> bool:
-        """Whether the item is None."""
-        return self.item is None
+    __slots__ = ()
 
     def get_boolean(self) -> bool:
         """The item, which must be True or False (or 1 or 0)."""
@@ -135,7 +173,9 @@ class PlainValue(ColumnValue):
 
     def get_bytes(self) -> bytes:
         """The item, which must be bytes."""
-        return self.item  # type: ignore[no-any-return]
+        if not isinstance(self.item, bytes):
+            raise TypeError("a binary value is given as bytes")
+        return self.item
 
     def get_date(self) -> int:
         """Days of a date; a datetime would lose its time and is refused."""
@@ -155,28 +195,62 @@ class PlainValue(ColumnValue):
         return seconds * 1000 + item.microsecond // 1000
 
     def get_datetime(self) -> int:
-        """Microseconds of a datetime; one with a zone counts in UTC."""
+        """A datetime with or without zone; a bare int counts micros, or millis by its column."""
         item = self.item
-        if item.tzinfo is not None:
-            item = item.astimezone(UTC)
-        days = item.toordinal() - _EPOCH_ORDINAL
-        seconds = ((days * 24 + item.hour) * 60 + item.minute) * 60 + item.second
-        return seconds * _MILLION + item.microsecond  # type: ignore[no-any-return]
+        if isinstance(item, datetime):
+            return wall_micros(item, self.zone)
+        if type(item) is not int:
+            raise TypeError("a timestamp is given as datetime.datetime or as a number")
+        return item * 1000 if self.column.kind is Kind.DATETIME_MILLIS else item
 
     def get_decimal(self, scale: int) -> int:
         """Unscaled number of a Decimal or an int; floats are refused, being inexact."""
         item = self.item
-        if type(item) is not Decimal:
-            if type(item) is not int:
-                raise TypeError("a decimal is given as Decimal or int")
+        if type(item) is Decimal:
+            # A point at the right place makes the text's digits the answer: half the time of the
+            # exact arithmetic below, which is for the rest.
+            text = str(item)
+            if text[-1 - scale : -scale] == "." and "E" not in text:
+                return int(text.replace(".", ""))
+        elif type(item) is int:
             return item * 10**scale  # type: ignore[no-any-return]
-        # A point at the right place makes the text's digits the answer: half the time of the
-        # exact arithmetic below, which is for the rest.
-        text = str(item)
-        point = -1 - scale
-        if text[point : point + 1] == ".":
-            try:
-                return int(text[:point] + text[point + 1 :])
-            except ValueError:  # an exponent stands behind the point
-                pass
+        elif not isinstance(item, Decimal):
+            raise TypeError("a decimal is given as Decimal or int")
         return int(_EXACT.to_integral_exact(_EXACT.scaleb(item, scale)))
+
+    def get_variant(self) -> tuple[bytes, bytes]:
+        """A pair of bytes, or a dict of `metadata` and `value`."""
+        item = self.item
+        pair = (item["metadata"], item["value"]) if isinstance(item, Mapping) else tuple(item)
+        metadata, value = pair
+        if not isinstance(metadata, bytes) or not isinstance(value, bytes):
+            raise TypeError("a variant is given as two times bytes")
+        return metadata, value
+
+    def unpack_array(self) -> Iterable[ColumnValue | None]:
+        """The elements of an iterable."""
+        if isinstance(self.item, (*_TEXTUAL, Mapping)):
+            raise TypeError("an array is given as a list")
+        return [self.part(element, 0) for element in self.item]
+
+    def unpack_map(self) -> tuple[Iterable[ColumnValue | None], Iterable[ColumnValue | None]]:
+        """The entries of a dict or of an iterable of pairs."""
+        item = self.item
+        if isinstance(item, _TEXTUAL):
+            raise TypeError("a map is given as a dict or as pairs")
+        pairs = [
+            (key, value) for key, value in (item.items() if isinstance(item, Mapping) else item)
+        ]
+        keys = [self.part(key, 0) for key, _ in pairs]
+        return keys, [self.part(value, 1) for _, value in pairs]
+
+    def unpack_struct(self, field_indexes: Sequence[int]) -> Iterable[ColumnValue | None]:
+        """The fields of a dict by name, or of a sequence by place."""
+        item, names = self.item, self.column.names
+        if isinstance(item, _TEXTUAL):
+            raise TypeError("a struct is given as a dict or as a sequence")
+        if not isinstance(item, Mapping):
+            if len(item) != len(names):
+                raise ValueError(f"a struct of {len(names)} fields has {len(item)} values")
+            return [self.part(item[index], index) for index in field_indexes]
+        return [self.part(item[names[index]], index) for index in field_indexes]

@@ -20,7 +20,6 @@ from seambench_impl.columns.engine import EngineSchema, fill
 from seambench_impl.columns.table import Chain, OffHeapTable
 from seambench_impl.columns.types import UNKNOWN, ColumnType, arrow_type, from_arrow, parse
 from seambench_impl.connector.append import bind
-from seambench_impl.connector.value import PlainValue
 from seambench_impl.errors import NativeMemoryError
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.tests.column_samples import tables
@@ -34,11 +33,16 @@ def allocator() -> Iterator[TrackedAllocator]:
     assert found.counters().live_blocks == 0
 
 
+def _append(table: OffHeapTable, index: int, items: list[Any]) -> None:
+    appender = bind(table, index, f"c{index}")
+    for item in items:
+        appender.put(item)
+    appender.flush()
+
+
 def _by_rows(table: OffHeapTable, rows: list[tuple[Any, ...]]) -> None:
-    appenders = [bind(table, i, f"c{i}", PlainValue) for i in range(len(table.types))]
-    for row in rows:
-        for put, item in zip(appenders, row, strict=True):
-            put(None if item is None else PlainValue(item))
+    for index in range(len(table.types)):
+        _append(table, index, [row[index] for row in rows])
     table.num_rows = len(rows)
 
 
@@ -206,7 +210,7 @@ def test_a_chain_of_other_widths_is_refused(
 ) -> None:
     """With the sizes that an in-process chain carries, a column of another width is found out."""
     with OffHeapTable([parse(written)], 1, allocator) as table:
-        bind(table, 0, "c", PlainValue)(None)
+        _append(table, 0, [None])
         table.num_rows = 1
         with pytest.raises(InputError, match="column 'c' of the meta chain"):
             fill(table.chain(), EngineSchema(pa.schema([("c", read)])), allocator)
@@ -261,7 +265,7 @@ def test_batches_outlive_the_allocator() -> None:
     """Arrow keeps what it was given, although table and allocator are gone."""
     allocator = TrackedAllocator()
     with OffHeapTable([parse("timestamp")], 1, allocator) as table:
-        bind(table, 0, "t", PlainValue)(PlainValue(datetime(2020, 1, 1, tzinfo=UTC)))
+        _append(table, 0, [datetime(2020, 1, 1, tzinfo=UTC)])
         table.num_rows = 1
         batch = fill(table.chain(), EngineSchema(pa.schema([("t", pa.timestamp("us"))])), allocator)
     del table, allocator

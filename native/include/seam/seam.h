@@ -21,5 +21,6 @@
 #include "seam/table.h"
 #include "seam/unsafe_row.h"
 #include "seam/vector.h"
+#include "seam/vector_batch.h"
 
 #endif

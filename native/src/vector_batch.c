@@ -1,0 +1,226 @@
+/* Many values at once. Every value goes through the function that appends one. */
+#include "seam/vector_batch.h"
+
+#include <string.h>
+
+typedef int (*append_long)(struct seam_vector *, int64_t, struct seam_error *);
+
+/* The function that takes one int64 for a column of this kind, or NULL. */
+static append_long appender_of(int32_t kind) {
+    switch (kind) {
+    case SEAM_COLUMN_BOOLEAN:
+        return seam_vector_append_boolean;
+    case SEAM_COLUMN_DATE:
+        return seam_vector_append_date;
+    case SEAM_COLUMN_TIME:
+        return seam_vector_append_time;
+    case SEAM_COLUMN_DATETIME:
+    case SEAM_COLUMN_DATETIME_MICROS:
+    case SEAM_COLUMN_DATETIME_MILLIS:
+        return seam_vector_append_datetime;
+    default:
+        return seam_column_is_decimal(kind) ? seam_vector_append_decimal : seam_vector_append_long;
+    }
+}
+
+/* Room for all at once: growing step by step would copy what is there several times. */
+static int reserve(struct seam_vector *vector, int64_t n, struct seam_error *error) {
+    if (n < 0) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%lld values cannot be appended",
+                         (long long)n);
+    }
+    return seam_vector_reserve(vector, vector->rows + n, error);
+}
+
+int seam_vector_append_longs(struct seam_vector *vector, const int64_t *values,
+                             const uint8_t *nulls, int64_t n, struct seam_error *error) {
+    append_long append = appender_of(vector->type.kind);
+    int code = reserve(vector, n, error);
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        code = nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
+                                         : append(vector, values[i], error);
+    }
+    return code;
+}
+
+int seam_vector_append_doubles(struct seam_vector *vector, const double *values,
+                               const uint8_t *nulls, int64_t n, struct seam_error *error) {
+    int code = reserve(vector, n, error);
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        code = nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
+                                         : seam_vector_append_double(vector, values[i], error);
+    }
+    return code;
+}
+
+int seam_vector_append_decimals128(struct seam_vector *vector, const uint8_t *values,
+                                   const uint8_t *nulls, int64_t n, struct seam_error *error) {
+    int code = reserve(vector, n, error);
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        uint64_t low = 0;
+        int64_t high = 0;
+        memcpy(&low, values + 16 * i, sizeof low);
+        memcpy(&high, values + 16 * i + 8, sizeof high);
+        code = nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
+                                         : seam_vector_append_decimal128(vector, high, low, error);
+    }
+    return code;
+}
+
+static int not_plain(int64_t offset, struct seam_error *error) {
+    return seam_fail(error, SEAM_BAD_INPUT, offset, "the text is no plain decimal number");
+}
+
+/* Reads digits into `*number`, as long as 18 of them are enough. Returns where they end. */
+static int64_t read_digits(const char *text, int64_t at, int64_t end, int64_t *number,
+                           int32_t *count) {
+    while (at < end && text[at] >= '0' && text[at] <= '9' && *count < 18) {
+        *number = *number * 10 + (text[at] - '0');
+        *count += 1;
+        at += 1;
+    }
+    return at;
+}
+
+/* The unscaled number of text[at, end) at `scale`. Numbers of more than 18 digits, which few are,
+ * are left to the caller's slower way. */
+static int parse_decimal(const char *text, int64_t at, int64_t end, int32_t scale, int64_t *out,
+                         struct seam_error *error) {
+    int64_t start = at;
+    int negative = at < end && text[at] == '-';
+    int64_t number = 0;
+    int32_t whole = 0;
+    int64_t digits = at + negative;
+    at = read_digits(text, digits, end, &number, &whole);
+    int32_t count = whole;
+    if (at == digits) {
+        return not_plain(start, error);
+    }
+    if (at < end && text[at] == '.') {
+        int64_t point = at + 1;
+        at = read_digits(text, point, end, &number, &count);
+        if (at == point) {
+            return not_plain(start, error);
+        }
+    }
+    int32_t missing = scale - (count - whole);
+    if (at != end || missing < 0 || count + missing > 18) {
+        return not_plain(start, error);
+    }
+    for (; missing > 0; missing--) {
+        number *= 10;
+    }
+    *out = negative ? -number : number;
+    return SEAM_OK;
+}
+
+int seam_vector_append_decimal_texts(struct seam_vector *vector, const char *text,
+                                     int64_t size_bytes, const uint8_t *nulls, int64_t n,
+                                     struct seam_error *error) {
+    int code = reserve(vector, n, error);
+    int64_t at = 0;
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        const char *feed =
+            at < size_bytes ? memchr(text + at, '\n', (size_t)(size_bytes - at)) : NULL;
+        if (feed == NULL) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, at, "%lld lines are there for %lld numbers",
+                             (long long)i, (long long)n);
+        }
+        int64_t end = feed - text;
+        int64_t number = 0;
+        if (nulls != NULL && nulls[i]) {
+            code = seam_vector_append_null(vector, error);
+        } else {
+            code = parse_decimal(text, at, end, vector->type.scale, &number, error);
+            if (code == SEAM_OK) {
+                code = seam_vector_append_decimal(vector, number, error);
+            }
+        }
+        at = end + 1;
+    }
+    return code;
+}
+
+int seam_vector_append_runs(struct seam_vector *vector, const char *bytes, const int64_t *sizes,
+                            const uint8_t *nulls, int64_t n, struct seam_error *error) {
+    int code = reserve(vector, n, error);
+    int64_t at = 0;
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        if (nulls != NULL && nulls[i]) {
+            code = seam_vector_append_null(vector, error);
+        } else {
+            code = seam_vector_append_bytes(vector, bytes + at, sizes[i], error);
+            at += sizes[i];
+        }
+    }
+    return code;
+}
+
+static int check_kind(const struct seam_vector *vector, uint32_t kinds, const char *what,
+                      struct seam_error *error) {
+    if ((kinds >> vector->type.kind & 1) == 0) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%s were appended to a %s column", what,
+                         seam_column_kind_name(vector->type.kind));
+    }
+    return SEAM_OK;
+}
+
+/* Whether each child that holds anything has `rows` rows. */
+static int check_children(const struct seam_vector *vector, int64_t rows,
+                          struct seam_error *error) {
+    for (int32_t i = 0; i < vector->n_children; i++) {
+        const struct seam_vector *child = &vector->children[i];
+        if (child->type.kind != SEAM_COLUMN_UNKNOWN && child->rows != rows) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "child %d has %lld rows instead of %lld",
+                             (int)i, (long long)child->rows, (long long)rows);
+        }
+    }
+    return SEAM_OK;
+}
+
+static int is_null(const uint8_t *nulls, int64_t row) {
+    return nulls != NULL && nulls[row] != 0;
+}
+
+int seam_vector_append_entries(struct seam_vector *vector, const int64_t *counts,
+                               const uint8_t *nulls, int64_t n, struct seam_error *error) {
+    uint32_t kinds = UINT32_C(1) << SEAM_COLUMN_ARRAY | UINT32_C(1) << SEAM_COLUMN_MAP;
+    int code = check_kind(vector, kinds, "entries", error);
+    code = code == SEAM_OK ? reserve(vector, n, error) : code;
+    if (code != SEAM_OK) {
+        return code;
+    }
+    int64_t end = vector->offsets[vector->rows];
+    for (int64_t i = 0; i < n; i++) {
+        if (counts[i] < 0 || counts[i] > SEAM_VECTOR_LIMIT ||
+            (is_null(nulls, i) && counts[i] != 0)) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "row %lld has %lld entries",
+                             (long long)i, (long long)counts[i]);
+        }
+        end += counts[i];
+    }
+    code = check_children(vector, end, error);
+    if (code == SEAM_OK && end > SEAM_VECTOR_LIMIT) { /* a map without children */
+        code = seam_fail(error, SEAM_TOO_LARGE, -1, "%lld entries are too many", (long long)end);
+    }
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        int64_t row = vector->rows;
+        vector->offsets[row + 1] = vector->offsets[row] + (int32_t)counts[i];
+        vector->nulls[row] = (uint8_t)is_null(nulls, i);
+        vector->rows = row + 1;
+    }
+    return code;
+}
+
+int seam_vector_append_structs(struct seam_vector *vector, const uint8_t *nulls, int64_t n,
+                               struct seam_error *error) {
+    uint32_t kinds = UINT32_C(1) << SEAM_COLUMN_STRUCT | UINT32_C(1) << SEAM_COLUMN_VARIANT;
+    int code = check_kind(vector, kinds, "fields", error);
+    code = code == SEAM_OK ? check_children(vector, vector->rows + n, error) : code;
+    code = code == SEAM_OK ? reserve(vector, n, error) : code;
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        vector->nulls[vector->rows] = (uint8_t)is_null(nulls, i);
+        vector->rows += 1;
+    }
+    return code;
+}

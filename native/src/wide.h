@@ -1,0 +1,28 @@
+/* Loops over whole columns, compiled for any machine and for those with wide vectors. */
+#ifndef SEAM_WIDE_H
+#define SEAM_WIDE_H
+
+/* Stands before a function whose loops the compiler turns into vector instructions, helpers that it
+ * inlines included; which of the copies runs is settled when the library is loaded. Elsewhere than
+ * on GCC and glibc for x86-64, and under sanitizers, there is one copy. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&   \
+    !defined(__SANITIZE_ADDRESS__)
+#if __GNUC__ >= 12
+#define SEAM_WIDE __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define SEAM_WIDE __attribute__((target_clones("avx2", "default")))
+#endif
+#else
+#define SEAM_WIDE
+#endif
+
+/* Stands before a loop in which row i depends on no other row, whether its result goes to a block
+ * apart or to the place it was read from. Without it GCC asks whether the two overlap, and they do.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SEAM_EACH_ROW_ALONE _Pragma("GCC ivdep")
+#else
+#define SEAM_EACH_ROW_ALONE
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+"""Serdes against bytes of real engines, and against damage."""
+
+from __future__ import annotations
+
+import pytest
+
+from seambench.outcomes import Outcome
+from seambench.pytest_plugin import assert_conforms
+
+
+@pytest.mark.seam("serde")
+def test_serde(outcome: Outcome) -> None:
+    """Bytes give their values, values their bytes, and damage is refused by name."""
+    assert_conforms(outcome)

@@ -1,0 +1,103 @@
+"""The suite finds serdes that are wrong, and lets one that is right pass."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from seambench.cases import load_cases
+from seambench.errors import UsageError
+from seambench.serde.cases import SerdeCase
+from seambench.worker import run_one
+from seambench_suites.cases import ROOT
+from seambench_suites.meta import plain_serde
+from seambench_suites.meta.plain_serde import PlainSerde
+
+
+@cache
+def _cases() -> dict[str, SerdeCase]:
+    return {case.id: case for case in load_cases("serde") if isinstance(case, SerdeCase)}
+
+
+@pytest.mark.parametrize("operation", ["decode", "encode", "truncate", "flip", "garble"])
+def test_right_serde_passes(operation: str) -> None:
+    """The witnesses as an implementation pass a sample of everything that is asked of pages."""
+    chosen = [
+        case
+        for id_, case in _cases().items()
+        if id_.startswith("serde/presto/") and case.operation == operation
+    ][::7]
+    outcomes = {case.id: run_one(case, PlainSerde()) for case in chosen}
+
+    assert {id_: o for id_, o in outcomes.items() if o[0] != "pass"} == {}
+    assert len(outcomes) > 15
+
+
+@pytest.mark.parametrize(
+    ("serde", "case", "word", "says"),
+    [
+        ("LosesTheSign", "decimal_38_38/encode", "fail", "was written"),
+        ("StartsNotEnds", "varchar_lengths/encode", "fail", "no valid pages"),
+        ("NoNegativeZero", "double_some_nulls/encode", "fail", "-0.0 was given"),
+        ("IgnoresChecksums", "bigint_1_rows/flip", "fail", "under a checksum was not noticed"),
+        ("IgnoresChecksums", "bigint_1_rows/decode", "pass", ""),
+        ("RaisesOutOfRange", "bigint_1_rows/truncate", "fail", "no refusal but IndexError"),
+        ("Forgetful", "stream_two_pages_checksum/decode", "fail", "2 batches expected, 1 came"),
+        ("Leaking", "bigint_1_rows/decode", "fail", "still held"),
+        ("RefusesAll", "bigint_1_rows/encode", "fail", "refused what it offers"),
+        ("PlainSerde", "bigint_1_rows/re-encode", "not-offered", "no re-encode"),
+    ],
+)
+def test_wrong_serdes_are_found(serde: str, case: str, word: str, says: str) -> None:
+    """Each defect fails a case about it, with a reason that tells it."""
+    found, reason = run_one(_cases()[f"serde/presto/{case}"], getattr(plain_serde, serde)())
+
+    assert found == word
+    assert says in reason
+
+
+def _folder(tmp_path: Path, name: str) -> Path:
+    for ending in ("bin", "json"):
+        shutil.copy(ROOT / "golden" / "presto" / f"{name}.{ending}", tmp_path)
+    return tmp_path
+
+
+def test_other_folders_are_checked(tmp_path: Path) -> None:
+    """Vectors that others bring are checked like ours, under the name of their folder."""
+    folder = _folder(tmp_path, "bigint_1_rows")
+    cases = load_cases("serde", golden=folder)
+
+    assert {case.id.split("/")[1] for case in cases} == {tmp_path.name}
+    assert {run_one(case, PlainSerde())[0] for case in cases} == {"pass", "not-offered"}
+
+
+def test_wrong_vectors_are_found(tmp_path: Path) -> None:
+    """A vector whose values are not those of its bytes fails, one with other bytes is an error."""
+    folder = _folder(tmp_path, "bigint_1_rows")
+    file = folder / "bigint_1_rows.json"
+    content = json.loads(file.read_text())
+    content["pages"][0]["values"] = [["12"]]
+    file.write_text(json.dumps(content))
+    words = {case.id.split("/")[-1]: case for case in load_cases("serde", golden=folder)}
+
+    found, reason = run_one(words["decode"], PlainSerde())
+    assert (found, "12 expected" in reason) == ("fail", True)
+
+
+def test_exchanged_bytes_are_found(tmp_path: Path) -> None:
+    """Bytes whose digest is not the one told are an error, not a verdict on an implementation."""
+    folder = _folder(tmp_path, "bigint_1_rows")
+    (folder / "bigint_1_rows.bin").write_bytes(b"\0" * 50)
+    case = next(case for case in load_cases("serde", golden=folder))
+
+    assert run_one(case, PlainSerde())[0] == "error"
+
+
+def test_folders_without_vectors_are_refused(tmp_path: Path) -> None:
+    """A folder that holds nothing to check is wrong usage, not a pass."""
+    with pytest.raises(UsageError, match="holds no golden files"):
+        load_cases("serde", golden=tmp_path)

@@ -1,0 +1,94 @@
+"""The golden bytes and the witnesses agree, so that each vouches for the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seambench.plain import canonical
+from seambench.serde.blocks import block_array, block_values
+from seambench.serde.check import batches_of, encode_problem
+from seambench.serde.pages import layout_of, read_pages
+from seambench.serde.plain_pages import payload_of
+from seambench.serde.plain_rows import framed, unsafe_row
+from seambench.serde.values import plain_values
+from seambench.serde.vectors import Vector, load_golden, page_options
+from seambench_suites.cases import ROOT
+
+PAGES = sorted((ROOT / "golden" / "presto").glob("*.json"))
+ROWS = sorted((ROOT / "golden" / "unsaferow").glob("*.json"))
+
+
+def _bytes(vector: Vector) -> bytes:
+    assert vector.data is not None
+    return vector.data
+
+
+def test_the_sets_are_whole() -> None:
+    """Every golden file has its other half, and the sets are not cut short."""
+    for folder, least in (("presto", 183), ("unsaferow", 99)):
+        files = list((ROOT / "golden" / folder).iterdir())
+        stems = {file.stem for file in files if file.suffix == ".json"}
+        assert {file.stem for file in files if file.suffix == ".bin"} == stems
+        assert len(stems) >= least
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.stem)
+def test_pages_hold_their_values(file: Path) -> None:
+    """The witness finds in a page the encodings and the values that its description tells.
+
+    It finds them without knowing the types too, and Arrow arrays of the blocks hold them as well.
+    """
+    vector = load_golden(file)
+    options, types = page_options(vector.request), list(vector.types)
+    pages = read_pages(_bytes(vector), options, types)
+
+    layouts = [[layout_of(block) for block in page.columns] for page in pages]
+    assert layouts == [list(layout) for layout in vector.layouts]
+    assert read_pages(_bytes(vector), options) == pages
+    for page, want in zip(pages, vector.batches, strict=True):
+        for block, type_, column in zip(page.columns, types, want.columns, strict=True):
+            array = block_array(block, type_)
+            array.validate(full=True)
+            wanted = [canonical(value) for value in column]
+            assert [canonical(value) for value in block_values(block, type_)] == wanted
+            assert [canonical(value) for value in plain_values(array)] == wanted
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.stem)
+def test_plain_pages_are_what_the_plain_writer_gives(file: Path) -> None:
+    """A page is just what a writer without choices gives where its traits say so, else another."""
+    vector = load_golden(file)
+    options, types = page_options(vector.request), list(vector.types)
+    pages = read_pages(_bytes(vector), options, types)
+
+    same = [
+        payload_of(want.columns, types, options) == page.payload
+        for page, want in zip(pages, vector.batches, strict=True)
+    ]
+    assert all(same) == vector.plain
+
+
+@pytest.mark.parametrize("file", ROWS, ids=lambda file: file.stem)
+def test_rows_are_what_the_plain_writer_gives(file: Path) -> None:
+    """Spark's rows are those of a writer that knows only the format, don't-care bytes aside."""
+    vector = load_golden(file)
+    (batch,) = vector.batches
+    rows = [tuple(column[row] for column in batch.columns) for row in range(batch.rows)]
+    written = [unsafe_row(row, vector.types) for row in rows]
+
+    assert encode_problem(vector, framed(written, vector.request.options["framing"])) is None
+
+
+@pytest.mark.parametrize("file", [*PAGES[::9], *ROWS[::9]], ids=lambda file: file.stem)
+def test_batches_hold_their_values(file: Path) -> None:
+    """What implementations are handed to encode is valid and holds the values told."""
+    vector = load_golden(file)
+
+    for batch, want in zip(batches_of(vector), vector.batches, strict=True):
+        batch.validate(full=True)
+        assert batch.num_rows == want.rows
+        for column, values in zip(batch.columns, want.columns, strict=True):
+            found = [canonical(value) for value in plain_values(column)]
+            assert found == [canonical(value) for value in values]
