@@ -159,7 +159,7 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
             and all(_same(a.type, b.type) for a, b in zip(found, wanted, strict=True))
         )
     if pa.types.is_string(wanted):
-        return pa.types.is_string(found) or pa.types.is_large_string(found)
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
     if pa.types.is_binary(wanted):
-        return pa.types.is_binary(found) or pa.types.is_large_binary(found)
+        return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
     return bool(found == wanted)
