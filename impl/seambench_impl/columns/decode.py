@@ -1,8 +1,8 @@
 """What a meta chain means, in plain Python: slow, and easy to compare with the format's rules.
 
-Nothing of the core is used. Whoever wonders how the chain is laid out reads this file. The rules are
-those of StarRocks' JNI connector (`OffHeapColumnVector`, commit 37c7c51e): the first word is the
-number of rows; then each column has a word for its null flags and, by its kind,
+Nothing of the core is used. Whoever wonders how the chain is laid out reads this file. The rules
+are those of StarRocks' JNI connector (`OffHeapColumnVector`, commit 37c7c51e): the first word is
+the number of rows; then each column has a word for its null flags and, by its kind,
 
 - fixed width: a word for the values;
 - string, binary: one for the offsets, one for the bytes;
@@ -18,6 +18,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -128,8 +129,8 @@ def _slots(
 def column_values(rows: int, column: ColumnType, parts: Iterable[Slot]) -> list[Any]:
     """The Python values of one column (None for NULL), from its slots in order.
 
-    A list is a list, a map a list of pairs in which None stands for a half that was not asked for, a
-    struct or variant a dict.
+    A list is a list, a map a list of pairs in which None stands for a half that was not asked for,
+    a struct or variant a dict.
     """
     return _values(rows, column, iter(parts))
 
@@ -156,7 +157,7 @@ def _fixed(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Va
     data = next(parts).content or b""
     width = WIDTHS[column.kind]
     for start in range(0, rows * width, width):
-        yield lambda at=start: _number(column, data[at : at + width])
+        yield partial(_number, column, data[start : start + width])
 
 
 def _strings(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
@@ -164,14 +165,14 @@ def _strings(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_
     content = next(parts).content or b""
     for start, end in spans:
         piece = content[start:end]
-        yield piece.decode if column.kind is Kind.STRING else lambda piece=piece: piece
+        yield piece.decode if column.kind is Kind.STRING else partial(bytes, piece)
 
 
 def _lists(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
     spans = _spans(parts, rows)
     elements = _values(spans[-1][1] if spans else 0, column.children[0], parts)
     for start, end in spans:
-        yield lambda start=start, end=end: elements[start:end]
+        yield partial(elements.__getitem__, slice(start, end))
 
 
 def _maps(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
@@ -182,13 +183,17 @@ def _maps(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Val
         halves[name] = _values(total, child, parts)
     entries = list(zip(halves["$0"], halves["$1"], strict=True))
     for start, end in spans:
-        yield lambda start=start, end=end: entries[start:end]
+        yield partial(entries.__getitem__, slice(start, end))
 
 
 def _structs(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
     fields = [_values(rows, child, parts) for child in column.children]
     for row in zip(*fields, strict=True):
-        yield lambda row=row: dict(zip(column.names, row, strict=True))
+        yield partial(_named, column.names, row)
+
+
+def _named(names: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(names, row, strict=True))
 
 
 _READERS: dict[Kind, Callable[[int, ColumnType, Iterator[Slot]], Iterator[_Value]]] = {
