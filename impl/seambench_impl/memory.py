@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+import pyarrow as pa
+
 from seambench_impl._seam import ffi, lib
 from seambench_impl.errors import check, new_error
 
-__all__ = ["MemoryCounters", "TrackedAllocator"]
+__all__ = ["Block", "MemoryCounters", "TrackedAllocator"]
 
 
 @dataclass(frozen=True)
@@ -51,18 +53,6 @@ class TrackedAllocator:
             int(out.total_blocks),
         )
 
-    def block(self, size_bytes: int) -> memoryview:
-        """Fresh bytes to write to, of undefined content; they go back with their last view.
-
-        Raises:
-            NativeMemoryError: the limit is reached, or the system has no memory.
-        """
-        out = ffi.new("void **")
-        error = new_error()
-        check(lib.seam_alloc(self.pointer, size_bytes, out, error), error)
-        owner = ffi.gc(ffi.cast("uint8_t *", out[0]), lib.seam_free)
-        return memoryview(ffi.buffer(owner, size_bytes))
-
     def fail_after(self, n: int) -> None:
         """Make the n-th allocation from now on fail once (0 switches it off); a test aid."""
         lib.seam_allocator_fail_after(self.pointer, n)
@@ -78,3 +68,29 @@ class TrackedAllocator:
     ) -> None:
         if kind is None and (live := self.counters().live_blocks):
             raise AssertionError(f"{live} blocks are still alive at the end of their allocator")
+
+
+class Block:
+    """Bytes of an allocator, given back when nothing refers to them any more.
+
+    `view` is a writable view on the bytes; it keeps the block alive.
+
+    Args:
+        allocator: who counts the bytes.
+        size_bytes: how many; their content is undefined.
+
+    Raises:
+        seambench_impl.errors.NativeMemoryError: the allocator's limit.
+    """
+
+    def __init__(self, allocator: TrackedAllocator, size_bytes: int) -> None:
+        out = ffi.new("void **")
+        error = new_error()
+        check(lib.seam_alloc(allocator.pointer, size_bytes, out, error), error)
+        self.pointer: Any = ffi.gc(ffi.cast("uint8_t *", out[0]), lib.seam_free)
+        self.view = memoryview(ffi.buffer(self.pointer, size_bytes)).cast("B")
+
+    def buffer(self, size_bytes: int | None = None) -> pa.Buffer:
+        """An Arrow buffer on the first `size_bytes` bytes, which shares them."""
+        size = len(self.view) if size_bytes is None else size_bytes
+        return pa.foreign_buffer(int(ffi.cast("uintptr_t", self.pointer)), size, base=self)

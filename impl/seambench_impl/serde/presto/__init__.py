@@ -1,0 +1,1 @@
+"""Presto's SerializedPage, as Presto and as Velox write it."""

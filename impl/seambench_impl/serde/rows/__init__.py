@@ -1,1 +1,0 @@
-"""Rows of Spark and Velox: UnsafeRow and CompactRow, from columns and back."""
