@@ -188,7 +188,10 @@ class ColumnTable(Protocol):
     """An implementation of off-heap columns.
 
     `capabilities` names the kinds it holds: `kinds.int`, `kinds.decimal`, `kinds.string`,
-    `kinds.array`, ..., and `pruning`, `missing-columns`.
+    `kinds.array`, ..., and `pruning`, `missing-columns`. With `type-strings` it has a method
+    `parse_type`, which takes a type string and returns the tree that golden files draw or raises;
+    with `type-strings.lenient`, too, that method does with every string what StarRocks does, and
+    its exceptions tell `reason` and `token` as golden files do.
     """
 
     name: str

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from seambench import __version__
-from seambench.errors import RefusedError
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
 from seambench_impl.columns.decode import slots
 from seambench_impl.columns.lenient_types import parse_leniently
@@ -20,8 +19,9 @@ from seambench_impl.memory import TrackedAllocator
 __all__ = ["OffHeapColumns"]
 
 _KINDS = (
-    *("boolean", "tinyint", "short", "int", "bigint", "float", "double"),
+    *("boolean", "byte", "tinyint", "short", "int", "bigint", "float", "double"),
     *("date", "time", "timestamp", "decimal", "string", "binary"),
+    *("array", "map", "struct", "variant"),
 )
 
 
@@ -33,7 +33,9 @@ class OffHeapColumns:
     kind: Kind = "reference"
     capabilities: Mapping[str, bool] = {f"kinds.{kind}": True for kind in _KINDS} | {
         "missing-columns": True,
+        "pruning": True,
         "type-strings": True,
+        "type-strings.lenient": True,
     }
 
     def __init__(self) -> None:
@@ -43,13 +45,9 @@ class OffHeapColumns:
         """Append the rows and read every chunk back through its meta chain.
 
         Raises:
-            seambench.errors.RefusedError: a nested type, or parts of one.
+            seambench.errors.UsageError: a path that leads nowhere.
             seambench.errors.InputError: a type string or value is wrong.
         """
-        if request.nested_fields:
-            raise RefusedError(
-                f"parts of nested columns ({request.nested_fields[0]}) cannot be read"
-            )
         scanner = _CaseScanner(request, self._allocator)
         found = []
         with scanner:
@@ -60,7 +58,14 @@ class OffHeapColumns:
                 found.append(
                     ColumnChunk(
                         rows,
-                        [ColumnSlot(p.kind, scanner.fields[p.column], p.content) for p in parts],
+                        [
+                            ColumnSlot(
+                                part.kind,
+                                ".".join((scanner.fields[part.column], *part.path)),
+                                part.content,
+                            )
+                            for part in parts
+                        ],
                     )
                 )
                 scanner.release_table()
@@ -139,6 +144,7 @@ class _CaseScanner(RowScanner):
             request.rows,
             request.fetch_size,
             required=request.required_fields,
+            nested=request.nested_fields or (),
             allocator=allocator,
         )
         self._sizes: Iterator[int] = iter(request.chunk_rows)
