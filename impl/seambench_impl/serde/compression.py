@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import cramjam
 import zstandard
@@ -116,11 +117,13 @@ _DECOMPRESS: Mapping[str, Callable[[Bytes, int, TrackedAllocator], memoryview]] 
 }
 CODECS = ("none", *_COMPRESS)
 """Names of the codecs, `none` among them."""
+# A class, which its stub declares to be an instance.
+_ISAL_ERROR: Any = igzip_lib.IsalError
 # What the libraries raise for bytes they cannot read.
 _FAILURES: tuple[type[Exception], ...] = (
     cramjam.DecompressionError,
     zstandard.ZstdError,
-    igzip_lib.IsalError,
+    _ISAL_ERROR,
     ValueError,
     EOFError,
 )
