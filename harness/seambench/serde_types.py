@@ -30,6 +30,7 @@ from seambench.seams import SerdeField, SerdeRequest
 
 __all__ = [
     "MAX_DEPTH",
+    "TYPE_WORDS",
     "CalendarIntervalType",
     "IpAddressType",
     "IpPrefixType",
@@ -237,6 +238,8 @@ _ALIASES: Mapping[Language, Mapping[str, str]] = {
     },
 }
 _FLAT: Mapping[Language, Mapping[str, pa.DataType]] = {"presto": _PRESTO_FLAT, "spark": _SPARK_FLAT}
+#: Words of the types of both languages, as capabilities (`types.map`) name them.
+TYPE_WORDS = frozenset({*_PRESTO_FLAT, *_SPARK_FLAT, "decimal", "array", "map", "row", "struct"})
 # Parameters of these are one number, a length that no byte depends on.
 _SIZED = frozenset({"varchar", "char"})
 # Digests of values of one type; the bytes do not depend on it.

@@ -43,6 +43,7 @@ FLAT: Mapping[str, tuple[str, str]] = {
     "time with time zone": ("LONG_ARRAY", "q"),
 }
 SHORT_DECIMAL = 18
+_NANOS = 1_000_000_000
 
 
 def block_values(block: Block, type_: SerdeType, timestamps: str = "millis") -> list[Any]:
@@ -118,7 +119,9 @@ def _reader(type_: SerdeType, timestamps: str) -> tuple[str, Callable[[bytes], A
 def _lossless(raw: bytes) -> int:
     """Nanoseconds of Velox's sixteen bytes: seconds, then nanoseconds."""
     seconds, nanos = struct.unpack("<qQ", raw)
-    whole: int = seconds * 1_000_000_000 + nanos
+    if nanos >= _NANOS:
+        raise InputError(f"a timestamp has {nanos} nanoseconds, more than a second")
+    whole: int = seconds * _NANOS + nanos
     return whole
 
 

@@ -30,6 +30,7 @@ A set file applies golden values to another format or to other options, by speci
     set = "unsaferow"                  # folder below golden/
     format = "compactrow"
     without = ["interval"]             # types that the format does not have
+    only = ["*timestamp*"]             # names of files; all unless told
     operations = ["decode", "encode"]
 """
 
@@ -39,6 +40,7 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -132,6 +134,7 @@ class _Set:
     witness: Literal["engine", "specification"] = "specification"
     options: Mapping[str, Any] = field(default_factory=dict)
     without: Sequence[str] = ()
+    only: Sequence[str] = ("*",)
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,8 @@ def _of_file(file: Path, root: Path) -> list[SerdeCase]:
                 f"{base}/{golden.stem}/{operation}", operation, golden, root, spec, spec.requirement
             )
             for golden in sorted((root / "golden" / spec.set).glob("*.json"))
-            if not _mentions(golden, spec.without)
+            if any(fnmatch(golden.stem, pattern) for pattern in spec.only)
+            and not _mentions(golden, spec.without)
             for operation in spec.operations
         ]
     data["expect"] = build(SerdeExpect, data.get("expect", {}), file)

@@ -374,6 +374,8 @@ class _Reader:
             values = self.block(cursor, _child(cursor, type_, 1), depth + 1)
         if keys.rows != values.rows:
             raise cursor.broken("map", f"{keys.rows} keys and {values.rows} values")
+        if any(_null_at(keys, row) for row in range(keys.rows)):
+            raise cursor.broken("map", "a key is null")
         length = cursor.number("<i", "length of the hash table")
         table = None
         if length != -1:
@@ -441,6 +443,15 @@ class _Reader:
         if value.rows != 1:
             raise cursor.broken("run", f"its value has {value.rows} rows, not one")
         return Block("RLE", rows, children=[value])
+
+
+def _null_at(block: Block, row: int) -> bool:
+    """Whether a row is null, also one that comes through a dictionary or a run."""
+    if block.encoding == "DICTIONARY":
+        return _null_at(block.children[0], block.ids[row])
+    if block.encoding == "RLE":
+        return _null_at(block.children[0], 0)
+    return block.is_null(row)
 
 
 def _child(cursor: Cursor, type_: SerdeType | None, at: int) -> SerdeType | None:

@@ -19,9 +19,9 @@ from seambench.serde.blocks import block_array, block_values
 from seambench.serde.pages import Page, frame, read_pages
 from seambench.serde.plain_pages import payload_of
 from seambench.serde.plain_rows import framed, unsafe_row
-from seambench.serde.values import arrow_array, plain_values
+from seambench.serde.values import arrow_array, flat_type, plain_values
 from seambench.serde.vectors import page_options
-from seambench.serde_types import SerdeType, arrow_type, parse_schema
+from seambench.serde_types import SerdeType, arrow_type, parse_schema, schema_of
 
 __all__ = [
     "Forgetful",
@@ -77,7 +77,9 @@ class PlainSerde:
 
     def given(self, batch: pa.RecordBatch, request: SerdeRequest) -> list[list[Any]]:
         """Plain values by column."""
-        del request
+        for field, column in zip(schema_of(request), batch.columns, strict=True):
+            if flat_type(column.type) != field.type:
+                raise UsageError(f"column {field.name!r} is {column.type}, not {field.type}")
         return [plain_values(column) for column in batch.columns]
 
     def written(self, payload: bytes, types: Sequence[SerdeType]) -> bytes:

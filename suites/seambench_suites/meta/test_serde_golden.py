@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from seambench.cases import load_cases
 from seambench.plain import canonical
 from seambench.serde.blocks import block_array, block_values
+from seambench.serde.cases import SerdeCase
 from seambench.serde.check import batches_of, encode_problem
 from seambench.serde.pages import layout_of, read_pages
 from seambench.serde.plain_pages import payload_of
 from seambench.serde.plain_rows import framed, unsafe_row
 from seambench.serde.values import plain_values
-from seambench.serde.vectors import Vector, load_golden, page_options
+from seambench.serde.vectors import Vector, derived, load_golden, page_options
+from seambench.worker import run_one
 from seambench_suites.cases import ROOT
+from seambench_suites.meta.plain_serde import PlainSerde
 
 PAGES = sorted((ROOT / "golden" / "presto").glob("*.json"))
 ROWS = sorted((ROOT / "golden" / "unsaferow").glob("*.json"))
@@ -92,3 +97,43 @@ def test_batches_hold_their_values(file: Path) -> None:
         for column, values in zip(batch.columns, want.columns, strict=True):
             found = [canonical(value) for value in plain_values(column)]
             assert found == [canonical(value) for value in values]
+
+
+@cache
+def _ruled() -> list[SerdeCase]:
+    """Cases of case files and set files."""
+    cases = [case for case in load_cases("serde") if isinstance(case, SerdeCase)]
+    return [case for case in cases if case.rule is not None]
+
+
+def test_rules_hold_for_the_witness() -> None:
+    """The witnesses decide every case of a single rule about pages as the case file says."""
+    serde = PlainSerde()
+    about = [case for case in _ruled() if case.id.startswith(("serde/presto/", "serde/velox/"))]
+    single = [case for case in about if case.file.suffix == ".toml"]
+    chosen = [*single, *[case for case in about if case not in single][::9]]
+    outcomes = {case.id: run_one(case, serde) for case in chosen}
+
+    assert {id_: o for id_, o in outcomes.items() if o[0] not in ("pass", "not-offered")} == {}
+    assert sum(word == "pass" for word, _ in outcomes.values()) > 80
+
+
+def test_rules_name_their_source_and_witness() -> None:
+    """A rule of Velox or Gluten is marked as vouched for by the specification alone."""
+    for case in _ruled():
+        assert case.rule is not None
+        text = case.rule.source
+        assert len(case.requirement.split()) >= 4, case.id
+        if "Velox" in text.split(",")[0] or "Gluten" in text:
+            assert case.witness == "specification", case.id
+
+
+def test_every_rule_has_a_vector() -> None:
+    """Case files can be made into bytes, and those of rows are what the plain writer gives."""
+    for case in _ruled():
+        vector = case.vector()
+        if vector.request.format == "arrow" or case.expect.refused or vector.data is None:
+            continue
+        if vector.request.format == "presto" or "encode" not in case.id:
+            continue
+        assert derived(vector, vector.request.format, vector.request.options).data == vector.data

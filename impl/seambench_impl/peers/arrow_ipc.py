@@ -1,0 +1,105 @@
+"""Arrow's own IPC stream as a serde, for comparison: pyarrow writes it and reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from seambench.errors import InputError, RefusedError, UsageError
+from seambench.seams import Kind, SerdeRequest
+from seambench.serde_types import TYPE_WORDS, schema_of
+
+__all__ = ["ArrowIpcSerde", "read_arrow", "write_arrow"]
+
+_CODECS = ("lz4", "zstd")
+_OPTIONS = frozenset({"types", "codec"})
+
+
+def _compression(request: SerdeRequest) -> str | None:
+    """The codec of buffers, None for none.
+
+    Raises:
+        UsageError: an option that Arrow streams do not have.
+        RefusedError: a codec that they do not have.
+    """
+    if strange := set(request.options) - _OPTIONS:
+        raise UsageError(f"an Arrow stream has no option {min(strange)!r}")
+    codec = str(request.options.get("codec", "none"))
+    if codec != "none" and codec not in _CODECS:
+        raise RefusedError(f"codec {codec!r}: Arrow streams know lz4 and zstd")
+    return None if codec == "none" else codec
+
+
+def write_arrow(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+    """An IPC stream of batches of one schema; of no batches, a stream of the request's schema.
+
+    Raises:
+        UsageError: batches of different schemas, or an unknown option.
+        RefusedError: an unknown codec.
+    """
+    options = pa.ipc.IpcWriteOptions(compression=_compression(request))
+    schema = batches[0].schema if batches else schema_of(request)
+    sink = pa.BufferOutputStream()
+    try:
+        with pa.ipc.new_stream(sink, schema, options=options) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+    except pa.ArrowInvalid as error:
+        raise UsageError(f"these batches make no Arrow stream: {error}") from error
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def read_arrow(request: SerdeRequest, data: bytes | bytearray | memoryview) -> list[pa.RecordBatch]:
+    """Batches of an IPC stream, checked in full.
+
+    Raises:
+        InputError: the bytes are no whole stream, or hold an invalid batch.
+    """
+    _compression(request)
+    buffer = pa.py_buffer(data)
+    try:
+        with pa.ipc.open_stream(buffer) as reader:
+            batches = list(reader)
+        for batch in batches:
+            batch.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"no whole Arrow stream in {buffer.size} bytes: {error}") from error
+    return batches
+
+
+class ArrowIpcSerde:
+    """Implements `seambench.seams.Serde` with pyarrow."""
+
+    name = "arrow"
+    version = pa.__version__
+    kind: Kind = "peer"
+    capabilities: Mapping[str, bool] = (
+        {
+            "serialize": True,
+            "deserialize": True,
+            "formats.arrow": True,
+            "encodings.dictionary": True,
+            "encodings.rle": True,
+        }
+        | {f"codecs.{codec}": True for codec in _CODECS}
+        | {f"types.{word}": True for word in TYPE_WORDS}
+    )
+
+    def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+        """See `write_arrow`."""
+        self._require(request)
+        return write_arrow(request, batches)
+
+    def deserialize(
+        self, request: SerdeRequest, data: bytes | bytearray | memoryview
+    ) -> list[pa.RecordBatch]:
+        """See `read_arrow`."""
+        self._require(request)
+        return read_arrow(request, data)
+
+    @staticmethod
+    def _require(request: SerdeRequest) -> None:
+        if request.format != "arrow":
+            raise RefusedError(f"arrow: format {request.format!r} is not Arrow's")
