@@ -57,6 +57,62 @@ struct seam_vector *seam_table_column(struct seam_table *table, int64_t index) {
     return &table->columns[index];
 }
 
+/* Whether the batch has what the table asks for. */
+static int check_batch(const struct seam_table *table, const struct seam_node *batch,
+                       struct seam_error *error) {
+    int64_t wanted = 0;
+    if (batch->kind != SEAM_NODE_STRUCT || batch->view.validity != NULL) {
+        return seam_fail(error, SEAM_UNSUPPORTED, -1, "an Arrow array of format '%s' is no batch",
+                         batch->format);
+    }
+    for (int64_t i = 0; i < table->n_columns; i++) {
+        wanted += table->columns[i].type.kind != SEAM_COLUMN_UNKNOWN;
+        if (table->released[i]) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %lld is released already",
+                             (long long)i);
+        }
+    }
+    return wanted == batch->n_children
+               ? SEAM_OK
+               : seam_fail(error, SEAM_UNSUPPORTED, -1, "%lld columns cannot fill %lld",
+                           (long long)batch->n_children, (long long)wanted);
+}
+
+static int append_columns(struct seam_table *table, const struct seam_node *batch,
+                          struct seam_error *error) {
+    int64_t source = 0;
+    int code = check_batch(table, batch, error);
+    int64_t done = 0;
+    for (; done < table->n_columns && code == SEAM_OK; done++) {
+        struct seam_vector *column = &table->columns[done];
+        if (column->type.kind != SEAM_COLUMN_UNKNOWN) {
+            code = seam_vector_append_node(column, &batch->children[source++], error);
+        }
+    }
+    for (int64_t i = 0; i < done - 1 && code != SEAM_OK;
+         i++) { /* those before the one that failed */
+        struct seam_vector *column = &table->columns[i];
+        if (column->type.kind != SEAM_COLUMN_UNKNOWN) {
+            seam_vector_truncate(column, column->rows - batch->view.length, NULL);
+        }
+    }
+    return code;
+}
+
+int seam_table_append_arrow(struct seam_table *table, const struct ArrowSchema *schema,
+                            const struct ArrowArray *batch, struct seam_error *error) {
+    struct seam_node *node = NULL;
+    int code = seam_node_open(table->allocator, schema, batch, &node, error);
+    if (code == SEAM_OK) {
+        code = append_columns(table, node, error);
+    }
+    if (code == SEAM_OK) {
+        table->rows += node->view.length;
+    }
+    seam_node_close(node);
+    return code;
+}
+
 int seam_table_set_rows(struct seam_table *table, int64_t rows, struct seam_error *error) {
     if (rows < 0 || rows > SEAM_VECTOR_LIMIT) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a table of %lld rows cannot be",

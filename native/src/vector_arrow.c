@@ -1,311 +1,394 @@
-/* Whole Arrow columns into a vector. Values are written behind the last row and become part of the
- * vector only at the end, so that a failure half-way leaves no trace. */
-#include "seam/vector.h"
+/* Whole Arrow columns into vectors, level by level. Rows are written behind the last one and
+ * counted when a level is complete; if one fails, those that are complete are taken back. */
+#include "vector_values.h"
 
-#include <stdio.h>
 #include <string.h>
 
-/* One append: the array's view, and where it goes. */
-struct import {
-    struct seam_vector *vector;
-    const char *format;
-    const uint8_t *validity; /* NULL: no nulls */
-    const void *const *buffers;
-    int64_t offset;
-    int64_t rows;
-};
+static int append(struct seam_vector *vector, const struct seam_node *node,
+                  const struct seam_selection *selection, struct seam_error *error);
 
-static int mismatch(const struct import *import, struct seam_error *error) {
+/* --- whether types agree --- */
+
+static int mismatch(const struct seam_vector *vector, const struct seam_node *node,
+                    struct seam_error *error) {
     return seam_fail(error, SEAM_UNSUPPORTED, -1,
-                     "an Arrow array of format '%s' cannot be appended to a %s column",
-                     import->format, seam_column_kind_name(import->vector->type.kind));
+                     "the Arrow array '%s' of format '%s' cannot be appended to a %s column",
+                     node->name, node->format, seam_column_kind_name(vector->type.kind));
 }
 
-static int is_null(const struct import *import, int64_t row) {
-    if (import->validity == NULL) {
-        return 0;
+/* The field of a struct that child `index` takes: the one in its place if it has its name, else the
+ * only one that has. NULL if there is none, or more than one. */
+static const struct seam_node *field_of(const struct seam_vector *vector, int32_t index,
+                                        const struct seam_node *node) {
+    const char *wanted = vector->children[index].type.name;
+    if (wanted == NULL ||
+        (index < node->n_children && strcmp(node->children[index].name, wanted) == 0)) {
+        return index < node->n_children ? &node->children[index] : NULL;
     }
-    int64_t bit = import->offset + row;
-    return (import->validity[bit >> 3] >> (bit & 7) & 1) == 0;
-}
-
-static uint8_t *target(const struct import *import) {
-    return import->vector->data + import->vector->rows * import->vector->width;
-}
-
-/* Bits to bytes, negated: 1 is null. */
-static void write_nulls(const struct import *import) {
-    uint8_t *nulls = import->vector->nulls + import->vector->rows;
-    if (import->validity == NULL) {
-        memset(nulls, 0, (size_t)import->rows);
-        return;
-    }
-    for (int64_t i = 0; i < import->rows; i++) {
-        int64_t bit = import->offset + i;
-        nulls[i] = (uint8_t)(~import->validity[bit >> 3] >> (bit & 7) & 1);
-    }
-}
-
-/* Zeroes what stands under nulls, after values were written without a look at them. */
-static void clear_nulls(const struct import *import) {
-    if (import->validity == NULL) {
-        return;
-    }
-    size_t width = (size_t)import->vector->width;
-    uint8_t *data = target(import);
-    for (int64_t i = 0; i < import->rows; i++) {
-        if (is_null(import, i)) {
-            memset(data + (size_t)i * width, 0, width);
+    const struct seam_node *found = NULL;
+    for (int64_t i = 0; i < node->n_children; i++) {
+        if (strcmp(node->children[i].name, wanted) == 0) {
+            if (found != NULL) {
+                return NULL;
+            }
+            found = &node->children[i];
         }
     }
+    return found;
 }
 
-/* The Arrow format whose values lie as the vector's do, or NULL. */
-static const char *same_layout(int32_t kind) {
-    switch (kind) {
-    case SEAM_COLUMN_TINYINT:
-        return "c";
-    case SEAM_COLUMN_SHORT:
-        return "s";
-    case SEAM_COLUMN_INT:
-        return "i";
-    case SEAM_COLUMN_LONG:
-        return "l";
-    case SEAM_COLUMN_FLOAT:
-        return "f";
-    case SEAM_COLUMN_DOUBLE:
-        return "g";
-    default:
-        return NULL;
+/* What a map's child takes: the keys or the values of the entries. */
+static const struct seam_node *half_of(const struct seam_vector *map, int32_t index,
+                                       const struct seam_node *node) {
+    const struct seam_node *entries = &node->children[0];
+    return &entries->children[index == seam_column_map_child(&map->type, 0) ? 0 : 1];
+}
+
+static int match(const struct seam_vector *vector, const struct seam_node *node,
+                 struct seam_error *error);
+
+static int match_fields(const struct seam_vector *vector, const struct seam_node *node,
+                        struct seam_error *error) {
+    if (node->kind != SEAM_NODE_STRUCT ||
+        (vector->type.kind == SEAM_COLUMN_VARIANT && node->n_children != vector->n_children)) {
+        return mismatch(vector, node, error);
     }
-}
-
-static int copy_values(const struct import *import, struct seam_error *error) {
-    (void)error;
-    size_t width = (size_t)import->vector->width;
-    const uint8_t *values = import->buffers[1];
-    memcpy(target(import), values + (size_t)import->offset * width, (size_t)import->rows * width);
-    clear_nulls(import);
-    return SEAM_OK;
-}
-
-static int copy_booleans(const struct import *import, struct seam_error *error) {
-    (void)error;
-    const uint8_t *bits = import->buffers[1];
-    uint8_t *data = target(import);
-    for (int64_t i = 0; i < import->rows; i++) {
-        int64_t bit = import->offset + i;
-        data[i] = (uint8_t)(bits[bit >> 3] >> (bit & 7) & 1);
-    }
-    clear_nulls(import);
-    return SEAM_OK;
-}
-
-static int copy_dates(const struct import *import, struct seam_error *error) {
-    const int32_t *values = (const int32_t *)import->buffers[1] + import->offset;
-    int32_t *data = (int32_t *)(void *)target(import);
-    int32_t most = 0;
-    for (int64_t i = 0; i < import->rows; i++) {
-        int32_t day = is_null(import, i) ? 0 : values[i];
-        most = day > most ? day : most;
-        data[i] = (int32_t)((uint32_t)day + SEAM_JULIAN_EPOCH);
-    }
-    clear_nulls(import);
-    return seam_date_pack(most, &most, error);
-}
-
-static int copy_times(const struct import *import, struct seam_error *error) {
-    (void)error;
-    const int32_t *values = (const int32_t *)import->buffers[1] + import->offset;
-    double *data = (double *)(void *)target(import);
-    for (int64_t i = 0; i < import->rows; i++) {
-        data[i] = (double)values[i] / 1000.0;
-    }
-    clear_nulls(import);
-    return SEAM_OK;
-}
-
-/* To microseconds; the part of a nanosecond value below is cut towards the past. */
-static int to_micros(int64_t value, char unit, int64_t *out, struct seam_error *error) {
-    int64_t factor = unit == 's' ? 1000000 : unit == 'm' ? 1000 : 1;
-    if (value > INT64_MAX / factor || value < INT64_MIN / factor) {
-        return seam_fail(error, SEAM_TOO_LARGE, -1,
-                         "a timestamp of %lld is beyond any microsecond count", (long long)value);
-    }
-    *out = value * factor;
-    if (unit == 'n') {
-        *out = value / 1000 - (value % 1000 < 0 ? 1 : 0);
-    }
-    return SEAM_OK;
-}
-
-static int copy_timestamps(const struct import *import, struct seam_error *error) {
-    const int64_t *values = (const int64_t *)import->buffers[1] + import->offset;
-    int64_t *data = (int64_t *)(void *)target(import);
-    char unit = import->format[2];
-    for (int64_t i = 0; i < import->rows; i++) {
-        data[i] = 0;
-        if (is_null(import, i)) {
+    int code = SEAM_OK;
+    for (int32_t i = 0; i < vector->n_children && code == SEAM_OK; i++) {
+        const struct seam_vector *child = &vector->children[i];
+        const struct seam_node *field = field_of(vector, i, node);
+        if (child->type.kind == SEAM_COLUMN_UNKNOWN) {
             continue;
         }
-        int64_t micros = 0;
-        int code = to_micros(values[i], unit, &micros, error);
-        if (code == SEAM_OK) {
-            code = seam_datetime_pack(micros, &data[i], error);
+        if (field == NULL) {
+            return seam_fail(error, SEAM_UNSUPPORTED, -1,
+                             "the Arrow struct '%s' has not one field '%s'", node->name,
+                             child->type.name == NULL ? "" : child->type.name);
         }
+        code = match(child, field, error);
+    }
+    return code;
+}
+
+static int match_entries(const struct seam_vector *map, const struct seam_node *node,
+                         struct seam_error *error) {
+    if (node->kind != SEAM_NODE_MAP || node->children[0].kind != SEAM_NODE_STRUCT ||
+        node->children[0].n_children != 2) {
+        return mismatch(map, node, error);
+    }
+    int code = SEAM_OK;
+    for (int32_t i = 0; i < map->n_children && code == SEAM_OK; i++) {
+        code = match(&map->children[i], half_of(map, i, node), error);
+    }
+    return code;
+}
+
+static int match(const struct seam_vector *vector, const struct seam_node *node,
+                 struct seam_error *error) {
+    if (node->kind == SEAM_NODE_DICTIONARY) {
+        return match(vector, &node->children[0], error);
+    }
+    if (node->kind == SEAM_NODE_RUNS) {
+        return match(vector, &node->children[1], error);
+    }
+    int32_t kind = vector->type.kind;
+    if (node->kind == SEAM_NODE_NULLS && kind != SEAM_COLUMN_UNKNOWN) {
+        return SEAM_OK;
+    }
+    switch (kind) {
+    case SEAM_COLUMN_STRUCT:
+    case SEAM_COLUMN_VARIANT:
+        return match_fields(vector, node, error);
+    case SEAM_COLUMN_MAP:
+        return match_entries(vector, node, error);
+    case SEAM_COLUMN_ARRAY:
+        if (node->kind != SEAM_NODE_LIST) {
+            return mismatch(vector, node, error);
+        }
+        return vector->children[0].type.kind == SEAM_COLUMN_UNKNOWN
+                   ? SEAM_OK
+                   : match(&vector->children[0], &node->children[0], error);
+    default:
+        return node->kind == SEAM_NODE_FLAT && seam_values_fit(&vector->type, node->format)
+                   ? SEAM_OK
+                   : mismatch(vector, node, error);
+    }
+}
+
+/* --- nulls of any type --- */
+
+static int append_nulls(struct seam_vector *vector, int64_t count, struct seam_error *error) {
+    int code = seam_vector_reserve(vector, vector->rows + count, error);
+    if (code != SEAM_OK || vector->type.kind == SEAM_COLUMN_UNKNOWN) {
+        return code;
+    }
+    for (int32_t i = 0; vector->offsets == NULL && i < vector->n_children; i++) {
+        code = append_nulls(&vector->children[i], count, error);
         if (code != SEAM_OK) {
             return code;
         }
     }
+    int64_t row = vector->rows;
+    memset(vector->nulls + row, 1, (size_t)count);
+    if (vector->width > 0) {
+        memset(vector->data + row * vector->width, 0, (size_t)(count * vector->width));
+    }
+    for (int64_t i = 0; vector->offsets != NULL && i < count; i++) {
+        vector->offsets[row + i + 1] = vector->offsets[row];
+    }
+    vector->rows = row + count;
     return SEAM_OK;
 }
 
-/* The low bytes of 128-bit values, whose other bytes must be nothing but sign. */
-static int copy_decimals(const struct import *import, struct seam_error *error) {
-    const uint8_t *values = (const uint8_t *)import->buffers[1] + import->offset * 16;
-    size_t width = (size_t)import->vector->width;
-    uint8_t *data = target(import);
-    for (int64_t i = 0; i < import->rows; i++) {
-        int64_t halves[2] = {0, 0};
-        if (!is_null(import, i)) {
-            memcpy(halves, values + i * 16, sizeof halves);
+/* --- rows that stand for others --- */
+
+static int64_t chosen(const struct seam_selection *selection, int64_t i) {
+    if (selection->rows != NULL) {
+        return selection->rows[i];
+    }
+    return selection->mask != NULL && selection->mask[i] ? -1 : selection->start + i;
+}
+
+static int alloc_rows(struct seam_vector *vector, int64_t count, int64_t **out,
+                      struct seam_error *error) {
+    void *block = NULL;
+    size_t size = (size_t)count * sizeof(int64_t);
+    int code = seam_alloc(vector->allocator, size, &block, error);
+    *out = block;
+    return code;
+}
+
+static int outside(const struct seam_node *node, int64_t row, int64_t length,
+                   struct seam_error *error) {
+    return seam_fail(error, SEAM_BAD_INPUT, -1,
+                     "the Arrow array '%s' of format '%s' points at row %lld of %lld", node->name,
+                     node->format, (long long)row, (long long)length);
+}
+
+/* Dictionaries and runs: appends the values that the rows stand for. */
+static int append_encoded(struct seam_vector *vector, const struct seam_node *node,
+                          const struct seam_selection *selection, struct seam_error *error) {
+    bool runs = node->kind == SEAM_NODE_RUNS;
+    const struct seam_node *values = &node->children[runs ? 1 : 0];
+    int64_t *rows = NULL;
+    int code = alloc_rows(vector, selection->count, &rows, error);
+    for (int64_t i = 0; code == SEAM_OK && i < selection->count; i++) {
+        int64_t row = chosen(selection, i);
+        bool valid = row >= 0 && seam_node_valid(node, row);
+        rows[i] = !valid ? -1 : runs ? seam_node_run(node, row) : seam_node_index(node, row);
+        if (valid && (rows[i] < 0 || rows[i] >= values->view.length)) {
+            code = outside(node, rows[i], values->view.length, error);
         }
-        int narrow =
-            halves[1] == halves[0] >> 63 && (width != 4 || halves[0] == (int32_t)halves[0]);
-        if (width < 16 && !narrow) {
-            return seam_fail(error, SEAM_TOO_LARGE, -1,
-                             "the decimal in row %lld of an Arrow array does not fit a %s",
-                             (long long)i, seam_column_kind_name(import->vector->type.kind));
-        }
-        memcpy(data + (size_t)i * width, halves, width);
     }
-    return SEAM_OK;
-}
-
-static int64_t string_offset(const struct import *import, int64_t row) {
-    int64_t at = import->offset + row;
-    int large = import->format[0] == 'U' || import->format[0] == 'Z';
-    return large ? ((const int64_t *)import->buffers[1])[at]
-                 : ((const int32_t *)import->buffers[1])[at];
-}
-
-/* Bytes that the rows need, without what lies under nulls; checks that offsets never fall. */
-static int total_bytes(const struct import *import, int64_t *out, struct seam_error *error) {
-    int64_t total = 0;
-    int64_t start = string_offset(import, 0);
-    int broken = start < 0;
-    for (int64_t i = 0; i < import->rows; i++) {
-        int64_t end = string_offset(import, i + 1);
-        broken |= end < start;
-        total += is_null(import, i) ? 0 : end - start;
-        start = end;
-    }
-    if (broken) {
-        return seam_fail(error, SEAM_BAD_INPUT, -1, "the offsets of an Arrow array fall");
-    }
-    *out = total;
-    return SEAM_OK;
-}
-
-static int copy_strings(const struct import *import, struct seam_error *error) {
-    struct seam_vector *vector = import->vector;
-    int64_t total = 0;
-    int code = total_bytes(import, &total, error);
     if (code == SEAM_OK) {
-        code = seam_vector_reserve_bytes(vector, vector->offsets[vector->rows] + total, error);
+        struct seam_selection stood_for = {.count = selection->count, .rows = rows};
+        code = append(vector, values, &stood_for, error);
     }
+    seam_free(rows);
+    return code;
+}
+
+/* --- structs --- */
+
+static int append_fields(struct seam_vector *vector, const struct seam_node *node,
+                         const struct seam_selection *selection, struct seam_error *error) {
+    int code = SEAM_OK;
+    for (int32_t i = 0; i < vector->n_children && code == SEAM_OK; i++) {
+        struct seam_vector *child = &vector->children[i];
+        if (child->type.kind != SEAM_COLUMN_UNKNOWN) {
+            code = append(child, field_of(vector, i, node), selection, error);
+        }
+    }
+    return code;
+}
+
+/* A null struct has a null in each field, whatever lies there. */
+static int append_structs(struct seam_vector *vector, const struct seam_node *node,
+                          const struct seam_selection *selection, bool any,
+                          struct seam_error *error) {
+    const uint8_t *flags = vector->nulls + vector->rows;
+    struct seam_selection fields = *selection;
+    int64_t *rows = NULL;
+    int code = SEAM_OK;
+    if (selection->rows == NULL) {
+        fields.mask = any ? flags : NULL;
+    } else if (any) {
+        code = alloc_rows(vector, selection->count, &rows, error);
+        for (int64_t i = 0; code == SEAM_OK && i < selection->count; i++) {
+            rows[i] = flags[i] ? -1 : selection->rows[i];
+        }
+        fields.rows = rows;
+    }
+    if (code == SEAM_OK) {
+        code = append_fields(vector, node, &fields, error);
+    }
+    seam_free(rows);
+    return code;
+}
+
+/* --- lists and maps --- */
+
+/* Writes the offsets of the selection; tells how many entries there are, where the first lies and
+ * whether they lie side by side. */
+struct entries {
+    int64_t count;
+    int64_t first;
+    bool dense;
+};
+
+static int write_offsets(struct seam_vector *vector, const struct seam_node *node,
+                         const struct seam_selection *selection, struct entries *out,
+                         struct seam_error *error) {
+    const uint8_t *flags = vector->nulls + vector->rows;
+    int32_t *offsets = vector->offsets + vector->rows;
+    int64_t length = node->children[0].view.length;
+    int64_t next = -1;
+    *out = (struct entries){.count = 0, .first = 0, .dense = true};
+    for (int64_t i = 0; i < selection->count; i++) {
+        int64_t row = flags[i] ? -1 : chosen(selection, i);
+        int64_t start = row < 0 ? 0 : seam_node_start(node, row);
+        int64_t end = row < 0 ? 0 : seam_node_start(node, row + 1);
+        if (start < 0 || end < start || end > length) {
+            return seam_fail(error, SEAM_BAD_INPUT, -1,
+                             "the offsets of the Arrow array '%s' fall, or leave its %lld entries",
+                             node->name, (long long)length);
+        }
+        if (end > start) {
+            out->dense = out->dense && (next < 0 || next == start);
+            out->first = next < 0 ? start : out->first;
+            next = end;
+        }
+        out->count += end - start;
+        if (out->count > SEAM_VECTOR_LIMIT - offsets[0]) {
+            return seam_fail(error, SEAM_TOO_LARGE, -1,
+                             "a %s column cannot hold more than %d entries",
+                             seam_column_kind_name(vector->type.kind), SEAM_VECTOR_LIMIT);
+        }
+        offsets[i + 1] = (int32_t)(offsets[0] + out->count);
+    }
+    return SEAM_OK;
+}
+
+/* Lists the rows of the entries one by one. */
+static int list_entries(struct seam_vector *vector, const struct seam_node *node,
+                        const struct seam_selection *selection, int64_t count, int64_t **out,
+                        struct seam_error *error) {
+    const int32_t *offsets = vector->offsets + vector->rows;
+    int code = alloc_rows(vector, count, out, error);
+    for (int64_t i = 0; code == SEAM_OK && i < selection->count; i++) {
+        int64_t *entry = *out + (offsets[i] - offsets[0]);
+        int64_t size = offsets[i + 1] - offsets[i];
+        int64_t start = size == 0 ? 0 : seam_node_start(node, chosen(selection, i));
+        for (int64_t k = 0; k < size; k++) {
+            entry[k] = start + k;
+        }
+    }
+    return code;
+}
+
+static int append_children(struct seam_vector *vector, const struct seam_node *node,
+                           const struct seam_selection *entries, struct seam_error *error) {
+    bool map = vector->type.kind == SEAM_COLUMN_MAP;
+    int code = SEAM_OK;
+    for (int32_t i = 0; i < vector->n_children && code == SEAM_OK; i++) {
+        struct seam_vector *child = &vector->children[i];
+        if (child->type.kind != SEAM_COLUMN_UNKNOWN) {
+            code =
+                append(child, map ? half_of(vector, i, node) : &node->children[0], entries, error);
+        }
+    }
+    return code;
+}
+
+static bool has_nulls(const struct seam_node *node) {
+    bool found = false;
+    for (int64_t i = 0; node->view.validity != NULL && i < node->view.length; i++) {
+        found = found || !seam_node_valid(node, i);
+    }
+    return found;
+}
+
+static int append_lists(struct seam_vector *vector, const struct seam_node *node,
+                        const struct seam_selection *selection, struct seam_error *error) {
+    struct entries found;
+    int64_t *rows = NULL;
+    if (vector->type.kind == SEAM_COLUMN_MAP && has_nulls(&node->children[0])) {
+        return seam_fail(error, SEAM_BAD_INPUT, -1, "the Arrow map '%s' has null entries",
+                         node->name);
+    }
+    int code = write_offsets(vector, node, selection, &found, error);
+    if (code == SEAM_OK && !found.dense) {
+        code = list_entries(vector, node, selection, found.count, &rows, error);
+    }
+    if (code == SEAM_OK) {
+        struct seam_selection entries = {.count = found.count, .start = found.first, .rows = rows};
+        code = append_children(vector, node, &entries, error);
+    }
+    seam_free(rows);
+    return code;
+}
+
+/* --- the way through --- */
+
+/* One level, for which there is room. */
+static int append_level(struct seam_vector *vector, const struct seam_node *node,
+                        const struct seam_selection *selection, struct seam_error *error) {
+    bool any = false;
+    seam_values_nulls(vector, node, selection, &any);
+    switch (vector->type.kind) {
+    case SEAM_COLUMN_STRUCT:
+    case SEAM_COLUMN_VARIANT:
+        return append_structs(vector, node, selection, any, error);
+    case SEAM_COLUMN_ARRAY:
+    case SEAM_COLUMN_MAP:
+        return append_lists(vector, node, selection, error);
+    default:
+        return seam_values_write(vector, node, selection, any, error);
+    }
+}
+
+static int append(struct seam_vector *vector, const struct seam_node *node,
+                  const struct seam_selection *selection, struct seam_error *error) {
+    if (node->kind == SEAM_NODE_NULLS) {
+        return append_nulls(vector, selection->count, error);
+    }
+    if (node->kind == SEAM_NODE_DICTIONARY || node->kind == SEAM_NODE_RUNS) {
+        return append_encoded(vector, node, selection, error);
+    }
+    int code = seam_vector_reserve(vector, vector->rows + selection->count, error);
     if (code != SEAM_OK) {
         return code;
     }
-    int32_t *offsets = vector->offsets + vector->rows;
-    const uint8_t *bytes = import->buffers[2];
-    int64_t first = string_offset(import, 0);
-    int dense = total == string_offset(import, import->rows) - first;
-    if (dense && total > 0) {
-        memcpy(vector->bytes + offsets[0], bytes + first, (size_t)total);
+    code = append_level(vector, node, selection, error);
+    if (code == SEAM_OK) {
+        vector->rows += selection->count;
+    } else { /* flags behind the last row stay 0 */
+        memset(vector->nulls + vector->rows, 0, (size_t)selection->count);
     }
-    for (int64_t i = 0; i < import->rows; i++) {
-        int64_t start = string_offset(import, i);
-        int64_t size = is_null(import, i) ? 0 : string_offset(import, i + 1) - start;
-        if (!dense && size > 0) {
-            memcpy(vector->bytes + offsets[i], bytes + start, (size_t)size);
-        }
-        offsets[i + 1] = (int32_t)(offsets[i] + size);
-    }
-    return SEAM_OK;
+    return code;
 }
 
-/* Formats of timestamps: `tsu:` and the zone. */
-static int is_timestamp(const char *format) {
-    if (strncmp(format, "ts", 2) != 0 || format[2] == '\0' || strchr("smun", format[2]) == NULL ||
-        format[3] != ':') {
-        return 0;
+int seam_vector_append_node(struct seam_vector *vector, const struct seam_node *node,
+                            struct seam_error *error) {
+    int64_t rows = vector->rows;
+    int code = match(vector, node, error);
+    if (code == SEAM_OK) {
+        struct seam_selection all = {.count = node->view.length};
+        code = append(vector, node, &all, error);
     }
-    const char *zone = format + 4;
-    return zone[0] == '\0' || strcmp(zone, "UTC") == 0 || strcmp(zone, "+00:00") == 0;
-}
-
-static int is_decimal_of_scale(const char *format, int32_t scale) {
-    int precision = 0;
-    int stated = 0;
-    int end = 0;
-    int found = sscanf(format, "d:%d,%d%n", &precision, &stated, &end);
-    return found == 2 && stated == scale &&
-           (format[end] == '\0' || strcmp(format + end, ",128") == 0);
-}
-
-/* Writes the values; chooses by the column's kind, and refuses an array of another type. */
-static int copy_column(const struct import *import, struct seam_error *error) {
-    const struct seam_column_type *type = &import->vector->type;
-    const char *format = import->format;
-    const char *same = same_layout(type->kind);
-    int letter = format[0] != '\0' && format[1] == '\0' ? format[0] : 0;
-    int (*copy)(const struct import *, struct seam_error *) = NULL;
-    if (same != NULL) {
-        copy = strcmp(format, same) == 0 ? copy_values : NULL;
-    } else if (type->kind == SEAM_COLUMN_BOOLEAN && letter == 'b') {
-        copy = copy_booleans;
-    } else if (type->kind == SEAM_COLUMN_DATE && strcmp(format, "tdD") == 0) {
-        copy = copy_dates;
-    } else if (type->kind == SEAM_COLUMN_TIME && strcmp(format, "ttm") == 0) {
-        copy = copy_times;
-    } else if (type->kind >= SEAM_COLUMN_DATETIME && type->kind <= SEAM_COLUMN_DATETIME_MILLIS &&
-               is_timestamp(format)) {
-        copy = copy_timestamps;
-    } else if (seam_column_is_decimal(type->kind) && is_decimal_of_scale(format, type->scale)) {
-        copy = copy_decimals;
-    } else if (type->kind == SEAM_COLUMN_STRING && (letter == 'u' || letter == 'U')) {
-        copy = copy_strings;
-    } else if (type->kind == SEAM_COLUMN_BINARY && (letter == 'z' || letter == 'Z')) {
-        copy = copy_strings;
+    if (code != SEAM_OK) { /* parts of nested rows may be there */
+        seam_vector_truncate(vector, rows, NULL);
     }
-    if (copy == NULL) {
-        return mismatch(import, error);
-    }
-    return import->rows == 0 ? SEAM_OK : copy(import, error); /* no rows: perhaps no buffers */
+    return code;
 }
 
 int seam_vector_append_arrow(struct seam_vector *vector, const struct ArrowSchema *schema,
                              const struct ArrowArray *array, struct seam_error *error) {
-    struct import import = {.vector = vector,
-                            .format = schema->format,
-                            .buffers = array->buffers,
-                            .offset = array->offset,
-                            .rows = array->length};
-    if (schema->dictionary != NULL) {
-        import.format = "dictionary";
-        return mismatch(&import, error);
-    }
-    if (array->n_buffers > 0 && array->null_count != 0) {
-        import.validity = array->buffers[0];
-    }
-    int code = seam_vector_reserve(vector, vector->rows + import.rows, error);
+    struct seam_node *node = NULL;
+    int code = seam_node_open(vector->allocator, schema, array, &node, error);
     if (code == SEAM_OK) {
-        code = copy_column(&import, error);
+        code = seam_vector_append_node(vector, node, error);
     }
-    if (code == SEAM_OK) {
-        write_nulls(&import);
-        vector->rows += import.rows;
-    }
+    seam_node_close(node);
     return code;
 }

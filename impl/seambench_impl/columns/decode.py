@@ -1,15 +1,24 @@
 """What a meta chain means, in plain Python: slow, and easy to compare with the format's rules.
 
-Nothing of the core is used. Whoever wonders how the chain is laid out reads this file.
+Nothing of the core is used. Whoever wonders how the chain is laid out reads this file. The rules
+are those of StarRocks' JNI connector (`OffHeapColumnVector`, commit 37c7c51e): the first word is
+the number of rows; then each column has a word for its null flags and, by its kind,
+
+- fixed width: a word for the values;
+- string, binary: one for the offsets, one for the bytes;
+- array, map: one for the offsets, then the words of the children, whose rows the last offset tells;
+- struct, variant: the words of the children, which have as many rows;
+- unknown: no word but a single 0 in the place of the null flags.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +28,7 @@ __all__ = ["Slot", "column_values", "slots"]
 
 #: Bytes per value of the kinds with fixed width.
 WIDTHS = {
+    Kind.BYTE: 1,
     Kind.BOOLEAN: 1,
     Kind.TINYINT: 1,
     Kind.SHORT: 2,
@@ -31,11 +41,13 @@ WIDTHS = {
     Kind.DATETIME: 8,
     Kind.DATETIME_MICROS: 8,
     Kind.DATETIME_MILLIS: 8,
+    Kind.DECIMALV2: 16,
     Kind.DECIMAL32: 4,
     Kind.DECIMAL64: 8,
     Kind.DECIMAL128: 16,
 }
 _FORMATS = {
+    Kind.BYTE: "<b",
     Kind.BOOLEAN: "<?",
     Kind.TINYINT: "<b",
     Kind.SHORT: "<h",
@@ -43,21 +55,26 @@ _FORMATS = {
     Kind.LONG: "<q",
     Kind.FLOAT: "<f",
     Kind.DOUBLE: "<d",
+    Kind.TIME: "<d",
 }
 #: The Julian day of 1970-01-01 and that day as Python counts (0001-01-01 is 1).
 JULIAN_EPOCH = 2440588
 
 
 class Slot(NamedTuple):
-    """One word of a chain and a copy of what it points at (None for a word of 0)."""
+    """One word of a chain and a copy of what it points at.
+
+    Attributes:
+        kind: what it points at; `unknown` for a word of 0.
+        column: number of the column it belongs to.
+        content: the bytes in use; None for a word of 0.
+        path: names of the children on the way to it, from the column down.
+    """
 
     kind: Literal["nulls", "data", "offsets", "bytes", "unknown"]
     column: int
     content: bytes | None
-
-
-def _word(address: int, index: int) -> int:
-    return int(ctypes.c_int64.from_address(address + 8 * index).value)
+    path: tuple[str, ...] = ()
 
 
 def _copy(address: int, size_bytes: int) -> bytes:
@@ -74,64 +91,125 @@ def slots(address: int, types: Sequence[ColumnType]) -> tuple[int, list[Slot]]:
     Returns:
         The number of rows, and every word after it with its content.
     """
-    rows = _word(address, 0)
-    position = 1
+    words = _words(address)
+    rows = next(words)
     found: list[Slot] = []
     for index, column in enumerate(types):
-        nulls = _word(address, position)
-        position += 1
-        if nulls == 0:  # the file lacks the column: this word stands for all of it
-            found.append(Slot("unknown", index, None))
-            continue
-        found.append(Slot("nulls", index, _copy(nulls, rows)))
-        if column.kind.has_offsets:
-            offsets = _copy(_word(address, position), 4 * (rows + 1))
-            total = struct.unpack_from("<i", offsets, 4 * rows)[0]
-            found.append(Slot("offsets", index, offsets))
-            found.append(Slot("bytes", index, _copy(_word(address, position + 1), total)))
-            position += 2
-        else:
-            size_bytes = rows * WIDTHS[column.kind]
-            found.append(Slot("data", index, _copy(_word(address, position), size_bytes)))
-            position += 1
+        found.extend(_slots(words, rows, column, index, ()))
     return rows, found
 
 
-def column_values(rows: int, column: ColumnType, parts: Sequence[Slot]) -> list[Any]:
-    """The Python values of one column, from its slots in order (None for NULL)."""
-    if parts[0].kind == "unknown":
+def _words(address: int) -> Iterator[int]:
+    while True:
+        yield int(ctypes.c_int64.from_address(address).value)
+        address += 8
+
+
+def _slots(
+    words: Iterator[int], rows: int, column: ColumnType, index: int, path: tuple[str, ...]
+) -> Iterator[Slot]:
+    nulls = next(words)
+    if nulls == 0:  # the file lacks the column: this word stands for all of it
+        yield Slot("unknown", index, None, path)
+        return
+    yield Slot("nulls", index, _copy(nulls, rows), path)
+    kind = column.kind
+    if kind in WIDTHS:
+        yield Slot("data", index, _copy(next(words), rows * WIDTHS[kind]), path)
+    elif kind in (Kind.STRING, Kind.BINARY, Kind.ARRAY, Kind.MAP):
+        offsets = _copy(next(words), 4 * (rows + 1))
+        yield Slot("offsets", index, offsets, path)
+        rows = struct.unpack_from("<i", offsets, 4 * rows)[0]  # of the children, or bytes
+        if not column.kind.is_nested:
+            yield Slot("bytes", index, _copy(next(words), rows), path)
+    for name, child in zip(column.names, column.children, strict=True):
+        yield from _slots(words, rows, child, index, (*path, name))
+
+
+def column_values(rows: int, column: ColumnType, parts: Iterable[Slot]) -> list[Any]:
+    """The Python values of one column (None for NULL), from its slots in order.
+
+    A list is a list, a map a list of pairs in which None stands for a half that was not asked for,
+    a struct or variant a dict.
+    """
+    return _values(rows, column, iter(parts))
+
+
+def _values(rows: int, column: ColumnType, parts: Iterator[Slot]) -> list[Any]:
+    nulls = next(parts).content
+    if nulls is None:
         return [None] * rows
-    contents = [part.content or b"" for part in parts]
-    nulls = contents[0]
-    pieces = _strings(*contents[1:]) if column.kind.has_offsets else _fixed(column, contents[1])
-    return [
-        None if nulls[row] else _value(column, piece)
-        for row, piece in zip(range(rows), pieces, strict=True)
-    ]
+    read = _READERS.get(column.kind, _fixed)
+    found = read(rows, column, parts)
+    return [None if null else value() for null, value in zip(nulls, found, strict=True)]
 
 
-def _strings(offsets: bytes, content: bytes) -> Iterator[bytes]:
-    ends = struct.unpack(f"<{len(offsets) // 4}i", offsets)
-    for start, end in pairwise(ends):
-        yield content[start:end]
+#: A row's value, worked out if the row is not NULL.
+_Value = Callable[[], Any]
 
 
-def _fixed(column: ColumnType, data: bytes) -> Iterator[bytes]:
+def _spans(parts: Iterator[Slot], rows: int) -> list[tuple[int, int]]:
+    offsets = next(parts).content or b""
+    return list(pairwise(struct.unpack(f"<{rows + 1}i", offsets)))
+
+
+def _fixed(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
+    data = next(parts).content or b""
     width = WIDTHS[column.kind]
-    for start in range(0, len(data), width):
-        yield data[start : start + width]
+    for start in range(0, rows * width, width):
+        yield partial(_number, column, data[start : start + width])
 
 
-def _value(column: ColumnType, piece: bytes) -> Any:
+def _strings(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
+    spans = _spans(parts, rows)
+    content = next(parts).content or b""
+    for start, end in spans:
+        piece = content[start:end]
+        yield piece.decode if column.kind is Kind.STRING else partial(bytes, piece)
+
+
+def _lists(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
+    spans = _spans(parts, rows)
+    elements = _values(spans[-1][1] if spans else 0, column.children[0], parts)
+    for start, end in spans:
+        yield partial(elements.__getitem__, slice(start, end))
+
+
+def _maps(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
+    spans = _spans(parts, rows)
+    total = spans[-1][1] if spans else 0
+    halves: dict[str, list[Any]] = {"$0": [None] * total, "$1": [None] * total}
+    for name, child in zip(column.names, column.children, strict=True):
+        halves[name] = _values(total, child, parts)
+    entries = list(zip(halves["$0"], halves["$1"], strict=True))
+    for start, end in spans:
+        yield partial(entries.__getitem__, slice(start, end))
+
+
+def _structs(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
+    fields = [_values(rows, child, parts) for child in column.children]
+    for row in zip(*fields, strict=True):
+        yield partial(_named, column.names, row)
+
+
+def _named(names: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(names, row, strict=True))
+
+
+_READERS: dict[Kind, Callable[[int, ColumnType, Iterator[Slot]], Iterator[_Value]]] = {
+    Kind.STRING: _strings,
+    Kind.BINARY: _strings,
+    Kind.ARRAY: _lists,
+    Kind.MAP: _maps,
+    Kind.STRUCT: _structs,
+    Kind.VARIANT: _structs,
+}
+
+
+def _number(column: ColumnType, piece: bytes) -> Any:
     kind = column.kind
     if kind in _FORMATS:
         return struct.unpack(_FORMATS[kind], piece)[0]
-    if kind is Kind.STRING:
-        return piece.decode("utf-8")
-    if kind is Kind.BINARY:
-        return piece
-    if kind is Kind.TIME:
-        return struct.unpack("<d", piece)[0]
     number = int.from_bytes(piece, "little", signed=True)
     if kind.is_decimal:
         return Decimal((number < 0, [int(digit) for digit in str(abs(number))], -column.scale))

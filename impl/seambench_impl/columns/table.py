@@ -9,8 +9,9 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from seambench.errors import InputError, UsageError
+from seambench.errors import UsageError
 from seambench_impl._seam import ffi, lib
+from seambench_impl.arrow_c import ExportedBatch, batch_without_views, without_views
 from seambench_impl.columns.c_types import c_types
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
@@ -84,27 +85,37 @@ class OffHeapTable:
         return pointer
 
     def append_arrow(self, index: int, values: Any) -> None:
-        """Append a `pyarrow.Array` or `ChunkedArray` to column `index`.
+        """Append a `pyarrow.Array` or `ChunkedArray` to column `index`, all of it or nothing.
 
         Args:
             index: of the column.
-            values: an array of the type that `columns.types.arrow_type` names (large strings and
-                other units of timestamps are taken, too; views cost one copy more).
+            values: an array of the type that `columns.types.arrow_type` names, or of another dress
+                of it: large strings and lists, other units of timestamps, decimals of 32 and 64
+                bits, dictionaries, runs, type null. String views cost one copy more; views inside
+                nested types are refused. Fields of a struct are found by name; those that the
+                column lacks are not read.
 
         Raises:
             seambench.errors.RefusedError: an array of another type.
-            seambench.errors.InputError: a value that the column cannot hold. Chunks before the one
-                that holds it stay.
+            seambench.errors.InputError: a value that the column cannot hold.
         """
         append_arrow(self.vector(index), values, f"column {index}")
 
     def append_batch(self, batch: Any) -> None:
-        """Append every column of a `pyarrow.RecordBatch` or `Table`, and count its rows in."""
-        if batch.num_columns != len(self.types):
-            raise InputError(f"{batch.num_columns} columns cannot fill {len(self.types)}")
-        for index, column in enumerate(batch.columns):
-            self.append_arrow(index, column)
-        self.num_rows += batch.num_rows
+        """Append every column of a `pyarrow.RecordBatch` and count its rows in; all or nothing.
+
+        Args:
+            batch: it has a column for each of the table's that is not of kind UNKNOWN, in their
+                order. `append_arrow` says what fits.
+
+        Raises:
+            seambench.errors.RefusedError: other columns, or a column of another type.
+            seambench.errors.InputError: a value that a column cannot hold.
+        """
+        found = ExportedBatch(batch_without_views(batch))
+        self._check(
+            lib.seam_table_append_arrow(self._table, found.schema, found.array, self._error)
+        )
 
     @property
     def num_rows(self) -> int:
@@ -150,7 +161,7 @@ class OffHeapTable:
 
 
 def append_arrow(vector: Any, values: Any, name: str) -> None:
-    """Append a `pyarrow.Array` or `ChunkedArray` to a `struct seam_vector *`.
+    """Append a `pyarrow.Array` or `ChunkedArray` to a `struct seam_vector *`, or nothing of it.
 
     Args:
         vector: the column, or a child of one.
@@ -159,25 +170,16 @@ def append_arrow(vector: Any, values: Any, name: str) -> None:
 
     Raises:
         seambench.errors.RefusedError: an array of another type.
-        seambench.errors.InputError: a value that the column cannot hold. Chunks before the one
-            that holds it stay.
+        seambench.errors.InputError: a value that the column cannot hold.
     """
     error = new_error()
+    rows = vector.rows
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    for chunk in map(_without_views, chunks):
-        array = ffi.new("struct ArrowArray *")
-        schema = ffi.new("struct ArrowSchema *")
-        chunk._export_to_c(int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema)))
-        try:
-            check(lib.seam_vector_append_arrow(vector, schema, array, error), error, source=name)
-        finally:
-            lib.seam_array_release(array)
-            lib.seam_schema_release(schema)
-
-
-def _without_views(array: Any) -> Any:
-    if pa.types.is_string_view(array.type):
-        return array.cast(pa.large_string())
-    if pa.types.is_binary_view(array.type):
-        return array.cast(pa.large_binary())
-    return array
+    try:
+        for chunk in chunks:
+            found = ExportedBatch(without_views(chunk))
+            code = lib.seam_vector_append_arrow(vector, found.schema, found.array, error)
+            check(code, error, source=name)
+    except BaseException:
+        lib.seam_vector_truncate(vector, rows, ffi.NULL)
+        raise

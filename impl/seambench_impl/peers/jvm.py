@@ -17,7 +17,6 @@ import functools
 import importlib.util
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,7 @@ _OPENED = (
     "sun.util.calendar",
 )
 _HEAP = "2g"
+_JAVA = Path(__file__).with_name("java")
 
 
 def _import_jpype() -> Any:
@@ -62,15 +62,13 @@ def _library(java: Java) -> Path:
 
 
 def _flags() -> list[str]:
+    # The collector is the one that Java chooses, as in every program that does not ask for another.
     flags = [
         f"-Xmx{_HEAP}",
-        # Of the collectors the one with the highest throughput, so that no engine looks slow here.
-        "-XX:+UseParallelGC",
         # Signals stay Python's.
         "-Xrs",
         "-Dfile.encoding=UTF-8",
-        "-Dlog4j2.level=ERROR",
-        "-Dslf4j.internal.verbosity=ERROR",
+        f"-Dlog4j2.configurationFile={_JAVA.joinpath('log4j2.properties').as_uri()}",
         "-Djdk.attach.allowAttachSelf=true",
     ]
     if _TRUST_STORE.exists():
@@ -195,12 +193,11 @@ class JavaPeer:
         Raises:
             UnavailableError: the engine's classes are not those it was written for.
         """
-        source = resources.files("seambench_impl.peers").joinpath("java", f"{name}.java")
-        janino = spark_peer().java_class("org.codehaus.janino.SimpleCompiler")
-        compiler = janino()
+        compiler = spark_peer().java_class("org.codehaus.janino.SimpleCompiler")()
         compiler.setParentClassLoader(self.loader)
         # With line numbers, so that a Java stack trace tells where it went wrong.
         compiler.setDebuggingInformation(True, True, False)
+        source = _JAVA / f"{name}.java"
         try:
             compiler.cook(f"{name}.java", source.read_text(encoding="utf-8"))
         except self.jpype.JException as error:

@@ -15,6 +15,15 @@ import pyarrow.compute as pc
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.serde_types import SerdeType, arrow_type
+from seambench_impl.peers.arrow_parts import (
+    map_entries,
+    null_flags,
+    offsets_of,
+    span_offsets,
+    take,
+    validity,
+    words_of,
+)
 from seambench_impl.peers.jvm import JavaPeer
 
 __all__ = ["BlockReader", "BlockWriter"]
@@ -84,8 +93,7 @@ class BlockWriter:
         """`boolean[]`, or null if no row is null."""
         if array.null_count == 0:
             return None
-        flags = array.is_null().to_numpy(zero_copy_only=False)
-        return self._peer.jpype.JArray(self._peer.jpype.JBoolean)(flags)
+        return self._peer.jpype.JArray(self._peer.jpype.JBoolean)(null_flags(array))
 
     def write(self, type_: SerdeType, array: pa.Array) -> Any:
         """The block of an array: flat, or a dictionary or run of whatever it holds.
@@ -113,7 +121,7 @@ class BlockWriter:
     def _dictionary(self, type_: SerdeType, array: Any) -> Any:
         values, ids = array.dictionary, array.indices
         if self._flatten:
-            return self.write(type_, _take(values, ids))
+            return self.write(type_, take(values, ids))
         if ids.null_count:
             # Presto has no null ids: a null is an id of a null entry.
             values = pa.concat_arrays([values, pa.nulls(1, values.type)])
@@ -126,7 +134,7 @@ class BlockWriter:
         if rows and (self._flatten or array.find_physical_length() != 1):
             ends = array.run_ends.to_numpy()
             places = np.searchsorted(ends, np.arange(rows) + array.offset, side="right")
-            return self.write(type_, _take(values, pa.array(places, pa.int32())))
+            return self.write(type_, take(values, pa.array(places, pa.int32())))
         if self._flatten:
             return self.write(type_, values[:0])
         if len(values):
@@ -143,9 +151,9 @@ class BlockWriter:
         elif type_.kind == "boolean":
             values = array.cast(pa.int8()).fill_null(0).to_numpy()
         elif type_.kind == "time":  # 4 bytes in Arrow, 8 in Presto
-            values = _raw(array, 4, np.int32).astype(np.int64)
+            values = words_of(array, 4, np.int32).astype(np.int64)
         else:
-            values = _raw(array, width, dtype)
+            values = words_of(array, width, dtype)
         nulls = self._nulls(array)
         words = self._peer.jpype.JArray(element)(values)
         if type_.kind == "decimal" and width == 16:
@@ -160,7 +168,7 @@ class BlockWriter:
             array = array.fill_null(b"" if pa.types.is_binary(array.type) else "")
         if pa.types.is_string(array.type):
             array = array.view(pa.binary())
-        offsets = _offsets(array)
+        offsets = offsets_of(array)
         content = array.buffers()[2]
         view = memoryview(content)[offsets[0] : offsets[-1]] if content is not None else b""
         data = self._peer.jpype.JArray(self._peer.jpype.JByte)(np.frombuffer(view, np.int8))
@@ -177,7 +185,7 @@ class BlockWriter:
         )
 
     def _map(self, type_: SerdeType, array: Any) -> Any:
-        entries = _entries(array)
+        entries = map_entries(array)
         pairs = zip(type_.children, (entries.field(0), entries.field(1)), strict=True)
         keys, values = (self.write(child, part) for child, part in pairs)
         return self._block("MapBlock").fromKeyValueBlock(
@@ -190,19 +198,15 @@ class BlockWriter:
 
     def _spans(self, array: Any) -> Any:
         """Offsets over the flattened elements: a null row spans nothing."""
-        lengths = np.diff(_offsets(array))
-        if array.null_count:
-            lengths[array.is_null().to_numpy(zero_copy_only=False)] = 0
-        return self._ints(np.concatenate(([0], np.cumsum(lengths))))
+        return self._ints(span_offsets(array))
 
     def _row(self, type_: SerdeType, array: Any) -> Any:
-        present = array.is_valid()
         fields = []
         for index, child in enumerate(type_.children):
             field = array.field(index)
             if array.null_count:  # fields hold the rows that are there, and no others
-                kept = np.flatnonzero(present.to_numpy(zero_copy_only=False))
-                field = _take(field, pa.array(kept, pa.int32()))
+                kept = np.flatnonzero(~null_flags(array))
+                field = take(field, pa.array(kept, pa.int32()))
             fields.append(self.write(child, field))
         return self._helper.rowBlock(len(array), self._nulls(array), self._peer.list(fields))
 
@@ -230,14 +234,14 @@ class BlockReader:
         if encoding == "RLE":
             value = self.read(type_, block.getValue())
             if self._flatten:
-                return _take(value, pa.array(np.zeros(rows, np.int32)))
+                return take(value, pa.array(np.zeros(rows, np.int32)))
             ends = pa.array([rows] if rows else [], pa.int32())
             return pa.RunEndEncodedArray.from_arrays(ends, value if rows else value[:0])
         if encoding == "DICTIONARY":
             values = self.read(type_, block.getDictionary())
             ids = pa.array([int(block.getId(row)) for row in range(rows)], pa.int32())
             if self._flatten:
-                return _take(values, ids)
+                return take(values, ids)
             return pa.DictionaryArray.from_arrays(ids, values)
         nested: dict[str, Callable[[SerdeType, Any, int], pa.Array]] = {
             "array": self._list,
@@ -261,7 +265,7 @@ class BlockReader:
             return pa.nulls(rows)
         nulls = self._nulls(block)
         storage = target.storage_type if isinstance(target, pa.BaseExtensionType) else target
-        mask = _validity(nulls)
+        mask = validity(nulls)
         width = _width(type_)
         if width == 0:
             buffers = [mask, *self._text(block)]
@@ -308,7 +312,7 @@ class BlockReader:
         columnar = self._columnar(block, "ColumnarArray")
         offsets = self._offsets(columnar, rows)
         elements = self.read(type_.children[0], columnar.getElementsBlock())
-        buffers = [_validity(self._nulls(block)), offsets]
+        buffers = [validity(self._nulls(block)), offsets]
         return pa.Array.from_buffers(pa.list_(elements.type), rows, buffers, children=[elements])
 
     def _map(self, type_: SerdeType, block: Any, rows: int) -> pa.Array:
@@ -323,7 +327,7 @@ class BlockReader:
             [None],
             children=[keys, values],
         )
-        buffers = [_validity(self._nulls(block)), offsets]
+        buffers = [validity(self._nulls(block)), offsets]
         return pa.Array.from_buffers(target, rows, buffers, children=[entries])
 
     @staticmethod
@@ -339,10 +343,10 @@ class BlockReader:
         ]
         if nulls is not None:  # fields lack the null rows: spread them out
             places = pa.array(np.cumsum(~nulls) - 1, pa.int32(), mask=nulls)
-            fields = [_take(field, places) for field in fields]
+            fields = [take(field, places) for field in fields]
         names = zip(type_.names, fields, strict=True)
         target = pa.struct([pa.field(name, field.type) for name, field in names])
-        return pa.Array.from_buffers(target, rows, [_validity(nulls)], children=fields)
+        return pa.Array.from_buffers(target, rows, [validity(nulls)], children=fields)
 
 
 def _storage(type_: SerdeType, actual: pa.DataType) -> pa.DataType:
@@ -353,58 +357,3 @@ def _storage(type_: SerdeType, actual: pa.DataType) -> pa.DataType:
         if storage == actual:
             return storage
     return storage
-
-
-def _entries(array: Any) -> Any:
-    """Entries of a map's rows, those of null rows left out."""
-    target = pa.list_(pa.struct([array.type.key_field, array.type.item_field]))
-    entries = pa.StructArray.from_arrays(
-        [array.keys, array.items], fields=[array.type.key_field, array.type.item_field]
-    )
-    offsets = pa.array(_offsets(array), pa.int32())
-    mask = array.is_null() if array.null_count else None
-    return pa.ListArray.from_arrays(offsets, entries, type=target, mask=mask).flatten()
-
-
-def _offsets(array: Any) -> np.ndarray[Any, Any]:
-    buffer = array.buffers()[1]
-    if buffer is None:  # an array without rows may do without
-        return np.zeros(1, np.int32)
-    whole = np.frombuffer(buffer, np.int32)
-    return whole[array.offset : array.offset + len(array) + 1]
-
-
-def _raw(array: Any, width: int, dtype: Any) -> np.ndarray[Any, Any]:
-    """Words of a fixed-width array, zero under nulls."""
-    rows = len(array)
-    buffer = array.buffers()[1]
-    if pa.types.is_decimal(array.type):
-        words = np.frombuffer(buffer or b"", np.int64, count=2 * rows, offset=16 * array.offset)
-        values = words.reshape(rows, 2).copy()
-        if width == 8:
-            values = values[:, :1].copy()
-    else:
-        start = array.offset * width
-        flat = np.frombuffer(buffer or b"", np.uint8, count=rows * width, offset=start)
-        values = flat.view(dtype).reshape(rows, -1 if rows else 1).copy()
-    if array.null_count:
-        values[array.is_null().to_numpy(zero_copy_only=False)] = 0
-    return values.reshape(-1)
-
-
-def _validity(nulls: np.ndarray[Any, Any] | None) -> pa.Buffer | None:
-    if nulls is None:
-        return None
-    return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
-
-
-def _take(array: pa.Array, places: pa.Array) -> pa.Array:
-    """Rows of an array; runs, which Arrow does not take from, keep being one where they can."""
-    if isinstance(array, pa.RunEndEncodedArray):
-        value = array.values
-        if places.null_count:
-            where = pc.if_else(places.is_valid(), pa.scalar(0, pa.int32()), None)
-            return _take(value, where)
-        ends = pa.array([len(places)] if len(places) else [], pa.int32())
-        return pa.RunEndEncodedArray.from_arrays(ends, value if len(places) else value[:0])
-    return array.take(places)

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["tables"]
+__all__ = ["VALUES", "tables"]
 
 _TIMES = st.times().map(lambda t: t.replace(microsecond=t.microsecond // 1000 * 1000, tzinfo=None))
 
@@ -20,7 +20,8 @@ def _decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
     )
 
 
-_VALUES: dict[str, st.SearchStrategy[Any]] = {
+#: By type string, values of a flat column, none of them NULL.
+VALUES: dict[str, st.SearchStrategy[Any]] = {
     "boolean": st.booleans(),
     "tinyint": st.integers(-(2**7), 2**7 - 1),
     "short": st.integers(-(2**15), 2**15 - 1),
@@ -47,6 +48,6 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Type strings of some columns, and rows for them with a NULL here and there."""
-    types = draw(st.lists(st.sampled_from(sorted(_VALUES)), min_size=1, max_size=5))
-    row = st.tuples(*(st.none() | _VALUES[text] for text in types))
+    types = draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=5))
+    row = st.tuples(*(st.none() | VALUES[text] for text in types))
     return types, draw(st.lists(row, max_size=30))

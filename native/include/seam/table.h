@@ -50,6 +50,12 @@ int seam_table_init(struct seam_table *table, const struct seam_column_type *typ
 void seam_table_reset(struct seam_table *table);
 /* Column `index`, borrowed; NULL if there is none or it is released. */
 struct seam_vector *seam_table_column(struct seam_table *table, int64_t index);
+/* Appends a record batch (a struct array, which is borrowed) and counts its rows in, in one go or
+ * not at all. It has a column for each of the table's that is not of kind unknown, in their order;
+ * seam_vector_append_arrow says what fits. SEAM_UNSUPPORTED: another number of columns.
+ * SEAM_BAD_ARGUMENT: a column is released. */
+int seam_table_append_arrow(struct seam_table *table, const struct ArrowSchema *schema,
+                            const struct ArrowArray *batch, struct seam_error *error);
 /* States how many rows the table has (a table without columns has rows, too). */
 int seam_table_set_rows(struct seam_table *table, int64_t rows, struct seam_error *error);
 /* The chain over what is there now; taking it again overwrites the one taken before. Fails with

@@ -19,6 +19,7 @@
 #include "seam/column_type.h"
 #include "seam/error.h"
 #include "seam/memory.h"
+#include "seam/node.h"
 
 #include <stdint.h>
 
@@ -98,11 +99,21 @@ int seam_vector_append_map(struct seam_vector *vector, int64_t n, struct seam_er
  * seam_vector_append_null alone, which gives each child its null. */
 int seam_vector_append_struct(struct seam_vector *vector, struct seam_error *error);
 
-/* Every value of an Arrow array, which is borrowed. Types must agree: bool, int8 to int64, float,
- * double, date32, time32[ms], timestamp (any unit, without zone or in UTC; what is finer than a
- * microsecond is cut off), decimal128 of the column's scale, utf8, large_utf8, binary,
- * large_binary. Others are SEAM_UNSUPPORTED, among them dictionaries and views. */
+/* Every value of an Arrow array, which is borrowed, in one go or not at all. Types must agree:
+ * bool, int8 to int64, float, double, date32, time32[ms], timestamp (any unit, without zone or in
+ * UTC; what is finer than a microsecond is cut off towards the past), decimal32 to decimal128 of
+ * the column's scale, utf8, large_utf8, binary, large_binary; list and large_list for arrays; map;
+ * struct for structs, whose fields are found by name, and for variants. An array of type null fits
+ * every column. Dictionaries and runs go in as what they stand for. What the vector's type leaves
+ * out (a field, a map's keys) is not read. Others are SEAM_UNSUPPORTED, by name.
+ *
+ * Fields under a null struct become null, entries of a null list stay behind. SEAM_BAD_INPUT: the
+ * array breaks Arrow's rules (offsets that fall, an index beyond its dictionary).
+ * SEAM_TOO_LARGE: a value that the column cannot hold, or too many. */
 int seam_vector_append_arrow(struct seam_vector *vector, const struct ArrowSchema *schema,
                              const struct ArrowArray *array, struct seam_error *error);
+/* The same for an array that is open already. */
+int seam_vector_append_node(struct seam_vector *vector, const struct seam_node *node,
+                            struct seam_error *error);
 
 #endif

@@ -1,0 +1,102 @@
+"""Parts of Arrow arrays as NumPy sees them: words, offsets, entries, whatever the slice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = [
+    "flat",
+    "map_entries",
+    "null_flags",
+    "offsets_of",
+    "span_offsets",
+    "take",
+    "validity",
+    "words_of",
+]
+
+
+def flat(array: Any) -> Any:
+    """The values of a dictionary or of runs, the storage of an extension; others as they are."""
+    if isinstance(array, pa.DictionaryArray):
+        return flat(take(array.dictionary, array.indices))
+    if isinstance(array, pa.RunEndEncodedArray):
+        ends = array.run_ends.to_numpy()
+        places = np.searchsorted(ends, np.arange(len(array)) + array.offset, side="right")
+        return flat(take(array.values, pa.array(places, pa.int32())))
+    return array.storage if isinstance(array, pa.ExtensionArray) else array
+
+
+def null_flags(array: Any) -> np.ndarray[Any, Any]:
+    """Which rows are null, a byte each."""
+    flags: np.ndarray[Any, Any] = array.is_null().to_numpy(zero_copy_only=False)
+    return flags
+
+
+def span_offsets(array: Any) -> np.ndarray[Any, Any]:
+    """Offsets of a list's or map's rows over its flattened elements: a null row spans nothing."""
+    lengths = np.diff(offsets_of(array))
+    if array.null_count:
+        lengths[null_flags(array)] = 0
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+
+
+def map_entries(array: Any) -> Any:
+    """Entries of a map's rows, those of null rows left out."""
+    target = pa.list_(pa.struct([array.type.key_field, array.type.item_field]))
+    entries = pa.StructArray.from_arrays(
+        [array.keys, array.items], fields=[array.type.key_field, array.type.item_field]
+    )
+    offsets = pa.array(offsets_of(array), pa.int32())
+    mask = array.is_null() if array.null_count else None
+    return pa.ListArray.from_arrays(offsets, entries, type=target, mask=mask).flatten()
+
+
+def offsets_of(array: Any) -> np.ndarray[Any, Any]:
+    """The offsets of an array's rows, as many as there are rows and one more."""
+    buffer = array.buffers()[1]
+    if buffer is None:  # an array without rows may do without
+        return np.zeros(1, np.int32)
+    whole = np.frombuffer(buffer, np.int32)
+    return whole[array.offset : array.offset + len(array) + 1]
+
+
+def words_of(array: Any, width: int, dtype: Any) -> np.ndarray[Any, Any]:
+    """Words of a fixed-width array, zero under nulls."""
+    rows = len(array)
+    buffer = array.buffers()[1]
+    if pa.types.is_decimal(array.type):
+        words = np.frombuffer(buffer or b"", np.int64, count=2 * rows, offset=16 * array.offset)
+        values = words.reshape(rows, 2).copy()
+        if width == 8:
+            values = values[:, :1].copy()
+    else:
+        start = array.offset * width
+        flat = np.frombuffer(buffer or b"", np.uint8, count=rows * width, offset=start)
+        values = flat.view(dtype).reshape(rows, -1 if rows else 1).copy()
+    if array.null_count:
+        values[null_flags(array)] = 0
+    return values.reshape(-1)
+
+
+def validity(nulls: np.ndarray[Any, Any] | None) -> pa.Buffer | None:
+    """Arrow's bitmap of null flags; None for none."""
+    if nulls is None:
+        return None
+    return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
+
+
+def take(array: pa.Array, places: pa.Array) -> pa.Array:
+    """Rows of an array; runs, which Arrow does not take from, keep being one where they can."""
+    if isinstance(array, pa.RunEndEncodedArray):
+        value = array.values
+        if places.null_count:
+            where = pc.if_else(places.is_valid(), pa.scalar(0, pa.int32()), None)
+            return take(value, where)
+        ends = pa.array([len(places)] if len(places) else [], pa.int32())
+        return pa.RunEndEncodedArray.from_arrays(ends, value if len(places) else value[:0])
+    return array.take(places)

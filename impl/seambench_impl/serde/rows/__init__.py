@@ -1,0 +1,1 @@
+"""Rows of Spark and Velox: UnsafeRow and CompactRow, from columns and back."""
