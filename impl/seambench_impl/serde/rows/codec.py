@@ -15,7 +15,7 @@ from seambench.seams import SerdeField
 from seambench_impl._seam import ffi, lib
 from seambench_impl.arrow_c import ExportedBatch, address
 from seambench_impl.errors import check, new_error
-from seambench_impl.memory import TrackedAllocator
+from seambench_impl.memory import Block, TrackedAllocator
 from seambench_impl.serde.rows.program import RowProgram
 
 __all__ = ["Buffer", "Framing", "Integers", "RowBytes", "RowCodec"]
@@ -111,7 +111,7 @@ class RowCodec(ABC):
             starts = self._starts(source, gap)
             size = int(starts[-1]) - gap
             if out is None:
-                out = self.allocator.block(size)
+                out = Block(self.allocator, size).view
             elif len(out) < size:
                 raise UsageError(f"the rows take {size} bytes, `out` has {len(out)}")
             view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
