@@ -33,6 +33,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal
 
+from seambench.column_cases import ColumnCase, column_cases
 from seambench.edits import Edit
 from seambench.errors import UnavailableError, UsageError
 from seambench.golden import Origin, TableSpec, load_origin, load_table
@@ -168,16 +169,6 @@ class ScanCase:
         ]
 
 
-@dataclass(frozen=True)
-class ColumnCase:
-    """A golden file of off-heap columns, or the file of type strings."""
-
-    id: str
-    file: Path
-
-    seam = "column"
-
-
 Case = ScanCase | ColumnCase | SerdeCase
 
 
@@ -207,11 +198,7 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
     if seam == "scan":
         return list(_scan_cases(root or default_root()))
     if seam == "column":
-        folder = golden or (root or default_root()) / "golden" / "offheap"
-        files = sorted(folder.glob("*.json"))
-        if not files:
-            raise UsageError(f"{folder} holds no golden files (*.json)")
-        return [ColumnCase(f"column/{folder.name}/{file.stem}", file) for file in files]
+        return column_cases(root or default_root(), golden)
     if seam == "serde":
         return serde_cases(root or default_root(), golden)
     if seam == "exchange":

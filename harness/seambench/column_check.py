@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from seambench import errors
-from seambench.cases import ColumnCase
+from seambench.column_cases import ColumnCase
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnTable
 
@@ -25,13 +24,13 @@ _NESTED = frozenset({"array", "map", "struct"})
 
 
 def check_column(case: ColumnCase, table: ColumnTable) -> None:
-    """Run a golden file.
+    """Run one case.
 
     Raises:
         NotOffered: a kind of the case is not among the implementation's capabilities.
         Mismatch: buffers, row counts or slots differ, or memory is still held afterwards.
     """
-    data = json.loads(case.file.read_text(encoding="utf-8"))
+    data = case.content()
     if isinstance(data, list):
         _check_type_strings(data, table)
         return
@@ -45,8 +44,11 @@ def check_column(case: ColumnCase, table: ColumnTable) -> None:
         required_fields=data["required_fields"],
         nested_fields=data.get("nested_fields"),
         fetch_size=data["fetch_size"],
-        chunk_rows=[chunk["num_rows"] for chunk in data["chunks"]],
+        chunk_rows=data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]],
     )
+    if "refused" in data:
+        _check_refused(request, data["refused"], table)
+        return
     try:
         chunks = table.chunks(request)
     except errors.SeambenchError as error:
@@ -55,6 +57,22 @@ def check_column(case: ColumnCase, table: ColumnTable) -> None:
         raise Mismatch(f"{len(data['chunks'])} chunks expected, {len(chunks)} came")
     for number, (want, have) in enumerate(zip(data["chunks"], chunks, strict=True), 1):
         _compare(number, want, have)
+    _check_nothing_held(table)
+
+
+def _check_refused(request: ColumnRequest, words: Sequence[str], table: ColumnTable) -> None:
+    """One of the named errors must be raised, and nothing be left behind."""
+    try:
+        table.chunks(request)
+    except errors.SeambenchError as error:
+        if type(error).__name__ not in words:
+            raise Mismatch(f"expected {' or '.join(words)}, came {type(error).__name__}") from error
+    else:
+        raise Mismatch(f"was to be refused with {' or '.join(words)}, but was done")
+    _check_nothing_held(table)
+
+
+def _check_nothing_held(table: ColumnTable) -> None:
     if held := table.live_blocks():
         raise Mismatch(f"{held} blocks of memory are still held after the last chunk")
 

@@ -1,0 +1,90 @@
+"""The oracle of off-heap columns agrees with what StarRocks wrote; its cases are well-formed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seambench.cases import load_cases
+from seambench.column_cases import ColumnCase
+from seambench.column_oracle import expected_slots, parse_type
+from seambench.column_values import column_values
+from seambench.errors import UsageError
+
+CASES = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
+GOLDEN = [c for c in CASES if c.file.suffix == ".json" and c.file.stem != "type_strings"]
+OWN = [c for c in CASES if c.file.suffix == ".toml"]
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.id)
+def test_the_oracle_works_out_what_starrocks_wrote(case: ColumnCase) -> None:
+    """Every word of every golden chain and every determined byte follow from rows and rules."""
+    data = case.content()
+    start = 0
+    for chunk in data["chunks"]:
+        rows = data["rows"][start : start + chunk["num_rows"]]
+        start += chunk["num_rows"]
+        found = expected_slots(
+            data["fields"],
+            data["types"],
+            rows,
+            data["required_fields"],
+            data.get("nested_fields") or (),
+        )
+        assert [{"hex": ""} | slot for slot in found] == chunk["slots"]
+
+
+@pytest.mark.parametrize("case", OWN, ids=lambda case: case.id)
+def test_cases_can_be_worked_out(case: ColumnCase) -> None:
+    """A case has as many rows as its chunks, all of one width, and chunks or a refusal."""
+    data = case.content()
+    sizes = data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]]
+    assert len(data["rows"]) == sum(sizes)
+    assert {len(row) for row in data["rows"]} <= {len(data["fields"])}
+    assert ("refused" in data) != ("chunks" in data)
+
+
+def test_ids_are_unique() -> None:
+    """No two cases have one name."""
+    assert len({case.id for case in CASES}) == len(CASES)
+
+
+def _nulls(values: list[Any]) -> int:
+    return sum(value is None for value in values)
+
+
+@pytest.mark.parametrize("text", ["int", "array<struct<a:string,b:decimal(20,3)>>", "variant"])
+def test_values_are_a_function_of_their_seed(text: str) -> None:
+    """The same seed gives the same values; nulls come as often as they should."""
+    tree = parse_type(text)
+    some = column_values(tree, 200, "some", "seed")
+    assert some == column_values(tree, 200, "some", "seed")
+    assert some != column_values(tree, 200, "some", "other")
+    assert 20 < _nulls(some) < 90
+    assert _nulls(column_values(tree, 50, "none", "seed")) == 0
+    assert column_values(tree, 3, "all", "seed") == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Int", "decimal", "array<>", "map<int>", "struct<a:int", "int>", "array<int,int>"]
+)
+def test_types_of_cases_follow_the_grammar(text: str) -> None:
+    """A type string that does not is the case's fault, and said so."""
+    with pytest.raises(UsageError):
+        parse_type(text)
+
+
+def test_a_broken_case_names_its_file(tmp_path: Path) -> None:
+    """An unknown key, or fields without types, are errors of the case."""
+    (tmp_path / "golden" / "offheap").mkdir(parents=True)
+    (tmp_path / "golden" / "offheap" / "one.json").write_text("{}")
+    folder = tmp_path / "cases" / "column"
+    folder.mkdir(parents=True)
+    text = 'level = "must"\nrequirement = "r"\nfields = ["a"]\n'
+    for rest in ("types = []\n", 'types = ["int"]\nfetch = 1\n'):
+        (folder / "case.toml").write_text(text + rest)
+        with pytest.raises(UsageError, match=r"case\.toml"):
+            load_cases("column", tmp_path)
+        (folder / "case.toml").unlink()
