@@ -94,6 +94,10 @@ int seam_engine_own(struct seam_engine_column *column, struct seam_error *error)
 /* Both: what StarRocks' fill does. On failure `column` stays empty. */
 int seam_engine_fill(struct seam_engine_column *column, const struct seam_engine_slot *slots,
                      int64_t n_slots, const struct seam_chain *chain, struct seam_error *error);
+/* The same from a table in the same process, whose buffers are taken over instead of copied: on
+ * success all its columns are released, on failure it is as it was. */
+int seam_engine_move(struct seam_engine_column *column, const struct seam_engine_slot *slots,
+                     int64_t n_slots, struct seam_table *table, struct seam_error *error);
 
 /* Moves a column into an Arrow array. Buffers that are ours are handed on without copying where
  * the layouts agree (tinyint to bigint, float, double, decimal128, string, binary, all offsets),
