@@ -1,7 +1,8 @@
 """The reading side: a meta chain's columns in the engine's layout, and as Arrow.
 
-`fill` goes from the chain to Arrow in one pass, as most callers want. `EngineColumns` takes the two
-steps that an engine takes: copy the columns out of the chain, later hand them on.
+`fill` goes from the chain to Arrow in one pass, as most callers want; `move` takes the buffers of a
+table in the same process over. `EngineColumns` takes the two steps that an engine takes: copy the
+columns out of the chain, later hand them on.
 """
 
 from __future__ import annotations
@@ -9,73 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-
-from seambench.errors import RefusedError, UsageError
+from seambench.errors import UsageError
 from seambench_impl._seam import ffi, lib
-from seambench_impl.arrow_c import address, new_array
-from seambench_impl.columns.table import Chain
-from seambench_impl.columns.types import ColumnType, arrow_type, from_arrow
+from seambench_impl.arrow_c import new_array
+from seambench_impl.columns.engine_schema import EngineSchema
+from seambench_impl.columns.table import Chain, OffHeapTable
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
 
-__all__ = ["EngineColumns", "EngineSchema", "fill"]
-
-
-class EngineSchema:
-    """The columns an engine expects.
-
-    Args:
-        schema: names and Arrow types of the columns. A field that is not nullable is refused: an
-            off-heap column may always hold nulls.
-        types: their column types, where Arrow's do not say enough (strings of a fixed length are
-            still strings, but `timestamp` and `timestamp-millis` give the same words); by default
-            derived from `schema`.
-
-    Raises:
-        RefusedError: a field that is not nullable, or of a type no off-heap column holds.
-    """
-
-    def __init__(self, schema: Any, types: list[ColumnType] | None = None) -> None:
-        self.schema = schema
-        self.types = types or [from_arrow(field.type) for field in schema]
-        for field, column in zip(schema, self.types, strict=True):
-            _check_field(field, column)
-        self._names = [ffi.new("char[]", field.name.encode()) for field in schema]
-        self.slots = ffi.new("struct seam_engine_slot[]", max(len(self.types), 1))
-        for slot, column, name in zip(self.slots, self.types, self._names, strict=False):
-            slot.kind, slot.precision, slot.scale = column.kind, column.precision, column.scale
-            slot.nullable = 1
-            slot.name = name
-        self._carried = pa.schema(map(_carried, schema, self.types), schema.metadata)
-        self._casts = [i for i, field in enumerate(self._carried) if field.type != schema[i].type]
-
-    def imported(self, array: Any) -> Any:
-        """A struct array of the core's, which is taken over, as a batch with `schema`."""
-        batch = pa.RecordBatch._import_from_c(address(array), self._carried)
-        if not self._casts:
-            return batch
-        columns = batch.columns
-        for i in self._casts:  # large strings and other units: the same values in another dress
-            columns[i] = columns[i].cast(self.schema[i].type)
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-
-def _carried(field: Any, column: ColumnType) -> Any:
-    """The field as the core hands it out; a time zone is but a word beside the same values."""
-    data_type = arrow_type(column)
-    if pa.types.is_timestamp(field.type) and field.type.unit == "us":
-        data_type = field.type
-    return field.with_type(data_type)
-
-
-def _check_field(field: Any, column: ColumnType) -> None:
-    if not field.nullable:
-        raise RefusedError(f"NOT NULL column '{field.name}' is not supported")
-    if arrow_type(from_arrow(field.type)) != arrow_type(column):
-        raise RefusedError(
-            f"column '{field.name}': {column} cannot be read as Arrow's {field.type}"
-        )
+__all__ = ["EngineColumns", "EngineSchema", "fill", "move"]
 
 
 def fill(
@@ -109,6 +52,24 @@ def fill(
     return batch
 
 
+def move(table: OffHeapTable, expected: EngineSchema) -> Any:
+    """A table's rows as a `pyarrow.RecordBatch`, copying only what cannot stay (see `to_arrow`).
+
+    Args:
+        table: loses its columns, which are released. Its allocator owns the batch's memory.
+        expected: the engine's columns.
+
+    Raises:
+        seambench.errors.InputError: a value that means nothing, such as text that is not UTF-8; the
+            columns are released then, too.
+        seambench.errors.RefusedError: columns of other types than expected; the table stays whole.
+        seambench_impl.errors.NativeMemoryError: the allocator's limit.
+    """
+    columns = EngineColumns(expected, table.allocator)
+    columns.move(table)
+    return columns.to_arrow()
+
+
 class EngineColumns:
     """Owns one chunk of engine columns (`struct seam_engine_column`). One thread at a time.
 
@@ -135,7 +96,23 @@ class EngineColumns:
             seambench_impl.errors.NativeMemoryError: the allocator's limit.
         """
         lib.seam_engine_column_reset(self._column)
+        self._filled = False
         self._read(lib.seam_engine_fill, chain)
+
+    def move(self, table: OffHeapTable) -> None:
+        """Take the buffers of a table over instead of copying them; what was there goes.
+
+        Raises:
+            seambench.errors.RefusedError: columns of other types than expected.
+            seambench.errors.InputError: not as many columns as expected.
+            seambench_impl.errors.NativeMemoryError: the allocator's limit.
+        """
+        lib.seam_engine_column_reset(self._column)
+        self._filled = False
+        slots, count = self.expected.slots, len(self.expected.types)
+        code = lib.seam_engine_move(self._column, slots, count, table.pointer, self._error)
+        check(code, self._error)
+        self._filled = True
 
     def _read(self, call: Any, chain: Chain) -> None:
         struct = self._chain

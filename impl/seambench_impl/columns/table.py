@@ -74,6 +74,11 @@ class OffHeapTable:
     def _check(self, code: int, source: str = "") -> None:
         check(code, self._error, source=source)
 
+    @property
+    def pointer(self) -> Any:
+        """The `struct seam_table *`, which stays this object's."""
+        return self._table
+
     def vector(self, index: int) -> Any:
         """Column `index` as `struct seam_vector *`, for callers that append by themselves.
 
