@@ -634,9 +634,10 @@ static int read_column(struct reader *reader, const struct presto_type *type, in
 
 /* --- the page --- */
 
+static const struct presto_type WHOLE = {.kind = SEAM_PRESTO_ROW, .name = "(page)"};
+
 static int read_columns(struct reader *reader, const struct seam_presto_program *program,
                         int64_t rows, struct presto_column *page) {
-    static const struct presto_type WHOLE = {.kind = SEAM_PRESTO_ROW, .name = "(page)"};
     int32_t columns;
     *page = (struct presto_column){.type = &WHOLE, .length = rows};
     int code = read_i32(reader, &WHOLE, "the number of columns", &columns);
@@ -687,5 +688,34 @@ int seam_presto_read(struct seam_allocator *allocator, const struct seam_presto_
         presto_column_reset(&page);
         return code;
     }
+    return presto_export(&reader.budget, &page, out, error);
+}
+
+int seam_presto_read_column(struct seam_allocator *allocator,
+                            const struct seam_presto_program *program, const uint8_t *bytes,
+                            int64_t size_bytes, const struct seam_presto_read_options *options,
+                            struct seam_presto_trace *trace, int64_t *used_bytes,
+                            struct ArrowArray *out, struct seam_error *error) {
+    struct reader reader = {.payload = bytes,
+                            .size_bytes = size_bytes,
+                            .options = options,
+                            .budget = {.allocator = allocator, .limit_bytes = options->size_limit},
+                            .trace = trace,
+                            .error = error};
+    struct presto_column page = {.type = &WHOLE};
+    if (program->n_columns != 1) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%d types came for a column that is alone",
+                         program->n_columns);
+    }
+    int code = presto_make_children(&reader.budget, &page, 1, error);
+    if (code == SEAM_OK) {
+        code = read_column(&reader, program->types, 1, &page.children[0]);
+    }
+    if (code != SEAM_OK) {
+        presto_column_reset(&page);
+        return code;
+    }
+    page.length = page.children[0].length;
+    *used_bytes = reader.position;
     return presto_export(&reader.budget, &page, out, error);
 }

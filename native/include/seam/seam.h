@@ -15,6 +15,7 @@
 #include "seam/merge.h"
 #include "seam/node.h"
 #include "seam/presto_page.h"
+#include "seam/presto_stream.h"
 #include "seam/row_frames.h"
 #include "seam/row_input.h"
 #include "seam/row_type.h"
