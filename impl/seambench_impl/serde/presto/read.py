@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError
+from seambench.errors import InputError, RefusedError, UsageError
 from seambench.seams import SerdeField
 from seambench_impl._seam import ffi, lib
 from seambench_impl.arrow_c import address, new_array
@@ -132,26 +132,57 @@ class PageReader:
         size = header.uncompressed_bytes
         return decompress(codec, body, size, self._allocator, offset=offset)
 
+    def column(self, data: Bytes, offset: int = 0) -> tuple[pa.Array, int]:
+        """One column that stands alone, without page header and count of columns.
+
+        Args:
+            data: the column's bytes, which may go on behind it.
+            offset: where they begin in the file, for messages.
+
+        Returns:
+            The column, and how many of the bytes are its own.
+
+        Raises:
+            UsageError: the reader is not of one column.
+            InputError: see `read`.
+            RefusedError: see `read`.
+        """
+        if len(self._schema.fields) != 1:
+            raise UsageError(f"a column alone is not of {len(self._schema.fields)} fields")
+        used = ffi.new("int64_t *")
+        view = ffi.from_buffer("uint8_t[]", data)
+
+        def read(trace: Any, array: Any) -> int:
+            owner, program = self._allocator.pointer, self._schema.program
+            code: int = lib.seam_presto_read_column(
+                owner, program, view, len(view), self._settings, trace, used, array, self._error
+            )
+            return code
+
+        return self._decoded(read, offset, "column").column(0), int(used[0])
+
     def _decode(self, rows: int, payload: memoryview, offset: int) -> pa.RecordBatch:
         """Offsets in errors count from the page, or from the payload if it was compressed."""
+        view = ffi.from_buffer("uint8_t[]", payload)
+
+        def read(trace: Any, array: Any) -> int:
+            owner, program = self._allocator.pointer, self._schema.program
+            code: int = lib.seam_presto_read(
+                owner, program, view, len(view), rows, self._settings, trace, array, self._error
+            )
+            return code
+
+        return self._decoded(read, max(offset, 0), "page" if offset >= 0 else "decompressed page")
+
+    def _decoded(self, read: Callable[[Any, Any], int], offset: int, source: str) -> pa.RecordBatch:
+        """What a call of the core reads, given its trace and the array to fill."""
         trace = ffi.new("struct seam_presto_trace *")
         lib.seam_buffer_init(ffi.addressof(trace, "marks"), self._allocator.pointer)
         lib.seam_buffer_init(ffi.addressof(trace, "sources"), self._allocator.pointer)
         array = new_array()
-        self._settings.base_bytes = max(offset, 0)
+        self._settings.base_bytes = offset
         try:
-            code = lib.seam_presto_read(
-                self._allocator.pointer,
-                self._schema.program,
-                ffi.from_buffer("uint8_t[]", payload),
-                len(payload),
-                rows,
-                self._settings,
-                trace,
-                array,
-                self._error,
-            )
-            check(code, self._error, source="page" if offset >= 0 else "decompressed page")
+            check(read(trace, array), self._error, source=source)
             schema = self._batch_schema(trace)
         finally:
             lib.seam_buffer_reset(ffi.addressof(trace, "marks"))

@@ -22,7 +22,7 @@ from seambench_impl.serde.presto.layout import layout_of
 from seambench_impl.serde.presto.options import PageOptions
 from seambench_impl.serde.presto.schema import PageSchema, page_schema
 
-__all__ = ["Columns", "Rows", "serialize", "serialize_many", "serialized_size"]
+__all__ = ["Columns", "Rows", "finish_page", "serialize", "serialize_many", "serialized_size"]
 
 Columns: TypeAlias = pa.RecordBatch | Sequence[pa.Array | Callable[[], pa.Array]]
 """A batch; or its columns one by one, of which those that are callable are loaded when written."""
@@ -223,14 +223,38 @@ def serialize_many(
     buffer = block.buffer()
     pages = []
     for start, end, count in zip(starts, starts[1:], writer.counts, strict=False):
-        page = block.view[start:end]
-        packed = _compress(page[HEADER_BYTES:], settings, owner, skipper)
-        if packed is not None:
-            page = Block(owner, HEADER_BYTES + len(packed)).view
-            page[HEADER_BYTES:] = packed
-        _put_header(page, count, end - start - HEADER_BYTES, settings)
-        pages.append(buffer.slice(start, end - start) if packed is None else pa.py_buffer(page))
+        page = finish_page(block.view[start:end], count, settings, owner, skipper)
+        whole = len(page) == end - start
+        pages.append(buffer.slice(start, end - start) if whole else pa.py_buffer(page))
     return pages
+
+
+def finish_page(
+    page: memoryview,
+    rows: int,
+    options: PageOptions,
+    allocator: TrackedAllocator,
+    skipper: Skipper | None = None,
+) -> memoryview:
+    """Compress the payload of a page where that is wanted and pays, and write its header.
+
+    Args:
+        page: room for the header, then the whole payload.
+        rows: of the page.
+        options: codec, ratio and checksum count.
+        allocator: owner of a compressed page.
+        skipper: see `serialize`.
+
+    Returns:
+        `page` itself, or a shorter one in memory of its own.
+    """
+    uncompressed = len(page) - HEADER_BYTES
+    packed = _compress(page[HEADER_BYTES:], options, allocator, skipper)
+    if packed is not None:
+        page = Block(allocator, HEADER_BYTES + len(packed)).view
+        page[HEADER_BYTES:] = packed
+    _put_header(page, rows, uncompressed, options)
+    return page
 
 
 def _put_header(page: memoryview, rows: int, uncompressed: int, options: PageOptions) -> None:

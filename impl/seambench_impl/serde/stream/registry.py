@@ -1,0 +1,158 @@
+"""Serializers by name, as Velox's VectorSerde: what a stream of vectors asks of a format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from seambench.errors import UsageError
+from seambench.seams import SerdeField
+from seambench_impl.serde.stream.arena import StreamArena
+from seambench_impl.serde.stream.byte_stream import ByteInputStream
+from seambench_impl.serde.stream.result import VectorResult
+from seambench_impl.serde.stream.selection import Rows
+
+__all__ = [
+    "BatchSerializer",
+    "IterativeSerializer",
+    "OutputStream",
+    "VectorSerde",
+    "register_serde",
+    "serde_named",
+    "serde_names",
+    "unregister_serde",
+]
+
+
+class OutputStream(Protocol):
+    """Where serialized bytes go: a `ByteOutputStream`, a file, anything with `write`."""
+
+    def write(self, data: memoryview, /) -> Any:
+        """Take all of the bytes; they are the caller's again on return."""
+        ...
+
+
+class IterativeSerializer(Protocol):
+    """Collects rows in many small steps and writes them as one page or group.
+
+    Takes its memory from the arena that it was made with: `clear` it before the arena is cleared.
+    One thread at a time for serializers over one arena.
+    """
+
+    @property
+    def num_rows(self) -> int:
+        """Rows appended since the last clear."""
+        ...
+
+    def append(self, batch: Any, rows: Rows = None) -> None:
+        """Append rows of a `pyarrow.RecordBatch`: all, a range, or a list of their numbers.
+
+        Raises:
+            seambench.errors.UsageError: rows or columns that do not fit.
+            seambench.errors.InputError: a value that the format cannot hold; clear it then.
+            seambench_impl.errors.NativeMemoryError: the allocator's limit; clear it then.
+        """
+        ...
+
+    def estimate(self, batch: Any, rows: Rows = None) -> Any:
+        """Upper bounds, as an int64 array, of the bytes that each row would take."""
+        ...
+
+    @property
+    def max_serialized_size(self) -> int:
+        """Most bytes that a flush would write now."""
+        ...
+
+    def flush(self, out: OutputStream) -> int:
+        """Write what was appended; returns how many bytes. May be repeated: rows stay."""
+        ...
+
+    def clear(self) -> None:
+        """Back to no rows."""
+        ...
+
+
+class BatchSerializer(Protocol):
+    """Writes one batch at once and keeps nothing."""
+
+    def serialize(self, batch: Any, out: OutputStream, rows: Rows = None) -> int:
+        """Write rows of a batch as one page or group; returns how many bytes."""
+        ...
+
+
+@runtime_checkable
+class VectorSerde(Protocol):
+    """One format.
+
+    `fields` name columns and types in its own words; `options` are those of a
+    `seambench.seams.SerdeRequest`.
+    """
+
+    name: str
+
+    def iterative(
+        self, fields: Sequence[SerdeField], options: Mapping[str, Any], arena: StreamArena
+    ) -> IterativeSerializer:
+        """A serializer of no rows."""
+        ...
+
+    def batch(self, fields: Sequence[SerdeField], options: Mapping[str, Any]) -> BatchSerializer:
+        """A serializer of whole batches, which keeps their encodings where the format can."""
+        ...
+
+    def deserialize(
+        self,
+        source: ByteInputStream,
+        fields: Sequence[SerdeField],
+        options: Mapping[str, Any],
+        result: VectorResult | None = None,
+    ) -> VectorResult:
+        """Read the next page or group.
+
+        Args:
+            source: is left at the byte after it.
+            fields: the columns.
+            options: what the writer was given.
+            result: what was read before, to which the new rows are appended; None for a new one.
+
+        Raises:
+            seambench.errors.InputError: the bytes break the format; `result` is as it was.
+        """
+        ...
+
+
+_SERDES: dict[str, VectorSerde] = {}
+
+
+def register_serde(serde: VectorSerde) -> None:
+    """Make a serde known by its name; outsiders' come in the same way as ours.
+
+    Raises:
+        UsageError: the name is taken by another, or the object lacks a method.
+    """
+    if not isinstance(serde, VectorSerde):
+        raise UsageError(f"{type(serde).__name__} lacks a method of VectorSerde")
+    if _SERDES.setdefault(serde.name, serde) is not serde:
+        raise UsageError(f"there is a serde named {serde.name!r} already")
+
+
+def unregister_serde(name: str) -> None:
+    """Forget a name; an unknown one is ignored."""
+    _SERDES.pop(name, None)
+
+
+def serde_named(name: str) -> VectorSerde:
+    """The serde of a name.
+
+    Raises:
+        UsageError: nobody registered it; the message says which names there are.
+    """
+    if name not in _SERDES:
+        known = ", ".join(serde_names()) or "none"
+        raise UsageError(f"there is no serde named {name!r}, only: {known}")
+    return _SERDES[name]
+
+
+def serde_names() -> list[str]:
+    """All registered names, sorted."""
+    return sorted(_SERDES)

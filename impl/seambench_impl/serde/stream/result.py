@@ -1,0 +1,86 @@
+"""What deserializing yields: columns that grow by a page at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["VectorResult", "flattened"]
+
+
+def flattened(array: Any) -> Any:
+    """An array without dictionaries and runs at any level; itself, if it has none."""
+    if pa.types.is_dictionary(array.type):
+        return flattened(array.dictionary).take(array.indices)
+    if pa.types.is_run_end_encoded(array.type):
+        return flattened(array.values).take(pa.array(_runs(array)))
+    if not any(map(_has_encoding, _children(array.type))):
+        return array
+    mask = array.is_null()
+    if pa.types.is_struct(array.type):
+        columns = [flattened(array.field(i)) for i in range(array.type.num_fields)]
+        fields = [f.with_type(c.type) for f, c in zip(array.type, columns, strict=True)]
+        return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
+    offsets = pa.array(array.offsets.to_numpy())  # a copy: those of a slice take no mask
+    if pa.types.is_map(array.type):
+        keys, items = flattened(array.keys), flattened(array.items)
+        return pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
+    return pa.ListArray.from_arrays(offsets, flattened(array.values), mask=mask)
+
+
+def _is_encoded(data_type: Any) -> bool:
+    return bool(pa.types.is_dictionary(data_type) or pa.types.is_run_end_encoded(data_type))
+
+
+def _children(data_type: Any) -> list[Any]:
+    return [data_type.field(i).type for i in range(data_type.num_fields)]
+
+
+def _has_encoding(data_type: Any) -> bool:
+    return _is_encoded(data_type) or any(map(_has_encoding, _children(data_type)))
+
+
+def _runs(array: Any) -> Any:
+    """For each row the number of its run."""
+    ends = array.run_ends.to_numpy()
+    rows = np.arange(array.offset, array.offset + len(array))
+    return np.searchsorted(ends, rows, side="right")
+
+
+class VectorResult:
+    """Rows of one or more pages of the same columns.
+
+    A single page stays as it came, with its encodings. With another one after it columns become
+    flat: pages of one column differ in their encodings.
+    """
+
+    def __init__(self) -> None:
+        self._batches: list[Any] = []
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all pages."""
+        return sum(batch.num_rows for batch in self._batches)
+
+    def append(self, batch: Any) -> None:
+        """Add the rows of a `pyarrow.RecordBatch`, which is kept, not copied."""
+        self._batches.append(batch)
+
+    def batch(self) -> Any:
+        """All rows as one `pyarrow.RecordBatch`; None when nothing was appended."""
+        if len(self._batches) > 1:
+            self._batches = [self._joined()]
+        return self._batches[0] if self._batches else None
+
+    def _joined(self) -> Any:
+        names = self._batches[0].schema.names
+        columns = []
+        for index in range(len(names)):
+            chunks = [flattened(batch.column(index)) for batch in self._batches]
+            columns.append(pa.concat_arrays(chunks))
+        if not columns:  # pages without columns still have rows
+            empty = pa.Array.from_buffers(pa.struct([]), self.num_rows, [None])
+            return pa.RecordBatch.from_struct_array(empty)
+        return pa.RecordBatch.from_arrays(columns, names=names)
