@@ -24,8 +24,8 @@ bool seam_recycle_keep(void *block, size_t whole) {
  * a few thousand rows. Scans ask for the same sizes again and again.
  *
  * Classes: multiples of 64 bytes up to 1 KiB, then eight steps between powers of two, up to 4 GiB.
- * Small blocks are kept by the thread that frees them, without a lock; large ones by the process.
- */
+ * Small blocks are kept by the thread that frees them, without a lock; large ones, and small ones
+ * that a thread has too many of (because another thread makes them), by the process. */
 enum {
     UNIT = 64,
     UNIT_CLASSES = 16,
@@ -48,8 +48,8 @@ struct shelf {
     size_t held_bytes;
 };
 
-static struct shelf large;
-static pthread_mutex_t large_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shelf process;
+static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Thread_local struct shelf *small; /* of this thread, made when first used */
 static pthread_key_t small_key;           /* empties it when the thread ends */
@@ -125,18 +125,23 @@ static struct shelf *small_shelf(void) {
     return small;
 }
 
+static void *take_from_process(int number, size_t whole) {
+    pthread_mutex_lock(&process_lock);
+    void *block = pop(&process, number, whole);
+    pthread_mutex_unlock(&process_lock);
+    return block;
+}
+
 void *seam_recycle_take(size_t *whole) {
     int number = class_of(whole);
     if (number < 0) {
         return NULL;
     }
-    if (*whole <= SMALL_BYTES) {
-        return small == NULL ? NULL : pop(small, number, *whole);
+    void *block = NULL;
+    if (*whole <= SMALL_BYTES && small != NULL) {
+        block = pop(small, number, *whole);
     }
-    pthread_mutex_lock(&large_lock);
-    void *block = pop(&large, number, *whole);
-    pthread_mutex_unlock(&large_lock);
-    return block;
+    return block != NULL ? block : take_from_process(number, *whole);
 }
 
 bool seam_recycle_keep(void *block, size_t whole) {
@@ -146,11 +151,13 @@ bool seam_recycle_keep(void *block, size_t whole) {
     }
     if (whole <= SMALL_BYTES) {
         struct shelf *shelf = small_shelf();
-        return shelf != NULL && push(shelf, number, block, whole, KEPT_BY_THREAD_BYTES);
+        if (shelf != NULL && push(shelf, number, block, whole, KEPT_BY_THREAD_BYTES)) {
+            return true;
+        }
     }
-    pthread_mutex_lock(&large_lock);
-    bool kept = push(&large, number, block, whole, KEPT_BY_PROCESS_BYTES);
-    pthread_mutex_unlock(&large_lock);
+    pthread_mutex_lock(&process_lock);
+    bool kept = push(&process, number, block, whole, KEPT_BY_PROCESS_BYTES);
+    pthread_mutex_unlock(&process_lock);
     return kept;
 }
 

@@ -1,0 +1,358 @@
+#include "seam/partition.h"
+
+#include "seam/arrow_build.h"
+#include "seam/gather.h"
+#include "seam/hash.h"
+#include "seam/node.h"
+
+#include <string.h>
+
+static uint32_t xorshift32(uint32_t x) {
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return x;
+}
+
+static inline uint32_t reduced(uint32_t hash, uint32_t n, int32_t reduce) {
+    if (reduce == SEAM_REDUCE_MULTIPLY) {
+        return (uint32_t)((uint64_t)hash * n >> 32);
+    }
+    if (reduce == SEAM_REDUCE_MODULO) {
+        return hash % n;
+    }
+    int64_t rest = (int64_t)(int32_t)hash % (int64_t)n;
+    return (uint32_t)(rest < 0 ? rest + n : rest);
+}
+
+void seam_partition_parts(const uint32_t *hashes, int64_t rows, int32_t reduce, int32_t channels,
+                          int32_t drivers, uint32_t *parts) {
+    uint32_t n = (uint32_t)channels;
+    uint32_t d = (uint32_t)drivers;
+    for (int64_t row = 0; row < rows; row++) {
+        parts[row] = reduced(hashes[row], n, reduce);
+    }
+    if (d == 1) {
+        return;
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        parts[row] = parts[row] * d + reduced(xorshift32(hashes[row]), d, reduce);
+    }
+}
+
+void seam_partition_sort(const uint32_t *parts, int64_t rows, int32_t n_parts,
+                         int32_t *start_points, int32_t *row_indexes) {
+    memset(start_points, 0, ((size_t)n_parts + 1) * sizeof *start_points);
+    for (int64_t row = 0; row < rows; row++) {
+        start_points[parts[row]] += 1;
+    }
+    for (int32_t part = 0; part < n_parts; part++) {
+        start_points[part + 1] += start_points[part];
+    }
+    for (int64_t row = rows - 1; row >= 0; row--) { /* backwards: rows of a part stay in order */
+        row_indexes[--start_points[parts[row]]] = (int32_t)row;
+    }
+}
+
+/* ---- partitioner
+ * ---------------------------------------------------------------------------------- */
+
+struct finished {
+    int32_t part;
+    struct ArrowArray chunk;
+};
+
+struct seam_partitioner {
+    struct seam_partition_rule rule;
+    int32_t n_parts;
+    struct seam_gather **gathers; /* one per part; NULL until its first row */
+    int32_t *keys;
+    int32_t *start_points;
+    struct seam_buffer hashes;      /* uint32 per row of the batch at hand */
+    struct seam_buffer parts;       /* the same */
+    struct seam_buffer row_indexes; /* int32 */
+    struct seam_buffer ready;       /* struct finished */
+    int64_t taken;                  /* of those that are ready */
+    struct seam_allocator *allocator;
+};
+
+static int check_rule(const struct seam_partition_rule *rule, struct seam_error *error) {
+    if (rule->channels < 1 || rule->drivers < 1 || rule->channels > INT32_MAX / rule->drivers / 8 ||
+        rule->n_keys < 0 || rule->chunk_rows < 1) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                         "rows cannot go to %d channels of %d drivers in chunks of %lld rows",
+                         (int)rule->channels, (int)rule->drivers, (long long)rule->chunk_rows);
+    }
+    if (rule->reduce < SEAM_REDUCE_MULTIPLY || rule->reduce > SEAM_REDUCE_SIGNED) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "there is no rule %d to reduce a hash",
+                         (int)rule->reduce);
+    }
+    return SEAM_OK;
+}
+
+static int zeroed(struct seam_allocator *allocator, int64_t size_bytes, void **out,
+                  struct seam_error *error) {
+    int code = seam_alloc(allocator, (size_t)size_bytes, out, error);
+    if (code == SEAM_OK) {
+        memset(*out, 0, (size_t)size_bytes);
+    }
+    return code;
+}
+
+int seam_partitioner_new(struct seam_allocator *allocator, const struct seam_partition_rule *rule,
+                         struct seam_partitioner **out, struct seam_error *error) {
+    void *blocks[4] = {NULL, NULL, NULL, NULL};
+    *out = NULL;
+    int code = check_rule(rule, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    int64_t n_parts = (int64_t)rule->channels * rule->drivers;
+    const int64_t sizes[4] = {(int64_t)sizeof **out, n_parts * (int64_t)sizeof(void *),
+                              rule->n_keys * (int64_t)sizeof(int32_t),
+                              (n_parts + 1) * (int64_t)sizeof(int32_t)};
+    for (int i = 0; code == SEAM_OK && i < 4; i++) {
+        code = zeroed(allocator, sizes[i], &blocks[i], error);
+    }
+    if (code != SEAM_OK) {
+        for (int i = 0; i < 4; i++) {
+            seam_free(blocks[i]);
+        }
+        return code;
+    }
+    struct seam_partitioner *partitioner = blocks[0];
+    partitioner->rule = *rule;
+    partitioner->n_parts = (int32_t)n_parts;
+    partitioner->gathers = blocks[1];
+    partitioner->keys = blocks[2];
+    partitioner->start_points = blocks[3];
+    partitioner->allocator = allocator;
+    if (rule->n_keys > 0) {
+        memcpy(partitioner->keys, rule->keys, (size_t)sizes[2]);
+    }
+    partitioner->rule.keys = partitioner->keys;
+    seam_buffer_init(&partitioner->hashes, allocator);
+    seam_buffer_init(&partitioner->parts, allocator);
+    seam_buffer_init(&partitioner->row_indexes, allocator);
+    seam_buffer_init(&partitioner->ready, allocator);
+    *out = partitioner;
+    return SEAM_OK;
+}
+
+static struct finished *ready_list(const struct seam_partitioner *partitioner) {
+    return (struct finished *)(void *)partitioner->ready.data;
+}
+
+static int64_t ready_count(const struct seam_partitioner *partitioner) {
+    return partitioner->ready.size_bytes / (int64_t)sizeof(struct finished);
+}
+
+void seam_partitioner_free(struct seam_partitioner *partitioner) {
+    if (partitioner == NULL) {
+        return;
+    }
+    for (int64_t i = partitioner->taken; i < ready_count(partitioner); i++) {
+        seam_array_release(&ready_list(partitioner)[i].chunk);
+    }
+    for (int32_t part = 0; part < partitioner->n_parts; part++) {
+        seam_gather_free(partitioner->gathers[part]);
+    }
+    seam_buffer_reset(&partitioner->hashes);
+    seam_buffer_reset(&partitioner->parts);
+    seam_buffer_reset(&partitioner->row_indexes);
+    seam_buffer_reset(&partitioner->ready);
+    seam_free(partitioner->gathers);
+    seam_free(partitioner->keys);
+    seam_free(partitioner->start_points);
+    seam_free(partitioner);
+}
+
+static int hash_node(const struct seam_partition_rule *rule, const struct seam_node *batch,
+                     uint32_t *hashes, struct seam_error *error) {
+    uint32_t start = seam_hash_start(rule->function);
+    for (int64_t row = 0; row < batch->view.length; row++) {
+        hashes[row] = start;
+    }
+    for (int32_t i = 0; i < rule->n_keys; i++) {
+        int32_t key = rule->keys[i];
+        if (key < 0 || key >= batch->n_children) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "the batch has no column %d", (int)key);
+        }
+        int code =
+            seam_hash_column(rule->function, &rule->types[i], &batch->children[key], hashes, error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    return SEAM_OK;
+}
+
+int seam_partition_hash(struct seam_allocator *allocator, const struct seam_partition_rule *rule,
+                        const struct ArrowSchema *schema, const struct ArrowArray *batch,
+                        uint32_t *hashes, struct seam_error *error) {
+    struct seam_node *node;
+    int code = seam_node_open(allocator, schema, batch, &node, error);
+    if (code == SEAM_OK) {
+        code = hash_node(rule, node, hashes, error);
+        seam_node_close(node);
+    }
+    return code;
+}
+
+int seam_partition_iceberg(struct seam_allocator *allocator, const struct seam_column_type *type,
+                           const struct ArrowSchema *schema, const struct ArrowArray *batch,
+                           int32_t *hashes, struct seam_error *error) {
+    struct seam_node *node;
+    int code = seam_node_open(allocator, schema, batch, &node, error);
+    if (code == SEAM_OK) {
+        code = seam_hash_iceberg(type, &node->children[0], hashes, error);
+        seam_node_close(node);
+    }
+    return code;
+}
+
+static int resized(struct seam_buffer *buffer, int64_t size_bytes, struct seam_error *error) {
+    buffer->size_bytes = 0;
+    return seam_buffer_reserve(buffer, size_bytes, error);
+}
+
+static int finish_part(struct seam_partitioner *partitioner, int32_t part,
+                       struct seam_error *error) {
+    int code = seam_buffer_reserve(&partitioner->ready, sizeof(struct finished), error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct finished *place = &ready_list(partitioner)[ready_count(partitioner)];
+    place->part = part;
+    code = seam_gather_finish(partitioner->gathers[part], &place->chunk, error);
+    if (code == SEAM_OK) {
+        partitioner->ready.size_bytes += (int64_t)sizeof *place;
+    }
+    return code;
+}
+
+/* Makes a part ready for `count` more rows; a chunk that would get too many is finished first. */
+static int open_part(struct seam_partitioner *partitioner, const struct seam_node *batch,
+                     int32_t part, int64_t count, struct seam_error *error) {
+    int64_t chunk_rows = partitioner->rule.chunk_rows;
+    struct seam_gather **gather = &partitioner->gathers[part];
+    if (*gather == NULL) {
+        return seam_gather_new(partitioner->allocator, batch, chunk_rows, gather, error);
+    }
+    if (seam_gather_rows(*gather) > 0 && seam_gather_rows(*gather) + count > chunk_rows) {
+        return finish_part(partitioner, part, error);
+    }
+    return SEAM_OK;
+}
+
+/* Deals the rows of a block that is sorted by part: a column to all parts, then the next one. */
+static int deal(struct seam_partitioner *partitioner, const struct seam_node *batch,
+                struct seam_error *error) {
+    const int32_t *starts = partitioner->start_points;
+    const int32_t *rows = (const int32_t *)(const void *)partitioner->row_indexes.data;
+    int code = SEAM_OK;
+    for (int32_t part = 0; code == SEAM_OK && part < partitioner->n_parts; part++) {
+        int64_t count = starts[part + 1] - starts[part];
+        code = count > 0 ? open_part(partitioner, batch, part, count, error) : SEAM_OK;
+    }
+    for (int64_t column = 0; column < batch->n_children; column++) {
+        for (int32_t part = 0; code == SEAM_OK && part < partitioner->n_parts; part++) {
+            int64_t count = starts[part + 1] - starts[part];
+            if (count > 0) {
+                code = seam_gather_append(partitioner->gathers[part], batch, column,
+                                          rows + starts[part], count, error);
+            }
+        }
+    }
+    for (int32_t part = 0; code == SEAM_OK && part < partitioner->n_parts; part++) {
+        if (starts[part + 1] > starts[part]) {
+            seam_gather_advance(partitioner->gathers[part], starts[part + 1] - starts[part]);
+        }
+    }
+    return code;
+}
+
+/* Rows that are dealt at a time: few enough for a column of them to stay in the nearest cache. */
+#define BLOCK_ROWS 4096
+
+static int append_node(struct seam_partitioner *partitioner, const struct seam_node *batch,
+                       struct seam_error *error) {
+    int64_t rows = batch->view.length;
+    const struct seam_partition_rule *rule = &partitioner->rule;
+    int code = resized(&partitioner->hashes, rows * 4, error);
+    if (code == SEAM_OK) {
+        code = resized(&partitioner->parts, BLOCK_ROWS * 4, error);
+    }
+    if (code == SEAM_OK) {
+        code = resized(&partitioner->row_indexes, BLOCK_ROWS * 4, error);
+    }
+    const uint32_t *hashes = (uint32_t *)(void *)partitioner->hashes.data;
+    uint32_t *parts = (uint32_t *)(void *)partitioner->parts.data;
+    int32_t *row_indexes = (int32_t *)(void *)partitioner->row_indexes.data;
+    if (code == SEAM_OK) {
+        code = hash_node(rule, batch, (uint32_t *)(void *)partitioner->hashes.data, error);
+    }
+    for (int64_t begin = 0; code == SEAM_OK && begin < rows; begin += BLOCK_ROWS) {
+        int64_t count = rows - begin < BLOCK_ROWS ? rows - begin : BLOCK_ROWS;
+        seam_partition_parts(hashes + begin, count, rule->reduce, rule->channels, rule->drivers,
+                             parts);
+        seam_partition_sort(parts, count, partitioner->n_parts, partitioner->start_points,
+                            row_indexes);
+        for (int64_t i = 0; i < count; i++) {
+            row_indexes[i] += (int32_t)begin;
+        }
+        code = deal(partitioner, batch, error);
+    }
+    return code;
+}
+
+int seam_partitioner_append(struct seam_partitioner *partitioner, const struct ArrowSchema *schema,
+                            const struct ArrowArray *batch, struct seam_error *error) {
+    struct seam_node *node;
+    if (batch->length > INT32_MAX) {
+        return seam_fail(error, SEAM_TOO_LARGE, -1, "a batch of %lld rows; at most 2^31 - 1",
+                         (long long)batch->length);
+    }
+    int code = seam_node_open(partitioner->allocator, schema, batch, &node, error);
+    if (code == SEAM_OK) {
+        code = append_node(partitioner, node, error);
+        seam_node_close(node);
+    }
+    return code;
+}
+
+int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part,
+                          struct ArrowArray *out) {
+    if (partitioner->taken == ready_count(partitioner)) {
+        partitioner->taken = 0;
+        partitioner->ready.size_bytes = 0;
+        return 0;
+    }
+    struct finished *found = &ready_list(partitioner)[partitioner->taken];
+    partitioner->taken += 1;
+    *part = found->part;
+    *out = found->chunk;
+    return 1;
+}
+
+int seam_partitioner_flush(struct seam_partitioner *partitioner, struct seam_error *error) {
+    for (int32_t part = 0; part < partitioner->n_parts; part++) {
+        if (seam_partitioner_rows(partitioner, part) > 0) {
+            int code = finish_part(partitioner, part, error);
+            if (code != SEAM_OK) {
+                return code;
+            }
+        }
+    }
+    return SEAM_OK;
+}
+
+int64_t seam_partitioner_rows(const struct seam_partitioner *partitioner, int32_t part) {
+    const struct seam_gather *gather = partitioner->gathers[part];
+    return gather == NULL ? 0 : seam_gather_rows(gather);
+}
+
+int64_t seam_partitioner_bytes(const struct seam_partitioner *partitioner, int32_t part) {
+    const struct seam_gather *gather = partitioner->gathers[part];
+    return gather == NULL ? 0 : seam_gather_bytes(gather);
+}

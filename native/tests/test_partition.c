@@ -1,0 +1,157 @@
+/* Dealing rows to parts: order, counts, growth, and what is left when memory runs out. */
+#include "seam/arrow_build.h"
+#include "seam/hash.h"
+#include "seam/partition.h"
+
+#include "check.h"
+
+#include <string.h>
+
+static struct seam_error error;
+
+enum { ROWS = 300 };
+
+/* A batch of a key and a text, over arrays of the test. */
+struct batch {
+    int64_t keys[ROWS];
+    int32_t offsets[ROWS + 1];
+    char text[ROWS * 8];
+    const void *key_buffers[2];
+    const void *text_buffers[3];
+    struct ArrowArray arrays[2];
+    struct ArrowArray *children[2];
+    struct ArrowSchema schemas[2];
+    struct ArrowSchema *schema_children[2];
+    const void *root_buffers[1];
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+};
+
+static void make_batch(struct batch *batch) {
+    memset(batch, 0, sizeof *batch);
+    for (int i = 0; i < ROWS; i++) {
+        int size = i % 7;
+        batch->keys[i] = i;
+        memset(batch->text + batch->offsets[i], 'a' + i % 26, (size_t)size);
+        batch->offsets[i + 1] = batch->offsets[i] + size;
+    }
+    batch->key_buffers[1] = batch->keys;
+    batch->text_buffers[1] = batch->offsets;
+    batch->text_buffers[2] = batch->text;
+    batch->arrays[0] =
+        (struct ArrowArray){.length = ROWS, .n_buffers = 2, .buffers = batch->key_buffers};
+    batch->arrays[1] =
+        (struct ArrowArray){.length = ROWS, .n_buffers = 3, .buffers = batch->text_buffers};
+    batch->schemas[0] = (struct ArrowSchema){.format = "l", .name = "key"};
+    batch->schemas[1] = (struct ArrowSchema){.format = "u", .name = "text"};
+    for (int i = 0; i < 2; i++) {
+        batch->children[i] = &batch->arrays[i];
+        batch->schema_children[i] = &batch->schemas[i];
+    }
+    batch->array = (struct ArrowArray){.length = ROWS,
+                                       .n_buffers = 1,
+                                       .buffers = batch->root_buffers,
+                                       .n_children = 2,
+                                       .children = batch->children};
+    batch->schema =
+        (struct ArrowSchema){.format = "+s", .n_children = 2, .children = batch->schema_children};
+}
+
+static const int32_t KEYS[] = {0};
+static const struct seam_column_type TYPES[] = {
+    {.kind = SEAM_COLUMN_LONG, .precision = 0, .scale = 0, .n_children = 0, .children = NULL}};
+
+static struct seam_partition_rule rule_of(int32_t channels, int64_t chunk_rows) {
+    return (struct seam_partition_rule){.function = SEAM_HASH_FNV,
+                                        .reduce = SEAM_REDUCE_MULTIPLY,
+                                        .channels = channels,
+                                        .drivers = 1,
+                                        .keys = KEYS,
+                                        .types = TYPES,
+                                        .n_keys = 1,
+                                        .chunk_rows = chunk_rows};
+}
+
+/* Rows of a chunk come in order, carry their text, and belong to its part. */
+static int64_t check_chunk(const struct ArrowArray *chunk, int32_t part, int32_t channels,
+                           int64_t *last) {
+    const int64_t *keys = chunk->children[0]->buffers[1];
+    const int32_t *offsets = chunk->children[1]->buffers[1];
+    const char *text = chunk->children[1]->buffers[2];
+    for (int64_t i = 0; i < chunk->length; i++) {
+        uint32_t hash = seam_fnv1a(seam_hash_start(SEAM_HASH_FNV), (const uint8_t *)&keys[i], 8);
+        CHECK((int32_t)((uint64_t)hash * (uint64_t)channels >> 32) == part);
+        CHECK(keys[i] > last[part]);
+        last[part] = keys[i];
+        CHECK(offsets[i + 1] - offsets[i] == keys[i] % 7);
+        for (int32_t at = offsets[i]; at < offsets[i + 1]; at++) {
+            CHECK(text[at] == 'a' + keys[i] % 26);
+        }
+    }
+    return chunk->length;
+}
+
+static int deal(struct seam_allocator *allocator, struct seam_error *out) {
+    static struct batch batch;
+    enum { CHANNELS = 5 };
+    struct seam_partition_rule rule = rule_of(CHANNELS, 20);
+    struct seam_partitioner *partitioner;
+    int64_t last[CHANNELS] = {-1, -1, -1, -1, -1};
+    int64_t rows = 0;
+    make_batch(&batch);
+    int code = seam_partitioner_new(allocator, &rule, &partitioner, out);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    code = seam_partitioner_append(partitioner, &batch.schema, &batch.array, out);
+    if (code == SEAM_OK) {
+        code = seam_partitioner_flush(partitioner, out);
+    }
+    int32_t part;
+    struct ArrowArray chunk;
+    while (code == SEAM_OK && seam_partitioner_next(partitioner, &part, &chunk)) {
+        rows += check_chunk(&chunk, part, CHANNELS, last);
+        seam_array_release(&chunk);
+    }
+    CHECK(code != SEAM_OK || rows == ROWS);
+    seam_partitioner_free(partitioner);
+    return code;
+}
+
+static void rows_are_dealt_and_nothing_is_left_when_memory_runs_out(void) {
+    check_every_allocation(deal);
+}
+
+/* Chunks that nobody takes go with the partitioner. */
+static void chunks_that_wait_are_given_back(void) {
+    static struct batch batch;
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    struct seam_partition_rule rule = rule_of(2, 10);
+    struct seam_partitioner *partitioner;
+    make_batch(&batch);
+    CHECK_OK(seam_partitioner_new(allocator, &rule, &partitioner, &error));
+    CHECK_OK(seam_partitioner_append(partitioner, &batch.schema, &batch.array, &error));
+    CHECK_OK(seam_partitioner_append(partitioner, &batch.schema, &batch.array, &error));
+    seam_partitioner_free(partitioner);
+    CHECK(live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
+static void rules_that_cannot_be_are_refused(void) {
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    struct seam_partition_rule rule = rule_of(0, 10);
+    struct seam_partitioner *partitioner;
+    CHECK(seam_partitioner_new(allocator, &rule, &partitioner, &error) == SEAM_BAD_ARGUMENT);
+    rule = rule_of(2, 10);
+    rule.reduce = 9;
+    CHECK(seam_partitioner_new(allocator, &rule, &partitioner, &error) == SEAM_BAD_ARGUMENT);
+    CHECK(partitioner == NULL && live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
+int main(void) {
+    rows_are_dealt_and_nothing_is_left_when_memory_runs_out();
+    chunks_that_wait_are_given_back();
+    rules_that_cannot_be_are_refused();
+    return 0;
+}
