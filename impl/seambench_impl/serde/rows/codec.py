@@ -16,14 +16,16 @@ from seambench_impl._seam import ffi, lib
 from seambench_impl.arrow_c import ExportedBatch, address
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import Block, TrackedAllocator
+from seambench_impl.serde.rows.framing import GROUP_HEADER
 from seambench_impl.serde.rows.program import RowProgram
 
-__all__ = ["Buffer", "Framing", "Integers", "RowBytes", "RowCodec"]
+__all__ = ["Buffer", "Framing", "Integers", "RowBytes", "RowCodec", "find_rows"]
 
 Buffer = bytes | bytearray | memoryview
-Framing = Literal["be32", "packed"]
+Framing = Literal["be32", "packed", "velox-group"]
 Integers = Sequence[int] | np.ndarray[Any, Any]
-_GAPS = {"be32": lib.SEAM_ROW_LENGTH_BYTES, "packed": 0}
+_INT32_MAX = 2**31 - 1
+_LENGTH_BYTES: int = lib.SEAM_ROW_LENGTH_BYTES
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class RowCodec(ABC):
             batch: the columns; dictionaries and runs are taken as they come.
             rows: numbers of the rows wanted, in order; None for all.
             framing: `be32` puts each row's length before it (32 bits, big-endian), as Spark's
-                shuffle does; `packed` puts rows end to end.
+                shuffle does; `velox-group` puts the header of a plain group before that; `packed`
+                puts rows end to end.
             out: where to put them, if not into a new block; it must be large enough.
 
         Raises:
@@ -106,20 +109,27 @@ class RowCodec(ABC):
             InputError: as `sizes`; or a decimal with more digits than its type.
             RefusedError: as `sizes`.
         """
-        gap = _GAPS[framing]
+        gap = 0 if framing == "packed" else _LENGTH_BYTES
+        lead = GROUP_HEADER.size if framing == "velox-group" else 0
         with _Source(self.program, batch, rows, self.allocator) as source:
             starts = self._starts(source, gap)
-            size = int(starts[-1]) - gap
+            body = int(starts[-1]) - gap
+            size = lead + body
             if out is None:
                 out = Block(self.allocator, size).view
             elif len(out) < size:
                 raise UsageError(f"the rows take {size} bytes, `out` has {len(out)}")
             view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
             error = new_error()
-            code = self._write(source.pointer, source.choice, gap, _int64s(starts), view, error)
+            code = self._write(
+                source.pointer, source.choice, gap, _int64s(starts), view + lead, error
+            )
             check(code, error)
+        if lead:
+            _write_header(out, body)
         lengths = np.diff(starts)
         lengths -= gap
+        starts += lead
         return RowBytes(memoryview(out)[:size], starts[:-1], lengths)
 
     def deserialize(
@@ -194,6 +204,36 @@ class _Source:
         lib.seam_row_input_free(self.pointer)
 
 
+def find_rows(data: Buffer, *, base: int = 0) -> tuple[Any, Any]:
+    """Where the rows of a `be32` stream are, and their lengths (both int64).
+
+    Args:
+        data: the stream.
+        base: where it begins; offsets and the errors' bytes count from there.
+
+    Raises:
+        InputError: a length that is cut off or leads beyond the end.
+    """
+    view = ffi.from_buffer("uint8_t[]", data)
+    count = ffi.new("int64_t *")
+    error: Any = new_error()
+    code = lib.seam_row_frames_count(view, len(view), count, error)
+    if code:
+        error.offset += base
+    check(code, error)
+    starts, lengths = np.empty(count[0], np.int64), np.empty(count[0], np.int64)
+    pointers = _int64s(starts), _int64s(lengths)
+    check(lib.seam_row_frames_find(view, len(view), count[0], *pointers, error), error)
+    starts += base
+    return starts, lengths
+
+
+def _write_header(out: bytearray | memoryview, size: int) -> None:
+    if size > _INT32_MAX:
+        raise InputError(f"a group of {size} bytes is more than its header can state")
+    GROUP_HEADER.pack_into(out, 0, size, size, 0)
+
+
 def _int64s(values: Any) -> Any:
     """A pointer to an array of int64, which the caller keeps."""
     return ffi.cast("int64_t *", values.ctypes.data)
@@ -227,7 +267,7 @@ def _fill_frames(
         if offsets is not None:
             raise UsageError("offsets of rows need the lengths that go with them")
         count = ffi.new("int64_t *")
-        error = new_error()
+        error: Any = new_error()
         check(lib.seam_row_frames_count(view, len(view), count, error), error, source=source)
         frames.count = count[0]
         return []

@@ -15,6 +15,8 @@ from seambench_impl.errors import check, new_error
 
 __all__ = ["RowProgram"]
 
+# Levels of columns that the core follows, below the row itself (SEAM_NODE_DEPTH).
+_DEEPEST = 63
 # Spark's flat types by the bytes of a value.
 _WIDTHS = {
     "tinyint": 1,
@@ -50,7 +52,7 @@ class RowProgram:
 
     Args:
         fields: the columns, in order, with types in Spark's words.
-        depth_limit: most levels of nested columns (1: none), or None for the core's own limit.
+        depth_limit: most levels of nested columns (1: none); the core follows 63 in any case.
 
     Attributes:
         types: the parsed types.
@@ -62,16 +64,15 @@ class RowProgram:
         RefusedError: a type that is not known, or nested too deeply.
     """
 
-    def __init__(self, fields: Sequence[SerdeField], *, depth_limit: int | None = None) -> None:
+    def __init__(self, fields: Sequence[SerdeField], *, depth_limit: int = _DEEPEST) -> None:
         request = SerdeRequest("unsaferow", tuple(fields))
         self.fields: tuple[SerdeField, ...] = tuple(fields)
         self.types: list[SerdeType] = parse_schema(request)
         self.schema: pa.Schema = schema_of(request)
         deepest = max((type_.depth for type_ in self.types), default=0)
-        if depth_limit is not None and deepest > depth_limit:
-            raise RefusedError(
-                f"columns are nested {deepest} levels deep, the limit is {depth_limit}"
-            )
+        limit = min(depth_limit, _DEEPEST)
+        if deepest > limit:
+            raise RefusedError(f"columns are nested {deepest} levels deep, the limit is {limit}")
         self._kept: list[Any] = []  # what the tree borrows
         self.root: Any = ffi.new("struct seam_row_type *")
         self.root.kind = lib.SEAM_ROW_STRUCT
