@@ -75,24 +75,32 @@ static void find_nulls(struct piece *piece, const struct seam_node *node) {
     }
 }
 
-/* Flags are kept from the first null on. */
+/* The first null: flags of the rows before it are caught up on. */
+static int start_flags(const struct appender *appender, struct stream_column *column) {
+    struct seam_stream_arena *arena = column->values.arena;
+    void *block;
+    int code = seam_alloc(arena->runs.allocator, sizeof *column->nulls, &block, appender->error);
+    if (code == SEAM_OK) {
+        column->nulls = block;
+        seam_byte_output_init(column->nulls, arena, 1);
+        code = seam_byte_output_append_bit(column->nulls, false, column->rows, appender->error);
+    }
+    return code;
+}
+
 static int append_flags(const struct appender *appender, struct stream_column *column,
                         const struct piece *piece) {
     int code = SEAM_OK;
-    if (piece->any_null) {
-        if (column->nulls.size == 0) {
-            code =
-                seam_byte_output_append_bit(&column->nulls, false, column->rows, appender->error);
-        }
-        if (code == SEAM_OK) {
-            code = seam_byte_output_append_bits(&column->nulls, piece->nulls, 0, piece->rows.count,
-                                                appender->error);
-        }
-    } else if (column->nulls.size > 0) {
-        code =
-            seam_byte_output_append_bit(&column->nulls, false, piece->rows.count, appender->error);
+    if (piece->any_null && column->nulls == NULL) {
+        code = start_flags(appender, column);
     }
-    return code;
+    if (column->nulls == NULL || code != SEAM_OK) {
+        return code;
+    }
+    return piece->any_null ? seam_byte_output_append_bits(column->nulls, piece->nulls, 0,
+                                                          piece->rows.count, appender->error)
+                           : seam_byte_output_append_bit(column->nulls, false, piece->rows.count,
+                                                         appender->error);
 }
 
 /* --- where rows end --- */
@@ -153,7 +161,7 @@ static int append_ends(const struct appender *appender, struct stream_column *co
     if (type->encoding == PRESTO_ROW && (appender->flags & SEAM_PRESTO_NULLS_FIRST)) {
         return SEAM_OK; /* written without offsets */
     }
-    return seam_byte_output_append(&column->offsets, ends, piece->rows.count * 4, appender->error);
+    return seam_byte_output_append(column->offsets, ends, piece->rows.count * 4, appender->error);
 }
 
 /* --- values --- */
@@ -299,7 +307,7 @@ static int append_entries(const struct appender *appender, struct stream_column 
         return append(appender, child, &node->children[0], rows);
     }
     int code = append(appender, child, stream_entry(node, 0), rows);
-    if (code == SEAM_OK && child->nulls.size > 0) {
+    if (code == SEAM_OK && child->nulls != NULL) {
         return seam_fail(appender->error, SEAM_BAD_INPUT, -1, "a key of map '%s' is null",
                          column->type->name);
     }

@@ -5,37 +5,56 @@ int seam_presto_stream_new(const struct seam_presto_program *program,
                            struct seam_stream_arena *arena, int32_t flags,
                            struct seam_presto_stream **out, struct seam_error *error) {
     int32_t n_types = 0;
+    int32_t n_offsets = 0;
     for (int32_t i = 0; i < program->n_columns; i++) {
         n_types += program->types[n_types].span;
     }
-    size_t size = sizeof **out + (size_t)n_types * sizeof(struct stream_column);
+    for (int32_t i = 0; i < n_types; i++) {
+        n_offsets += !presto_is_fixed(&program->types[i]);
+    }
+    size_t columns_bytes = (size_t)n_types * sizeof(struct stream_column);
+    size_t offsets_bytes = (size_t)n_offsets * sizeof(struct seam_byte_output);
     void *block;
     *out = NULL;
-    int code = seam_alloc(arena->runs.allocator, size, &block, error);
+    int code = seam_alloc(arena->runs.allocator, sizeof **out + columns_bytes + offsets_bytes,
+                          &block, error);
     if (code != SEAM_OK) {
         return code;
     }
     struct seam_presto_stream *stream = block;
+    struct seam_byte_output *offsets = (void *)((uint8_t *)(stream + 1) + columns_bytes);
     *stream = (struct seam_presto_stream){.program = program, .flags = flags, .n_types = n_types};
     for (int32_t i = 0; i < n_types; i++) {
         struct stream_column *column = &stream->columns[i];
         *column = (struct stream_column){.type = &program->types[i]};
-        seam_byte_output_init(&column->nulls, arena, 1);
-        seam_byte_output_init(&column->offsets, arena, 0);
         seam_byte_output_init(&column->values, arena, 0);
+        if (!presto_is_fixed(column->type)) {
+            column->offsets = offsets++;
+            seam_byte_output_init(column->offsets, arena, 0);
+        }
     }
     *out = stream;
     return SEAM_OK;
 }
 
+/* The memory of `offsets` is the stream's, that of `nulls` its own. */
+static void clear_column(struct stream_column *column) {
+    seam_byte_output_clear(&column->values);
+    if (column->offsets != NULL) {
+        seam_byte_output_clear(column->offsets);
+    }
+    if (column->nulls != NULL) {
+        seam_byte_output_clear(column->nulls);
+        seam_free(column->nulls);
+        column->nulls = NULL;
+    }
+    column->rows = 0;
+    column->end = 0;
+}
+
 void seam_presto_stream_clear(struct seam_presto_stream *stream) {
     for (int32_t i = 0; i < stream->n_types; i++) {
-        struct stream_column *column = &stream->columns[i];
-        seam_byte_output_clear(&column->nulls);
-        seam_byte_output_clear(&column->offsets);
-        seam_byte_output_clear(&column->values);
-        column->rows = 0;
-        column->end = 0;
+        clear_column(&stream->columns[i]);
     }
     stream->rows = 0;
     stream->broken = false;
@@ -63,7 +82,7 @@ static const struct stream_column *after(const struct stream_column *column) {
 }
 
 static int64_t flags_bytes(const struct stream_column *column) {
-    return 1 + (column->nulls.size > 0 ? presto_flag_bytes(column->rows) : 0);
+    return 1 + (column->nulls != NULL ? presto_flag_bytes(column->rows) : 0);
 }
 
 static int64_t column_bytes(const struct stream_column *column, int32_t flags) {
@@ -142,8 +161,8 @@ static uint8_t *put_stream(uint8_t *out, const struct seam_byte_output *stream) 
 }
 
 static uint8_t *put_flags(uint8_t *out, const struct stream_column *column) {
-    *out++ = column->nulls.size > 0;
-    return put_stream(out, &column->nulls);
+    *out++ = column->nulls != NULL;
+    return column->nulls == NULL ? out : put_stream(out, column->nulls);
 }
 
 static uint8_t *put_column(uint8_t *out, const struct stream_column *column, int32_t flags);
@@ -160,7 +179,7 @@ static uint8_t *put_children(uint8_t *out, const struct stream_column *column, i
 static uint8_t *put_offsets(uint8_t *out, const struct stream_column *column) {
     out = put_i32(out, column->rows);
     out = put_i32(out, 0);
-    out = put_stream(out, &column->offsets);
+    out = put_stream(out, column->offsets);
     return put_flags(out, column);
 }
 
@@ -172,7 +191,7 @@ static uint8_t *put_column(uint8_t *out, const struct stream_column *column, int
     switch (column->type->encoding) {
     case PRESTO_VARIABLE_WIDTH:
         out = put_i32(out, column->rows);
-        out = put_stream(out, &column->offsets);
+        out = put_stream(out, column->offsets);
         out = put_flags(out, column);
         out = put_i32(out, column->end);
         return put_stream(out, &column->values);

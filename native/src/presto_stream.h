@@ -12,10 +12,10 @@
 struct stream_column {
     const struct presto_type *type;
     int64_t rows;
-    int64_t end;                     /* the last offset: bytes, elements, entries, present rows */
-    struct seam_byte_output nulls;   /* bits, one a row from the first null on; else empty */
-    struct seam_byte_output offsets; /* i32 a row: where it ends */
-    struct seam_byte_output values;  /* of rows that are not null */
+    int64_t end;                      /* the last offset: bytes, elements, entries, present rows */
+    struct seam_byte_output values;   /* of rows that are not null */
+    struct seam_byte_output *offsets; /* i32 a row: where it ends; NULL where widths are fixed */
+    struct seam_byte_output *nulls;   /* bits, one a row; NULL before the first null */
 };
 
 struct seam_presto_stream {
