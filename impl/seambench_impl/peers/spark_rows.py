@@ -21,7 +21,7 @@ from seambench.serde_types import SerdeType, parse_schema
 from seambench_impl.peers.jvm import JavaPeer, java_failure, spark_peer
 from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of, spark_schema
 
-__all__ = ["SparkJvmSerde", "TimedRows"]
+__all__ = ["SparkJvmSerde", "TimedRows", "spark_helpers"]
 
 _TYPES = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
@@ -38,7 +38,7 @@ _TOUCHED = {
 
 
 @functools.cache
-def _spark() -> tuple[JavaPeer, Any, Any]:
+def spark_helpers() -> tuple[JavaPeer, Any, Any]:
     """Spark's classes, and the compiled helpers for columns and rows."""
     peer = spark_peer()
     return peer, peer.compile("SparkColumns"), peer.compile("SparkRows")
@@ -97,7 +97,7 @@ class SparkJvmSerde:
             raise UnavailableError(
                 "spark-jvm needs the package 'pyspark': pip install 'seambench[jvm]'"
             ) from error
-        self._peer, self._columns, self._rows = _spark()
+        self._peer, self._columns, self._rows = spark_helpers()
 
     def _schema(self, request: SerdeRequest, types: Sequence[SerdeType]) -> Any:
         return spark_schema(self._peer, [field.name for field in request.fields], types)

@@ -52,7 +52,7 @@ public final class SparkColumns {
     private int form;
     private long word;
     private ArrayList words = new ArrayList();
-    private ArrayList blocks = new ArrayList();
+    private ArrayList sizes = new ArrayList();
 
     private SparkColumns(int[] forms, long word) {
         this.forms = forms;
@@ -220,30 +220,29 @@ public final class SparkColumns {
 
     /** A chain in memory of {@code Platform}, to be given back by {@code free}. */
     public static final class Chain {
-        private final long[] blocks;
         private boolean freed;
 
         /** Address of the words, and how many there are. */
         public final long address;
         public final int words;
+        /** Address of as many byte counts: what lies behind each word. */
+        public final long extents;
 
-        Chain(List words, List blocks) {
+        Chain(List words, List sizes) {
             this.words = words.size();
-            this.address = Platform.allocateMemory(8L * words.size());
+            this.address = Platform.allocateMemory(16L * words.size());
+            this.extents = address + 8L * words.size();
             for (int i = 0; i < words.size(); i++) {
                 Platform.putLong(null, address + 8L * i, ((Long) words.get(i)).longValue());
-            }
-            this.blocks = new long[blocks.size()];
-            for (int i = 0; i < blocks.size(); i++) {
-                this.blocks[i] = ((Long) blocks.get(i)).longValue();
+                Platform.putLong(null, extents + 8L * i, ((Long) sizes.get(i)).longValue());
             }
         }
 
         /** Gives all memory back; repeatable. */
         public void free() {
             if (!freed) {
-                for (int i = 0; i < blocks.length; i++) {
-                    Platform.freeMemory(blocks[i]);
+                for (int i = 1; i < words; i++) {
+                    Platform.freeMemory(Platform.getLong(null, address + 8L * i));
                 }
                 Platform.freeMemory(address);
                 freed = true;
@@ -254,7 +253,7 @@ public final class SparkColumns {
     /** A chain of rows, whose values are asked for through their getters. */
     public static Chain chain(List rows, StructType schema, int[] forms) {
         SparkColumns out = new SparkColumns(forms, 0);
-        out.words.add(new Long(rows.size()));
+        out.add(rows.size(), 0);
         SpecializedGetters[] owners = new SpecializedGetters[rows.size()];
         for (int i = 0; i < owners.length; i++) {
             owners[i] = (SpecializedGetters) rows.get(i);
@@ -264,7 +263,7 @@ public final class SparkColumns {
             java.util.Arrays.fill(ordinals, c);
             out.write(schema.apply(c).dataType(), owners, ordinals);
         }
-        return new Chain(out.words, out.blocks);
+        return new Chain(out.words, out.sizes);
     }
 
     /** Rows of a batch; they are looked up anew at each call of a getter. */
@@ -281,15 +280,19 @@ public final class SparkColumns {
     private long allocate(long bytes) {
         long address = Platform.allocateMemory(Math.max(bytes, 1L));
         Platform.setMemory(address, (byte) 0, Math.max(bytes, 1L));
-        blocks.add(new Long(address));
-        words.add(new Long(address));
+        add(address, bytes);
         return address;
+    }
+
+    private void add(long value, long bytes) {
+        words.add(new Long(value));
+        sizes.add(new Long(bytes));
     }
 
     private void write(DataType type, SpecializedGetters[] owners, int[] at) {
         int kind = forms[form++];
         if (kind == ABSENT) {
-            words.add(new Long(0));
+            add(0, 0);
             return;
         }
         boolean[] present = new boolean[owners.length];
