@@ -29,6 +29,7 @@ from seambench.errors import RefusedError, UsageError
 from seambench.seams import SerdeField, SerdeRequest
 
 __all__ = [
+    "FLAT_TYPES",
     "MAX_DEPTH",
     "TYPE_WORDS",
     "CalendarIntervalType",
@@ -237,7 +238,11 @@ _ALIASES: Mapping[Language, Mapping[str, str]] = {
         )
     },
 }
-_FLAT: Mapping[Language, Mapping[str, pa.DataType]] = {"presto": _PRESTO_FLAT, "spark": _SPARK_FLAT}
+#: The Arrow type of each flat type, by language and word.
+FLAT_TYPES: Mapping[Language, Mapping[str, pa.DataType]] = {
+    "presto": _PRESTO_FLAT,
+    "spark": _SPARK_FLAT,
+}
 #: Words of the types of both languages, as capabilities (`types.map`) name them.
 TYPE_WORDS = frozenset({*_PRESTO_FLAT, *_SPARK_FLAT, "decimal", "array", "map", "row", "struct"})
 # Parameters of these are one number, a length that no byte depends on.
@@ -287,7 +292,7 @@ def _parse(text: str, language: Language, depth: int, whole: str) -> SerdeType:
         if inner is None:
             raise UsageError(f"type {whole!r}: {kind} needs its parts in brackets")
         return _nested(kind, _split(inner, language, whole), language, depth, whole)
-    if kind not in _FLAT[language]:
+    if kind not in FLAT_TYPES[language]:
         raise RefusedError(f"type {whole!r}: there is no {language} type {word!r} here")
     if inner is None:
         return SerdeType(language, kind, kind)
@@ -440,7 +445,7 @@ def arrow_type(type_: SerdeType, timestamps: str = "millis") -> pa.DataType:
         return nested[type_.kind]()
     if type_.language == "presto" and type_.kind == "timestamp":
         return pa.timestamp(_TIMESTAMPS[timestamps])
-    return _FLAT[type_.language][type_.kind]
+    return FLAT_TYPES[type_.language][type_.kind]
 
 
 def language_of(request: SerdeRequest) -> Language:
