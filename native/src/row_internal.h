@@ -19,6 +19,7 @@
 enum { ROW_BLOCK = 128 };
 
 __extension__ typedef __int128 row_int128;
+__extension__ typedef unsigned __int128 row_uint128;
 
 /* ---- words: little-endian, at any address ---- */
 
@@ -121,7 +122,7 @@ row_int128 row_decimal_limit(int32_t precision);
 
 /* Whether |high:low| is below `limit`. */
 ROW_INLINE bool row_decimal_fits(int64_t high, uint64_t low, row_int128 limit) {
-    row_int128 value = ((row_int128)high << 64) | low;
+    row_int128 value = (row_int128)((row_uint128)(uint64_t)high << 64 | low);
     return value < limit && value > -limit;
 }
 

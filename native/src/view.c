@@ -87,7 +87,10 @@ int seam_view_of(const struct ArrowSchema *schema, const struct ArrowArray *arra
     out->validity = array->null_count == 0 ? NULL : array->buffers[0];
     bool variable = out->layout == SEAM_LAYOUT_VAR32 || out->layout == SEAM_LAYOUT_VAR64;
     out->offsets = variable ? array->buffers[1] : NULL;
-    out->data = variable ? array->buffers[2] : array->buffers[1];
+    /* A buffer without bytes may be absent; C forbids to move NULL even by nothing. */
+    static const uint8_t NO_BYTES[1] = {0};
+    const void *data = variable ? array->buffers[2] : array->buffers[1];
+    out->data = data == NULL ? NO_BYTES : data;
     return SEAM_OK;
 }
 
