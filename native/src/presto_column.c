@@ -359,6 +359,8 @@ static int export_flat(struct presto_budget *budget, struct presto_column *colum
                        struct ArrowArray *out, struct seam_error *error) {
     const struct presto_type *type = column->type;
     if (type->kind == SEAM_PRESTO_UNKNOWN) {
+        seam_free(column->validity); /* Arrow's arrays of nulls have no buffers */
+        column->validity = NULL;
         return build(budget, column, 0, NULL, 0, NULL, out, error);
     }
     if (type->n_children > 0 || type->kind == SEAM_PRESTO_ROW) {

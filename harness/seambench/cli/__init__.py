@@ -18,7 +18,9 @@ from seambench.cli import (
     check,
     data,
     doctor,
+    inspect,
     listing,
+    page,
     report,
     run,
     scan,
@@ -48,6 +50,8 @@ app.command("report")(report.report)
 app.command("list")(listing.list_all)
 app.command("scan")(scan.scan)
 app.command("doctor")(doctor.doctor)
+app.add_typer(page.app, name="page")
+app.command("inspect")(inspect.inspect)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

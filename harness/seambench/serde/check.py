@@ -346,8 +346,10 @@ def _re_encode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
     """What was read is written again as it was, encodings and flags included."""
     if vector.data is None:
         raise NotOffered("no bytes are known")
-    batches = serde.deserialize(vector.request, vector.data)
-    written = bytes(serde.serialize(vector.request, batches))
+    # What an Arrow batch cannot say of a page rides with it where the layout is to be kept.
+    layout = {"layout": "preserve"} if vector.request.format == "presto" else {}
+    request = replace(vector.request, options={**vector.request.options, **layout})
+    written = bytes(serde.serialize(request, serde.deserialize(request, vector.data)))
     if vector.request.format != "presto":
         if problem := encode_problem(vector, written):
             raise Mismatch(problem)

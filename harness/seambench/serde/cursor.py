@@ -99,6 +99,15 @@ class Cursor:
         self.note(begin, what, value)
         return bytes(self.data[begin : self.at])
 
+    def text(self, count: int, what: str) -> str:
+        """The next bytes as ASCII; others show as question marks."""
+        if not 0 <= count <= self.left:
+            raise self.broken(what, f"{count} bytes are needed, {self.left} are left")
+        begin, self.at = self.at, self.at + count
+        value = bytes(self.data[begin : self.at]).decode("ascii", "replace")
+        self.note(begin, what, value)
+        return value
+
     def number(self, layout: str, what: str) -> int:
         """One number in `struct`'s notation."""
         size = struct.calcsize(layout)

@@ -281,7 +281,7 @@ class _Reader:
             raise RefusedError(f"at byte {cursor.at}: blocks are nested too deep")
         begin = cursor.at
         length = cursor.count("length of the encoding's name", 64)
-        name = cursor.take(length, "encoding").decode("ascii", "replace")
+        name = cursor.text(length, "encoding")
         if name in _WIDTHS:
             return self._fixed(cursor, name, type_)
         readers = {

@@ -28,12 +28,14 @@ import pyarrow as pa
 
 from seambench.errors import UsageError
 from seambench.plain import canonical
-from seambench.serde_types import SerdeType, arrow_type
+from seambench.seams import SerdeRequest
+from seambench.serde_types import SerdeType, arrow_type, schema_of
 
 __all__ = [
     "arrow_array",
     "flat_type",
     "from_golden",
+    "plain_batch",
     "plain_values",
     "value_difference",
 ]
@@ -302,6 +304,18 @@ _LONGS: Sequence[Callable[[pa.DataType], bool]] = (
     pa.types.is_time64,
     pa.types.is_date64,
 )
+
+
+def plain_batch(batch: pa.RecordBatch, request: SerdeRequest) -> pa.RecordBatch:
+    """The rows of a batch without dictionaries and runs, in the request's own Arrow types."""
+    schema = schema_of(request)
+    if not batch.num_columns:
+        return batch
+    arrays = [
+        column if column.type == field.type else arrow_array(plain_values(column), field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def value_difference(

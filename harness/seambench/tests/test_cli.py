@@ -77,7 +77,7 @@ def test_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
 
     assert result.exit_code == 0
-    for name in ("run", "data", "check", "bench", "report", "list", "scan", "doctor"):
+    for name in ("run", "data", "check", "page", "inspect", "report", "list", "scan", "doctor"):
         assert name in result.output
         assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
 

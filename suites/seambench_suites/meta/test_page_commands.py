@@ -1,0 +1,147 @@
+"""`seambench page` and `seambench inspect` over golden files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambench.cli import main
+from seambench.serde.cursor import Met
+from seambench.serde.plain_rows import compact_row, framed
+from seambench.serde.schema_text import parse_options, request_of
+from seambench.serde.vectors import load_golden
+from seambench.serde.walk_rows import walk_rows
+from seambench_suites.cases import ROOT
+
+PAGES = ROOT / "golden" / "presto"
+ROWS = ROOT / "golden" / "unsaferow"
+PLAIN = "--impl=seambench_suites.meta.plain_serde:PlainSerde"
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Any:
+    """Run a command in this process: exit code, output, errors."""
+
+    def command(*arguments: str) -> tuple[Any, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        said = capfd.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return command
+
+
+def test_pages_are_explained_without_a_schema(run: Any) -> None:
+    """Every byte of the documentation's example is named with its offset and what it says."""
+    code, out, _ = run("inspect", str(PAGES / "row_doc_example.bin"), "--json")
+    fields = [json.loads(line) for line in out.splitlines()]
+    covered = [at for f in fields for at in range(f["offset"], f["offset"] + f["length"])]
+    offsets = next(field for field in fields if field["what"] == "offsets")
+
+    assert code == 0
+    assert sorted(covered) == list(range((PAGES / "row_doc_example.bin").stat().st_size))
+    assert offsets["value"] == [0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 5]
+
+
+@pytest.mark.parametrize("file", sorted(ROWS.glob("*.json"))[::6], ids=lambda file: file.stem)
+def test_rows_are_explained(run: Any, file: Path) -> None:
+    """Every field of golden rows is found, at offsets that lie in the file."""
+    framing = load_golden(file).request.options["framing"]
+    data = file.with_suffix(".bin")
+    code, out, err = run(
+        *("inspect", str(data), "--json", "--format", "unsaferow", "--schema", str(file)),
+        *("--option", f"framing={framing}"),
+    )
+    fields = [json.loads(line) for line in out.splitlines()]
+
+    assert (code, err) == (0, "")
+    assert all(field["offset"] + field["length"] <= data.stat().st_size for field in fields)
+
+
+@pytest.mark.parametrize("file", sorted(ROWS.glob("nested*.json")), ids=lambda file: file.stem)
+def test_compact_rows_are_walked_to_their_end(file: Path) -> None:
+    """A walk over CompactRows meets every byte once."""
+    vector = load_golden(file)
+    rows = zip(*vector.batches[0].columns, strict=True)
+    data = framed([compact_row(row, vector.types) for row in rows], "be32")
+    request = request_of("compactrow", str(file), {"framing": "be32"})
+    met: list[Met] = []
+    walk_rows(request, data, met)
+
+    covered = [at for field in met for at in range(field.offset, field.offset + field.length)]
+    assert sorted(covered) == list(range(len(data)))
+
+
+@pytest.mark.parametrize(
+    ("cut", "said"),
+    [(10, "at byte 0, header of page 0"), (60, "at byte 9, payload: the header says")],
+)
+def test_broken_pages_show_where_they_break(run: Any, tmp_path: Path, cut: int, said: str) -> None:
+    """What could be read is told, then where the page breaks and why, with exit code 2."""
+    file = tmp_path / "cut.bin"
+    file.write_bytes((PAGES / "bigint_16_rows.bin").read_bytes()[:cut])
+    code, out, err = run("inspect", str(file))
+
+    assert code == 2
+    assert said in err
+    assert ("number of rows" in out) == (cut > 20)
+
+
+def test_rows_need_a_schema(run: Any) -> None:
+    """Rows say nothing of their fields, so that a schema must be given."""
+    code, _, err = run("inspect", str(ROWS / "map_int_bigint.bin"), "--format", "unsaferow")
+
+    assert code == 2
+    assert "--schema is needed" in err
+
+
+def test_pages_are_decoded_and_encoded_again(run: Any, tmp_path: Path) -> None:
+    """A page goes into a file of Arrow, and from there into the same bytes."""
+    name = PAGES / "row_three_levels.json"
+    name = name if name.exists() else PAGES / "bigint_some_nulls.json"
+    arrow, again = tmp_path / "rows.arrow", tmp_path / "again.bin"
+    data = str(name.with_suffix(".bin"))
+    first = run("page", "decode", data, "--schema", str(name), PLAIN, "-o", str(arrow))
+    second = run("page", "encode", str(arrow), "--schema", str(name), PLAIN, "-o", str(again))
+
+    assert (first[0], second[0]) == (0, 0), (first, second)
+    assert again.read_bytes() == name.with_suffix(".bin").read_bytes()
+
+
+def test_decoded_pages_are_shown(run: Any) -> None:
+    """Without a target the first rows are printed, nulls and text alike."""
+    page = str(PAGES / "varchar_utf8.bin")
+    code, _, err = run("page", "decode", page, "--schema", "a bigint, b varchar", PLAIN)
+    assert code == 2
+    assert f"{page}: at byte 21, number of columns" in err
+
+    code, out, _ = run("page", "decode", page, "--schema", "b varchar", PLAIN)
+    assert code == 0
+    assert "rows in 1 batches" in out
+
+
+def test_other_files_are_refused(run: Any, tmp_path: Path) -> None:
+    """Files whose columns are not those of the schema are refused by name, before any writing."""
+    file = tmp_path / "rows.arrow"
+    batch = pa.record_batch({"a": ["x"]})
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    target = tmp_path / "out.bin"
+    wrong = run("page", "encode", str(file), "--schema", "a bigint", PLAIN, "-o", str(target))
+    missing = run("page", "encode", str(file), "--schema", "b bigint", PLAIN, "-o", str(target))
+
+    assert (wrong[0], missing[0]) == (2, 2)
+    assert "not those of the schema" in wrong[2]
+    assert "b" in missing[2]
+    assert not target.exists()
+
+
+def test_options_are_json_where_they_can_be() -> None:
+    """`checksum=true` is a boolean, `codec=lz4` text."""
+    given = ["checksum=true", "codec=lz4", "size_limit=10"]
+
+    assert parse_options(given) == {"checksum": True, "codec": "lz4", "size_limit": 10}
