@@ -80,8 +80,8 @@ def _check_nothing_held(table: ColumnTable) -> None:
 def kinds_of(type_string: str) -> Iterator[str]:
     """Kinds that a type string names, as capabilities call them."""
     text = re.sub(r"\([^)]*\)", "", type_string)
-    # In a struct, the word before a colon is a field's name.
-    for word in re.findall(r"[A-Za-z][\w-]*(?![\w:-])", text):
+    text = re.sub(r"(?<=[<,])[^<>,:]*:", "", text)  # names of fields
+    for word in re.findall(r"[A-Za-z][\w-]*", text):
         yield _ALIASES.get(word, word)
 
 

@@ -64,7 +64,7 @@ def parse_type(text: str) -> TypeTree:
     if text == "binary":
         return TypeTree(text)
     if text == "variant":  # laid out as a struct of two binaries
-        return TypeTree("struct", 0, 0, (TypeTree("binary"),) * 2, ("metadata", "value"))
+        return TypeTree("variant", 0, 0, (TypeTree("binary"),) * 2, ("metadata", "value"))
     if re.fullmatch(r"string|(var)?char(\(\d+\))?", text):
         return TypeTree("string")
     if found := re.fullmatch(r"decimal\((\d+),(\d+)\)", text):
@@ -160,7 +160,7 @@ def _encode(
         pieces = [_run(tree, value) for value in values]
         slot("offsets", _offsets(map(len, pieces)))
         slot("bytes", b"".join(pieces).hex())
-    elif tree.kind == "struct":
+    elif tree.kind in ("struct", "variant"):
         _encode_struct(tree, source, name, values, found)
     else:
         slot("offsets", _offsets(len(value or ()) for value in values))

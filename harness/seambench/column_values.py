@@ -59,6 +59,8 @@ def _value(tree: TypeTree, nulls: Nulls, dice: random.Random, at: int) -> Any:
         return None
     if tree.kind == "struct":
         return [_value(child, nulls, dice, at) for child in tree.children]
+    if tree.kind == "variant":  # both parts are always there
+        return [_value(child, "none", dice, at) for child in tree.children]
     if tree.kind in ("array", "map"):
         rows = [
             [_value(child, nulls, dice, at * 4 + i) for child in tree.children]

@@ -110,6 +110,10 @@ class _CaseValue(PlainValue):
     def get_bytes(self) -> bytes:
         return bytes.fromhex(self.item)
 
+    def get_variant(self) -> tuple[bytes, bytes]:
+        metadata, value = map(bytes.fromhex, self.item)
+        return metadata, value
+
     def get_date(self) -> int:
         return _days(self.item)
 

@@ -52,6 +52,15 @@ class Appender:
         self.items: list[Any] = []
         self.put: Callable[[Any], None] = self.items.append
 
+    @property
+    def rows(self) -> int:
+        """Rows that the column has."""
+        return self._node.rows
+
+    def truncate(self, rows: int) -> None:
+        """Take back all rows of the column from `rows` on."""
+        self._node.truncate(rows)
+
     def flush(self) -> None:
         """Append what is gathered, in order; all of it or nothing.
 
@@ -60,11 +69,11 @@ class Appender:
             seambench_impl.errors.NativeMemoryError: the allocator's limit.
         """
         items = self.items
-        start = self._node.rows
+        start = self.rows
         try:
             self._node.write(items)
         except BaseException:
-            self._node.truncate(start)
+            self.truncate(start)
             raise
         items.clear()
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import importlib
 
 from seambench.errors import UsageError
+from seambench_impl.connector.parameters import Parameters
 from seambench_impl.connector.scanner import ConnectorScanner
+from seambench_impl.memory import TrackedAllocator
 
-__all__ = ["register", "scanner_class"]
+__all__ = ["create", "register", "scanner_class"]
 
 _CLASSES: dict[str, str] = {
     "default": "seambench_impl.connector.rows:RowScanner",
     "rows": "seambench_impl.connector.rows:RowScanner",
+    "hudi": "seambench_impl.connector.hudi_slice:HudiSliceScanner",
+    "parquet": "seambench_impl.connector.parquet:ParquetScanner",
+    "generator": "seambench_impl.connector.generator:GeneratorScanner",
 }
 
 
@@ -33,3 +38,28 @@ def scanner_class(name: str = "default") -> type[ConnectorScanner]:
     if not (isinstance(found, type) and issubclass(found, ConnectorScanner)):
         raise UsageError(f"connector scanner '{name}': {_CLASSES[name]} is no ConnectorScanner")
     return found
+
+
+def create(
+    name: str,
+    fetch_size: int,
+    parameters: Parameters,
+    allocator: TrackedAllocator | None = None,
+) -> ConnectorScanner:
+    """A scanner from texts (Java: the constructor with `int` and `Map<String, String>`).
+
+    Args:
+        name: of the scanner.
+        fetch_size: rows for which each table has room before anything grows.
+        parameters: what to scan; which there are is told by the class's `from_parameters`.
+        allocator: where all memory comes from; a new one without limit by default.
+
+    Raises:
+        seambench.errors.UsageError: no such scanner, one that is not made from texts, an unknown
+            or missing parameter.
+    """
+    made = getattr(scanner_class(name), "from_parameters", None)
+    if made is None:
+        raise UsageError(f"connector scanner '{name}' is not made from parameters")
+    scanner: ConnectorScanner = made(fetch_size, parameters, allocator)
+    return scanner

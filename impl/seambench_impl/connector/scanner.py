@@ -202,11 +202,12 @@ class ConnectorScanner(abc.ABC):
         return bind(self.table, index, name, self.values, source=source, zone=self.zone)
 
     def _flush(self) -> None:
-        """Append what the appenders gathered. Of several bad items the first in row order counts.
+        """Append what the appenders gathered, all or nothing; of bad items the first row's is told.
 
         The vectorised door does this first, so that rows keep their order.
         """
         first: BadItemError | None = None
+        starts = [appender.rows for appender in self.appenders]
         rows = max((len(appender.items) for appender in self.appenders), default=0)
         for appender in self.appenders:
             try:
@@ -215,6 +216,8 @@ class ConnectorScanner(abc.ABC):
                 if first is None or bad.row < first.row:
                     first = bad
         if first is not None:
+            for appender, start in zip(self.appenders, starts, strict=True):
+                appender.truncate(start)
             raise first.as_error(self.row_number + self._flushed) from first.reason
         self._flushed += rows
 

@@ -238,9 +238,9 @@ class PlainValue(ColumnValue):
         item = self.item
         if isinstance(item, _TEXTUAL):
             raise TypeError("a map is given as a dict or as pairs")
-        pairs = [
-            (key, value) for key, value in (item.items() if isinstance(item, Mapping) else item)
-        ]
+        pairs = list(item.items() if isinstance(item, Mapping) else item)
+        if not all(isinstance(pair, (tuple, list)) for pair in pairs):
+            raise TypeError("an entry of a map is given as a pair")
         keys = [self.part(key, 0) for key, _ in pairs]
         return keys, [self.part(value, 1) for _, value in pairs]
 

@@ -37,7 +37,7 @@ from seambench_impl.tables.hudi.events import (
 from seambench_impl.tables.hudi.log import LogBlock
 from seambench_impl.tables.hudi.slices import FileSlice
 
-__all__ = ["connector_slice"]
+__all__ = ["connector_slice", "merged_rows"]
 
 _FETCH_SIZE = 4096
 Row = Mapping[str, Any]
@@ -68,21 +68,24 @@ def connector_slice(
     """
     schema = pa.schema([view.schema.field(name) for name in names])
     if not names:  # a count: there is no value to carry
-        count = sum(1 for _ in _merged_rows(slice_, view, warnings))
+        count = sum(1 for _ in merged_rows(slice_, view, warnings))
         yield batch_of([], schema, count)
         return
-    tuples = (
-        tuple(row.get(name) for name in names) for row in _merged_rows(slice_, view, warnings)
-    )
-    types = [str(from_arrow(field.type)) for field in schema]
+    tuples = (tuple(row.get(name) for name in names) for row in merged_rows(slice_, view, warnings))
+    types = [from_arrow(field.type) for field in schema]
     scanner = RowScanner(
         names, types, tuples, min(_FETCH_SIZE, batch_rows), allocator=view.allocator
     )
     yield from stream(scanner, schema)
 
 
-def _merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -> Iterator[Row]:
-    """Base rows as the logs leave them, then rows that only the logs have."""
+def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -> Iterator[Row]:
+    """Base rows as the logs leave them, then rows that only the logs have.
+
+    Raises:
+        seambench.errors.InputError: a file is missing or broken.
+        seambench.errors.RefusedError: records that are merged in a way that is not supported.
+    """
     newest = _read_logs(slice_, view, warnings) if slice_.logs else {}
     for row in _base_rows(slice_, view):
         version = newest.pop(row[RECORD_KEY], None)  # the first row of a doubled key uses it up

@@ -190,7 +190,7 @@ class HudiScan:
         rows = self._options.batch_rows or DEFAULT_BATCH_ROWS
         if path == "native":
             return lambda: self._native(slice_, columns, names, condition, rows, spare)
-        view = self._view(names)
+        view = self.log_view(names)
 
         def merged() -> Iterator[pa.RecordBatch]:
             read = merge_slice if path == "merge" else connector_slice
@@ -231,8 +231,8 @@ class HudiScan:
             apply_filter(pa.RecordBatchReader.from_batches(schema, batches), condition, columns)
         )
 
-    def _view(self, names: Sequence[str]) -> LogView:
-        """What the logs must be read with: the columns wanted, and those that merging needs."""
+    def log_view(self, names: Sequence[str]) -> LogView:
+        """What the logs must be read with: the columns `names`, and those that merging needs."""
         needed = [*self._config.record_keys, RECORD_KEY, IS_DELETED, OPERATION]
         if self._config.merge_mode == "event-time":
             needed += self._config.ordering_fields

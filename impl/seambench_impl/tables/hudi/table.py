@@ -56,6 +56,10 @@ class HudiTable:
         """The latest table schema, meta columns first."""
         return self._schema_at(None)
 
+    def full(self, path: str) -> str:
+        """The path of a file of the table, given below its folder."""
+        return self._storage.full(path)
+
     def slices(self, as_of: str | None = None) -> list[FileSlice]:
         """The latest file slice of every file group, as of an instant or now."""
         return list_slices(self._storage, self._timeline, as_of)
