@@ -108,6 +108,8 @@ def test_wrong_positions_are_refused(arena: StreamArena, allocator: TrackedAlloc
     stream, bits = ByteOutputStream(arena), BitOutputStream(arena)
     with pytest.raises(UsageError, match="position 1 is outside"):
         stream.seek(1)
+    with pytest.raises(UsageError, match="a stream of 0 bytes does not go into 1"):
+        stream.copy_to(bytearray(1))
     with pytest.raises(UsageError, match="bits 3 to 9 are not in a bitmap of 8"):
         bits.write(b"\xff", 3, 9)
     read = ByteInputStream([b"abc"], allocator)

@@ -50,10 +50,22 @@ class _OutputStream:
         check(lib.seam_byte_output_seek(self.pointer, position, self._error), self._error)
         return position
 
+    def copy_to(self, out: bytearray | memoryview) -> None:
+        """Copy the whole stream into writable memory of exactly its size in bytes.
+
+        Raises:
+            UsageError: `out` has another size.
+        """
+        view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
+        size = lib.seam_byte_output_bytes(self.pointer)
+        if len(view) != size:
+            raise UsageError(f"a stream of {size} bytes does not go into {len(view)}")
+        lib.seam_byte_output_copy(self.pointer, view)
+
     def getvalue(self) -> bytes:
         """A copy of the whole stream, wherever it is written next."""
         out = bytearray(lib.seam_byte_output_bytes(self.pointer))
-        lib.seam_byte_output_copy(self.pointer, ffi.from_buffer(out))
+        self.copy_to(out)
         return bytes(out)
 
     def clear(self) -> None:

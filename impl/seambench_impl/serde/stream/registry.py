@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from seambench.errors import UsageError
@@ -121,38 +122,48 @@ class VectorSerde(Protocol):
         ...
 
 
-_SERDES: dict[str, VectorSerde] = {}
+# Ours, made when they are first asked for.
+_BUILT_IN: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "Presto": ("seambench_impl.serde.stream.presto", "PrestoVectorSerde", ()),
+    "CompactRow": ("seambench_impl.serde.stream.rows", "RowVectorSerde", ("compactrow",)),
+    "UnsafeRow": ("seambench_impl.serde.stream.rows", "RowVectorSerde", ("unsaferow",)),
+}
+_registered: dict[str, VectorSerde] = {}
 
 
 def register_serde(serde: VectorSerde) -> None:
-    """Make a serde known by its name; outsiders' come in the same way as ours.
+    """Make a serde known by its name; outsiders' come in beside ours.
 
     Raises:
-        UsageError: the name is taken by another, or the object lacks a method.
+        UsageError: the name is taken, or the object lacks a method.
     """
     if not isinstance(serde, VectorSerde):
         raise UsageError(f"{type(serde).__name__} lacks a method of VectorSerde")
-    if _SERDES.setdefault(serde.name, serde) is not serde:
+    if serde.name in _BUILT_IN or _registered.setdefault(serde.name, serde) is not serde:
         raise UsageError(f"there is a serde named {serde.name!r} already")
 
 
 def unregister_serde(name: str) -> None:
-    """Forget a name; an unknown one is ignored."""
-    _SERDES.pop(name, None)
+    """Forget an outsider's serde; an unknown name is ignored."""
+    if name not in _BUILT_IN:
+        _registered.pop(name, None)
 
 
 def serde_named(name: str) -> VectorSerde:
-    """The serde of a name.
+    """The serde of a name: one object for all who ask.
 
     Raises:
         UsageError: nobody registered it; the message says which names there are.
     """
-    if name not in _SERDES:
-        known = ", ".join(serde_names()) or "none"
-        raise UsageError(f"there is no serde named {name!r}, only: {known}")
-    return _SERDES[name]
+    if name not in serde_names():
+        raise UsageError(f"there is no serde named {name!r}, only: {', '.join(serde_names())}")
+    if name not in _registered:
+        module, kind, arguments = _BUILT_IN[name]
+        made = getattr(import_module(module), kind)(*((name, *arguments) if arguments else ()))
+        _registered.setdefault(name, made)
+    return _registered[name]
 
 
 def serde_names() -> list[str]:
-    """All registered names, sorted."""
-    return sorted(_SERDES)
+    """All names that `serde_named` knows, sorted."""
+    return sorted({*_BUILT_IN, *_registered})
