@@ -143,6 +143,11 @@ class SinkBuffer:
             self._finish()
 
     @property
+    def is_cancelled(self) -> bool:
+        """Whether every driver is cancelled."""
+        return self._uncancelled <= 0
+
+    @property
     def is_full(self) -> bool:
         """Whether drivers should make no more requests for now."""
         waiting = sum(len(state.queue) for state in self._destinations.values())

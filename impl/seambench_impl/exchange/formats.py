@@ -1,0 +1,122 @@
+"""How a chunk becomes bytes, by name: `arrow`, `presto` or `unsaferow`.
+
+Both sides of an exchange are given the same name and schema; the bytes do not say what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from seambench.errors import InputError, UsageError
+from seambench.serde_fields import fields_of
+from seambench_impl.memory import TrackedAllocator
+from seambench_impl.serde.presto import read, write
+from seambench_impl.serde.rows import serde as rows
+
+__all__ = ["FORMATS", "ChunkFormat", "chunk_format"]
+
+Bytes = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True)
+class ChunkFormat:
+    """A format bound to a schema.
+
+    Attributes:
+        name: of the format.
+        encode: a batch as one buffer.
+        decode: a buffer as a batch; memory of the buffer may be shared.
+    """
+
+    name: str
+    encode: Callable[[pa.RecordBatch], Any]
+    decode: Callable[[Bytes], pa.RecordBatch]
+
+
+def chunk_format(
+    name: str,
+    schema: pa.Schema,
+    options: Mapping[str, Any] | None = None,
+    allocator: TrackedAllocator | None = None,
+) -> ChunkFormat:
+    """Bind a format to the schema of an exchange.
+
+    Args:
+        name: see `FORMATS`.
+        schema: of every chunk.
+        options: of the format: those of `seambench.seams.SerdeRequest`, or Arrow's `codec`.
+        allocator: owner of what is made; a new one without limit by default.
+
+    Raises:
+        UsageError: an unknown name or option.
+        RefusedError: a column that the format has no type for.
+    """
+    if name not in FORMATS:
+        raise UsageError(f"unknown chunk format {name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[name](schema, dict(options or {}), allocator or TrackedAllocator())
+
+
+def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> ChunkFormat:
+    codec = options.pop("codec", None)
+    if options:
+        raise UsageError(f"the arrow format has no option {next(iter(options))!r}")
+    settings = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec)
+
+    def encode(batch: pa.RecordBatch) -> Any:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema, options=settings) as writer:
+            writer.write_batch(batch)
+        return sink.getvalue()
+
+    def decode(data: Bytes) -> pa.RecordBatch:
+        try:
+            [batch] = pa.ipc.open_stream(pa.py_buffer(data))
+        except (pa.ArrowInvalid, OSError, ValueError) as error:
+            raise InputError(f"a chunk is no Arrow stream of one batch: {error}") from error
+        return _checked(batch, schema)
+
+    return ChunkFormat("arrow", encode, decode)
+
+
+def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
+    fields = fields_of(schema, "presto")
+
+    def decode(data: Bytes) -> pa.RecordBatch:
+        [batch] = read.deserialize(data, fields, options, allocator=owner)
+        return _checked(batch, schema)
+
+    return ChunkFormat(
+        "presto",
+        lambda batch: write.serialize(batch, fields, options, allocator=owner),
+        decode,
+    )
+
+
+def _unsaferow(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
+    fields = fields_of(schema, "spark")
+    return ChunkFormat(
+        "unsaferow",
+        lambda batch: rows.serialize("unsaferow", [batch], fields, options, allocator=owner),
+        lambda data: _checked(
+            rows.deserialize("unsaferow", data, fields, options, allocator=owner), schema
+        ),
+    )
+
+
+def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch in the exchange's own schema: nullability and metadata are not in the bytes."""
+    if batch.schema.types != schema.types or batch.schema.names != schema.names:
+        raise InputError(f"a chunk of another schema: {batch.schema.types}, not {schema.types}")
+    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+#: Formats by name.
+FORMATS: Mapping[str, Callable[[pa.Schema, dict[str, Any], TrackedAllocator], ChunkFormat]] = {
+    "arrow": _arrow,
+    "presto": _presto,
+    "unsaferow": _unsaferow,
+}

@@ -1,0 +1,279 @@
+"""The sending end: drivers write batches, rows are dealt to channels, requests leave."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+
+from seambench.errors import UsageError
+from seambench_impl.exchange.formats import ChunkFormat
+from seambench_impl.exchange.messages import Answer, Chunk, Request
+from seambench_impl.exchange.options import SinkOptions
+from seambench_impl.exchange.partition import Partitioner, PartitionRule
+from seambench_impl.exchange.sink_buffer import CancelFragment, Send, SinkBuffer, SinkEffect
+from seambench_impl.exchange.source import ExchangeFailedError
+from seambench_impl.exchange.transports.base import Channel, OnAnswer, OnFailure
+from seambench_impl.memory import TrackedAllocator
+
+__all__ = ["ExchangeSink", "Routing", "SinkDriver"]
+
+
+@dataclass(frozen=True)
+class Routing:
+    """Which channel a row goes to.
+
+    Attributes:
+        kind: `hash` (by `rule`), `broadcast` (every row to every channel, encoded once), `random`
+            (whole chunks, in turns) or `single`.
+        rule: for `hash`; its channels are those of the sink.
+    """
+
+    kind: Literal["hash", "broadcast", "random", "single"]
+    rule: PartitionRule | None = None
+
+
+@dataclass
+class _Waiting:
+    """Chunks of one channel that have not become a request."""
+
+    chunks: list[Chunk] = field(default_factory=list)
+    bytes: int = 0
+
+
+class ExchangeSink:
+    """All drivers of a sink and the buffer they share. Thread-safe.
+
+    Args:
+        schema: of what is written.
+        channels: ways to the receivers, in the order of the channels' numbers.
+        routing: which channel a row goes to.
+        be_number: of this fragment instance, unique in the query.
+        drivers: drivers that will write; each must `finish` or the whole is cancelled.
+        format: how batches become payloads; None where every channel passes them through.
+        options: the knobs.
+        max_transmit_batched_bytes: a request leaves when its chunks have more bytes than this.
+        sender_id: which input of a merging receiver this is.
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        channels: Sequence[Channel],
+        routing: Routing,
+        *,
+        be_number: int,
+        drivers: int = 1,
+        format: ChunkFormat | None = None,  # noqa: A002 - the field's word for it
+        options: SinkOptions | None = None,
+        max_transmit_batched_bytes: int = 262_144,
+        sender_id: int = 0,
+    ) -> None:
+        _check(channels, routing, format)
+        self.schema = schema
+        self.channels = tuple(channels)
+        self.routing = routing
+        self.format = format
+        self.be_number = be_number
+        self.sender_id = sender_id
+        self.batched_bytes = max_transmit_batched_bytes
+        self.allocator = TrackedAllocator()
+        self._buffer = SinkBuffer(dict.fromkeys(range(len(channels)), drivers), options)
+        self._changed = threading.Condition()
+        self._outgoing: list[deque[Request]] = [deque() for _ in channels]
+        self._sending: set[int] = set()
+        self._error: str | None = None
+        for number, channel in enumerate(channels):
+            channel.open(*self._callbacks(number))
+
+    def driver(self) -> SinkDriver:
+        """What one driver writes to; of use to one thread at a time."""
+        return SinkDriver(self)
+
+    def add(self, destination: int, request: Request) -> None:
+        """Put a request into the buffer, when there is room.
+
+        Raises:
+            ExchangeFailedError: the query has failed.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._error is not None or not self._buffer.is_full)
+            if self._error is not None:
+                raise ExchangeFailedError(self._error)
+            self._take(self._buffer.add_request(destination, request))
+        self._send_waiting()
+
+    def wait_finished(self, timeout: float | None = None) -> None:
+        """Wait until every request is answered.
+
+        Raises:
+            ExchangeFailedError: the query has failed, or time ran out.
+        """
+        with self._changed:
+            done = self._changed.wait_for(
+                lambda: self._error is not None or self._buffer.is_finished, timeout
+            )
+            if self._error is not None:
+                raise ExchangeFailedError(self._error)
+        if not done:
+            raise ExchangeFailedError(f"the sink did not finish in {timeout} s")
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """End without an end: nothing more leaves, writers get `reason`."""
+        with self._changed:
+            self._error = self._error or reason
+            while not self._buffer.is_cancelled:
+                self._buffer.cancel_one_sinker()
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Close the channels."""
+        for channel in self.channels:
+            channel.close()
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of requests that wait or are in flight."""
+        return self._buffer.buffered_bytes
+
+    def _callbacks(self, number: int) -> tuple[OnAnswer, OnFailure]:
+        def on_answer(answer: Answer) -> None:
+            with self._changed:
+                self._take(self._buffer.on_answer(number, answer.sequence, answer.error))
+            self._send_waiting()
+
+        def on_failure(sequence: int, reason: str) -> None:
+            with self._changed:
+                self._take(self._buffer.on_failure(number, sequence, reason))
+            self._send_waiting()
+
+        return on_answer, on_failure
+
+    def _take(self, effects: Sequence[SinkEffect]) -> None:
+        """Note what is to be done; the lock is held."""
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._outgoing[effect.destination].append(effect.request)
+            elif isinstance(effect, CancelFragment):
+                self._error = self._error or effect.reason
+        self._changed.notify_all()
+
+    def _send_waiting(self) -> None:
+        """Send what may leave, one thread to a channel, so that requests leave in order.
+
+        A channel that answers from within `send` only adds to what is sent by the same loop.
+        """
+        while (number := self._claim()) is not None:
+            try:
+                while self._outgoing[number]:
+                    self.channels[number].send(self._outgoing[number].popleft())
+            finally:
+                with self._changed:
+                    self._sending.discard(number)
+
+    def _claim(self) -> int | None:
+        """A channel with something to send and nobody who does it, claimed for this thread."""
+        with self._changed:
+            for number, waiting in enumerate(self._outgoing):
+                if waiting and number not in self._sending:
+                    self._sending.add(number)
+                    return number
+        return None
+
+
+def _check(channels: Sequence[Channel], routing: Routing, format_: ChunkFormat | None) -> None:
+    if not channels:
+        raise UsageError("a sink has at least one channel")
+    if format_ is None and not all(channel.pass_through for channel in channels):
+        raise UsageError("a channel to another process needs a chunk format")
+    if (routing.kind == "hash") != (routing.rule is not None):
+        raise UsageError("hash routing, and only that, goes by a partition rule")
+    if routing.rule is not None and routing.rule.channels != len(channels):
+        raise UsageError(f"the rule deals to {routing.rule.channels} channels, not {len(channels)}")
+    if routing.kind == "single" and len(channels) != 1:
+        raise UsageError(f"single routing has one channel, not {len(channels)}")
+
+
+class SinkDriver:
+    """One driver's way into a sink.
+
+    Args:
+        sink: the sink; made by `ExchangeSink.driver`.
+    """
+
+    def __init__(self, sink: ExchangeSink) -> None:
+        self._sink = sink
+        self._waiting = [_Waiting() for _ in sink.channels]
+        self._turn = 0
+        rule = sink.routing.rule
+        self._partitioner = Partitioner(sink.schema, rule, sink.allocator) if rule else None
+        self._drivers = rule.drivers if rule else 1
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Send the rows of a batch on their way; waits while the sink is full.
+
+        Raises:
+            ExchangeFailedError: the query has failed.
+        """
+        if self._partitioner is not None:
+            self._deal(self._partitioner.append(batch))
+        elif self._sink.routing.kind == "broadcast":
+            self._broadcast(batch)
+        else:
+            sent = self._put(self._turn, batch, 0)
+            # The next channel's turn comes when a request has really left.
+            self._turn = (self._turn + sent) % len(self._waiting)
+
+    def finish(self) -> None:
+        """Send what is left, then the end, to every channel."""
+        if self._partitioner is not None:
+            self._deal(self._partitioner.flush())
+        for channel in range(len(self._waiting)):
+            self._flush(channel)
+        for channel in range(len(self._waiting)):
+            self._sink.add(channel, self._request((), eos=True))
+
+    def _deal(self, chunks: Iterator[tuple[int, pa.RecordBatch]]) -> None:
+        for part, chunk in chunks:
+            channel, driver = divmod(part, self._drivers)
+            self._put(channel, chunk, driver)
+
+    def _broadcast(self, batch: pa.RecordBatch) -> None:
+        encoded: object = None
+        for channel in range(len(self._waiting)):
+            if self._sink.channels[channel].pass_through:
+                self._add(channel, Chunk(batch, batch.nbytes))
+                continue
+            if encoded is None:
+                assert self._sink.format is not None
+                encoded = self._sink.format.encode(batch)
+            self._add(channel, Chunk(encoded, len(memoryview(encoded))))  # type: ignore[arg-type]
+
+    def _put(self, channel: int, batch: pa.RecordBatch, driver: int) -> bool:
+        if self._sink.channels[channel].pass_through:
+            return self._add(channel, Chunk(batch, batch.nbytes, driver))
+        assert self._sink.format is not None
+        encoded = self._sink.format.encode(batch)
+        return self._add(channel, Chunk(encoded, len(memoryview(encoded)), driver))
+
+    def _add(self, channel: int, chunk: Chunk) -> bool:
+        """Whether a request left for it."""
+        waiting = self._waiting[channel]
+        waiting.chunks.append(chunk)
+        waiting.bytes += chunk.bytes
+        return waiting.bytes > self._sink.batched_bytes and self._flush(channel)
+
+    def _flush(self, channel: int) -> bool:
+        waiting = self._waiting[channel]
+        if not waiting.chunks:
+            return False
+        self._waiting[channel] = _Waiting()
+        self._sink.add(channel, self._request(tuple(waiting.chunks), eos=False))
+        return True
+
+    def _request(self, chunks: tuple[Chunk, ...], *, eos: bool) -> Request:
+        return Request(self._sink.be_number, self._sink.sender_id, chunks, eos)

@@ -1,0 +1,154 @@
+"""The receiving end: queues that drivers of a fragment read, fed by transports."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from seambench.errors import SeambenchError, UsageError
+from seambench_impl.exchange.formats import ChunkFormat
+from seambench_impl.exchange.messages import Answer, Request
+from seambench_impl.exchange.options import ReceiverOptions
+from seambench_impl.exchange.receiver import Receiver
+
+__all__ = ["ExchangeFailedError", "ExchangeSource", "SourceRegistry"]
+
+Reply = Callable[[Answer], None]
+
+
+class ExchangeFailedError(SeambenchError):
+    """The query cannot go on: a sender, a receiver or the way between them failed."""
+
+
+class ExchangeSource:
+    """One exchange at one receiver. Thread-safe.
+
+    Args:
+        senders: number of sending fragment instances.
+        queues: drivers that read; with `keep_order` one for each sender.
+        format: how payloads become batches; None where they are batches already (pass-through).
+        options: the knobs.
+    """
+
+    def __init__(
+        self,
+        senders: int,
+        queues: int = 1,
+        format: ChunkFormat | None = None,  # noqa: A002 - the field's word for it
+        options: ReceiverOptions | None = None,
+    ) -> None:
+        self._receiver = Receiver(senders, queues, options)
+        self._format = format
+        self._changed = threading.Condition()
+        self._replies: dict[tuple[int, int], Reply] = {}
+
+    def deliver(self, request: Request, reply: Reply) -> None:
+        """A request arrived; `reply` gets its answer once, now or later, from any thread."""
+        with self._changed:
+            self._replies[request.be_number, request.sequence] = reply
+            answers = self._receiver.on_request(request)
+            self._changed.notify_all()
+        self._answer(answers)
+
+    def read(self, queue: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
+        """The next batch of a queue; None when nothing will come any more.
+
+        Raises:
+            ExchangeFailedError: the exchange was cancelled or broke a rule, or `timeout` seconds
+                passed without anything to read.
+            InputError: the bytes of a chunk break their format.
+        """
+        while True:
+            with self._changed:
+                if not self._changed.wait_for(lambda: self._can_go_on(queue), timeout):
+                    raise ExchangeFailedError(f"nothing came to queue {queue} in {timeout} s")
+                if self._receiver.error is not None:
+                    raise ExchangeFailedError(self._receiver.error)
+                if not self._receiver.has_output(queue):
+                    return None
+                chunk, answers = self._receiver.get_chunk(queue)
+            self._answer(answers)
+            if chunk is not None:
+                return self._batch(chunk.payload)
+
+    def batches(self, queue: int = 0, timeout: float | None = None) -> Iterator[pa.RecordBatch]:
+        """All batches of a queue; see `read`."""
+        while (batch := self.read(queue, timeout)) is not None:
+            yield batch
+
+    def short_circuit(self, queue: int) -> None:
+        """The driver of a queue needs nothing more."""
+        with self._changed:
+            answers = self._receiver.short_circuit(queue)
+            self._changed.notify_all()
+        self._answer(answers)
+
+    def cancel(self, reason: str | None = None) -> None:
+        """Drop everything; senders that wait are answered with `reason`, readers get it."""
+        with self._changed:
+            self._receiver.error = self._receiver.error or reason
+            answers = self._receiver.cancel()
+            self._changed.notify_all()
+        self._answer(answers)
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of chunks that wait."""
+        return self._receiver.buffered_bytes
+
+    def _can_go_on(self, queue: int) -> bool:
+        receiver = self._receiver
+        return (
+            receiver.error is not None or receiver.is_finished(queue) or receiver.has_output(queue)
+        )
+
+    def _batch(self, payload: Any) -> pa.RecordBatch:
+        return payload if self._format is None else self._format.decode(payload)
+
+    def _answer(self, answers: Iterable[Answer]) -> None:
+        for answer in answers:
+            with self._changed:
+                reply = self._replies.pop((answer.be_number, answer.sequence), None)
+            if reply is not None:  # a double's answer went out with the first one's
+                reply(answer)
+
+
+class SourceRegistry:
+    """The exchanges of a process, by number: what transports deliver to (DataStreamMgr).
+
+    Unlike in StarRocks, a request to an exchange that is not known is an error, never dropped with
+    a good answer; one that has ended by itself must stay registered until its senders are done.
+    """
+
+    def __init__(self) -> None:
+        self._sources: dict[int, ExchangeSource] = {}
+        self._lock = threading.Lock()
+
+    def register(self, exchange: int, source: ExchangeSource) -> None:
+        """Make an exchange known.
+
+        Raises:
+            UsageError: another one has this number.
+        """
+        with self._lock:
+            if exchange in self._sources:
+                raise UsageError(f"exchange {exchange} is registered already")
+            self._sources[exchange] = source
+
+    def forget(self, exchange: int) -> None:
+        """The exchange is over."""
+        with self._lock:
+            self._sources.pop(exchange, None)
+
+    def deliver(self, exchange: int, request: Request, reply: Reply) -> None:
+        """Hand a request to its exchange; see `ExchangeSource.deliver`."""
+        with self._lock:
+            source = self._sources.get(exchange)
+        if source is None:
+            reason = f"exchange {exchange} is not known here"
+            reply(Answer(request.be_number, request.sequence, reason))
+            return
+        source.deliver(request, reply)
