@@ -74,9 +74,21 @@ def parse_filter(text: str, schema: pa.Schema) -> Filter:
             raise UsageError(f"--where {text!r}: {_first_line(error)}") from error
         finally:
             con.unregister("rows")
+    _require_apart(text, columns, schema.names)
     if str(kind) != "BOOLEAN":
         raise UsageError(f"--where {text!r} is no condition: it gives a {kind}")
     return Filter(sql, columns)
+
+
+def _require_apart(text: str, columns: Sequence[str], known: Sequence[str]) -> None:
+    """DuckDB takes names that differ only in case for one: the filter could read the wrong one."""
+    for name in columns:
+        for other in known:
+            if other != name and other.lower() == name.lower():
+                raise UsageError(
+                    f"--where {text!r}: the columns {name!r} and {other!r} differ only in case, "
+                    "which DuckDB does not tell apart"
+                )
 
 
 def _columns(

@@ -73,3 +73,11 @@ def test_columns_are_case_sensitive_and_suggested() -> None:
         UsageError, match="--columns: unknown column 'L_Comment'; did you mean l_com"
     ):
         require_columns(["L_Comment"], SCHEMA.names, "--columns")
+
+
+def test_names_that_differ_only_in_case_are_refused() -> None:
+    """DuckDB would read one of the two, whichever was meant; a filter on neither may stay."""
+    schema = pa.schema([("id", pa.int64()), ("Id", pa.string()), ("n", pa.int64())])
+    with pytest.raises(UsageError, match="differ only in case"):
+        parse_filter('"Id" IS NOT NULL', schema)
+    assert parse_filter("n > 1", schema).columns == ("n",)
