@@ -253,6 +253,7 @@ def test_a_server_that_goes_away_fails_what_is_open() -> None:
     server.close()
     with pytest.raises(ExchangeFailedError, match=r"127\.0\.0\.1"):
         sink.wait_finished(_PATIENCE)
+    sink.close()
 
 
 def test_nobody_there_is_unavailable(tmp_path: Path) -> None:
