@@ -167,31 +167,75 @@ static int take_children(struct seam_presto_writer *writer, struct presto_plan *
 
 /* --- strings --- */
 
-/* Strings of some rows: those of null rows are left out unless they were asked for. */
-static int64_t count_bytes(const struct seam_presto_writer *writer, struct presto_plan *plan) {
+/* Bytes of null rows among neighbours, which lie between the others. */
+static int64_t null_bytes(const struct seam_view *view, const struct presto_rows *rows) {
+    const uint8_t *bytes;
+    int64_t total = 0;
+    for (int64_t i = 0; i < rows->count; i += 64) {
+        int64_t count = rows->count - i < 64 ? rows->count - i : 64;
+        int64_t first = rows->begin + i;
+        uint64_t nulls = ~presto_load_bits(view->validity, view->offset + first, count);
+        nulls &= count == 64 ? nulls : (UINT64_C(1) << count) - 1;
+        for (; nulls != 0; nulls &= nulls - 1) {
+            total += seam_view_bytes(view, first + __builtin_ctzll(nulls), &bytes);
+        }
+    }
+    return total;
+}
+
+/* Strings of neighbours: one stretch of bytes, unless null rows own some that are left out. */
+static int64_t count_stretch(const struct seam_presto_writer *writer, struct presto_plan *plan) {
     const struct seam_view *view = &plan->node->view;
     const struct presto_rows *rows = &plan->rows;
-    const bool keep = presto_flag(writer, SEAM_PRESTO_KEEP_NULL_BYTES);
     const uint8_t *first, *last;
-    if (plan->rows.count == 0) {
+    if (rows->count == 0) {
         return 0;
-    }
-    int64_t total = 0;
-    int64_t dropped = 0;
-    for (int64_t i = 0; i < rows->count && (rows->rows != NULL || presto_any_null(plan)); i++) {
-        int64_t row = presto_row(rows, i);
-        int64_t size = row < 0 ? 0 : seam_view_bytes(view, row, &first);
-        bool counts = row >= 0 && (keep || seam_view_valid(view, row));
-        total += counts ? size : 0;
-        dropped += counts ? 0 : size;
-    }
-    plan->plain_bytes = rows->rows == NULL && dropped == 0;
-    if (!plan->plain_bytes) {
-        return total;
     }
     int64_t size = seam_view_bytes(view, rows->begin + rows->count - 1, &last);
     seam_view_bytes(view, rows->begin, &first);
-    return last + size - first;
+    bool drop = presto_any_null(plan) && !presto_flag(writer, SEAM_PRESTO_KEEP_NULL_BYTES);
+    int64_t dropped = drop ? null_bytes(view, rows) : 0;
+    plan->plain_bytes = dropped == 0;
+    return last + size - first - dropped;
+}
+
+/* Strings without nulls, of 32-bit offsets: what a partitioned batch is full of. */
+static int64_t count_listed(struct presto_plan *plan) {
+    const struct seam_view *view = &plan->node->view;
+    const int32_t *offsets = (const int32_t *)view->offsets + view->offset;
+    const int32_t *rows = plan->rows.rows;
+    int64_t total = 0;
+    int32_t longest = 0;
+    for (int64_t i = 0; i < plan->rows.count; i++) {
+        int32_t size = offsets[rows[i] + 1] - offsets[rows[i]];
+        total += size;
+        longest = size > longest ? size : longest;
+    }
+    plan->longest = longest;
+    return total;
+}
+
+/* Strings of some rows: those of null rows are left out unless they were asked for. */
+static int64_t count_bytes(const struct seam_presto_writer *writer, struct presto_plan *plan) {
+    const struct seam_view *view = &plan->node->view;
+    const bool keep = presto_flag(writer, SEAM_PRESTO_KEEP_NULL_BYTES);
+    if (plan->rows.rows == NULL) {
+        return count_stretch(writer, plan);
+    }
+    if (!presto_any_null(plan) && view->layout == SEAM_LAYOUT_VAR32) {
+        return count_listed(plan);
+    }
+    int64_t total = 0;
+    for (int64_t i = 0; i < plan->rows.count; i++) {
+        const uint8_t *bytes;
+        int64_t row = plan->rows.rows[i];
+        if (row >= 0 && (keep || seam_view_valid(view, row))) {
+            int64_t size = seam_view_bytes(view, row, &bytes);
+            total += size;
+            plan->longest = size > plan->longest ? size : plan->longest;
+        }
+    }
+    return total;
 }
 
 static int plan_variable(struct seam_presto_writer *writer, struct presto_plan *plan,

@@ -25,6 +25,7 @@ struct presto_plan {
     struct presto_rows rows;
     int64_t present; /* rows that are not null */
     int64_t bytes;   /* VARIABLE_WIDTH: of all strings */
+    int64_t longest; /* VARIABLE_WIDTH, rows from a list: bytes of the longest string */
     int64_t size_bytes;
     bool flags;       /* null flags are written */
     bool hash_table;  /* MAP: one is written */
@@ -43,6 +44,8 @@ struct seam_presto_writer {
     struct seam_node *batch;
     struct presto_arena arena;
     int64_t n_pages;
+    const struct seam_presto_rows *selections;
+    int64_t *sizes_bytes;      /* of the pages */
     struct presto_plan *pages; /* n_pages times the columns */
     int64_t next_mark;
     int64_t next_source;

@@ -265,38 +265,34 @@ int64_t presto_decode_sparse(const struct presto_type *type, const uint8_t *wire
         }                                                                                          \
     }
 
+static inline void gather(const int64_t width, const uint8_t *data, const struct presto_rows *rows,
+                          uint8_t *wire) {
+    for (int64_t i = 0; i < rows->count; i++) {
+        memcpy(wire + i * width, data + rows->rows[i] * width, (size_t)width);
+    }
+}
+
 static void encode_same(int32_t width, const uint8_t *data, const struct presto_rows *rows,
                         uint8_t *wire) {
     if (rows->rows == NULL) {
         memcpy(wire, data + rows->begin * width, (size_t)(rows->count * width));
         return;
     }
-    const int32_t *list = rows->rows;
     switch (width) { /* a constant size each, so that a copy is one move */
     case 1:
-        for (int64_t i = 0; i < rows->count; i++) {
-            wire[i] = data[list[i]];
-        }
+        gather(1, data, rows, wire);
         return;
     case 2:
-        for (int64_t i = 0; i < rows->count; i++) {
-            memcpy(wire + i * 2, data + (int64_t)list[i] * 2, 2);
-        }
+        gather(2, data, rows, wire);
         return;
     case 4:
-        for (int64_t i = 0; i < rows->count; i++) {
-            memcpy(wire + i * 4, data + (int64_t)list[i] * 4, 4);
-        }
+        gather(4, data, rows, wire);
         return;
     case 8:
-        for (int64_t i = 0; i < rows->count; i++) {
-            memcpy(wire + i * 8, data + (int64_t)list[i] * 8, 8);
-        }
+        gather(8, data, rows, wire);
         return;
     default:
-        for (int64_t i = 0; i < rows->count; i++) {
-            memcpy(wire + i * 16, data + (int64_t)list[i] * 16, 16);
-        }
+        gather(16, data, rows, wire);
     }
 }
 

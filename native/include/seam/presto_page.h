@@ -1,6 +1,7 @@
-/* Payloads of Presto's SerializedPage: what follows its header, uncompressed.
+/* Presto's SerializedPage: written whole, without compression and checksum; read from its payload,
+ * which is what follows the header, uncompressed.
  *
- * A payload says nothing of types, so both directions need a program: the logical types of the
+ * A page says nothing of types, so both directions need a program: the logical types of the
  * columns, compiled once and usable from any number of threads. Writing goes in two steps, so that
  * the caller can allocate exactly once: a writer is opened over one Arrow batch, measures one or
  * more selections of its rows, then writes them. Reading yields an Arrow array that owns all of its
@@ -76,6 +77,9 @@ enum seam_presto_mark {
     SEAM_PRESTO_MARK_BARE = 16,      /* bare nulls in place of another encoding */
 };
 
+/* Rows as int32, marker byte, bytes before compression and as they follow as int32, checksum as
+ * int64. */
+#define SEAM_PRESTO_HEADER_BYTES 21
 /* Bytes at the end of a dictionary that say where it came from. */
 #define SEAM_PRESTO_SOURCE_BYTES 24
 /* Row counts on the wire are int32. */
@@ -108,17 +112,17 @@ int seam_presto_writer_new(struct seam_allocator *allocator,
                            const struct seam_presto_write_options *options,
                            struct seam_presto_writer **out, struct seam_error *error);
 void seam_presto_writer_free(struct seam_presto_writer *writer);
-/* Works out one page for each of `n` selections, which stay borrowed, and the bytes of each payload
- * into `sizes_bytes`. May be called once. SEAM_BAD_ARGUMENT: a row that the batch does not have;
- * SEAM_BAD_INPUT: a value that the format cannot hold (a null map key); SEAM_TOO_LARGE: a page
- * beyond 2^31 - 1 bytes or rows; SEAM_UNSUPPORTED: hash tables over keys of other types than
- * those whose hashes are known. */
+/* Works out one page for each of `n` selections, which stay borrowed, and the bytes of each page,
+ * header included, into `sizes_bytes`. May be called once. SEAM_BAD_ARGUMENT: a row that the batch
+ * does not have; SEAM_BAD_INPUT: a value that the format cannot hold (a null map key);
+ * SEAM_TOO_LARGE: a page beyond 2^31 - 1 bytes or rows; SEAM_UNSUPPORTED: hash tables over keys of
+ * other types than those whose hashes are known. */
 int seam_presto_writer_measure(struct seam_presto_writer *writer,
                                const struct seam_presto_rows *selections, int64_t n,
                                int64_t *sizes_bytes, struct seam_error *error);
-/* Writes payload i to `outs[i]`, which has room for exactly its size. SEAM_BAD_INPUT: a decimal
- * beyond its digits. */
-int seam_presto_writer_write(struct seam_presto_writer *writer, uint8_t *const *outs,
+/* Writes the pages one after the other to `out`, which has room for exactly the sum of their sizes.
+ * Headers say: neither compressed nor checked. SEAM_BAD_INPUT: a decimal beyond its digits. */
+int seam_presto_writer_write(struct seam_presto_writer *writer, uint8_t *out,
                              struct seam_error *error);
 
 struct seam_presto_read_options {

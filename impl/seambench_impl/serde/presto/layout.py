@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from seambench.errors import InputError
 
-__all__ = ["Layout", "layout_of", "with_layout"]
+__all__ = ["SOURCE_BYTES", "Layout", "layout_of", "with_layout"]
 
 _MARKS = b"seambench.presto.marks"
 _SOURCES = b"seambench.presto.sources"
 # A mark has five bits.
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
-_SOURCE_BYTES = 24
+SOURCE_BYTES = 24
+"""Bytes that say where a dictionary comes from."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,6 @@ def layout_of(schema: pa.Schema) -> Layout | None:
         sources = bytes.fromhex(metadata.get(_SOURCES, b"").decode())
     except ValueError as error:
         raise InputError(f"metadata {_MARKS.decode()} of the batch is damaged: {error}") from error
-    if len(sources) % _SOURCE_BYTES:
+    if len(sources) % SOURCE_BYTES:
         raise InputError(f"metadata {_SOURCES.decode()} of the batch is not in groups of 24 bytes")
     return Layout(marks, sources)

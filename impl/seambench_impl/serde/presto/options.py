@@ -112,11 +112,13 @@ class PageOptions:
         """
         if isinstance(options, PageOptions):
             return options
+        if not options:
+            return _DEFAULTS
         known = {field.name for field in dataclasses.fields(cls)}
-        for name in options or {}:
+        for name in options:
             if name not in known:
                 raise UsageError(f"a presto page has no option {name!r}")
-        return cls(**(options or {}))
+        return cls(**options)
 
     @property
     def ratio(self) -> float:
@@ -138,3 +140,6 @@ class PageOptions:
             lib.SEAM_PRESTO_ANY_BYTES: not self.check_text,
         }
         return sum(flag for flag, is_set in chosen.items() if is_set)
+
+
+_DEFAULTS = PageOptions()
