@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.serde_types import SerdeType, arrow_type
 from seambench_impl.peers.arrow_parts import (
+    flat,
     map_entries,
     null_flags,
     offsets_of,
@@ -114,7 +115,7 @@ class BlockWriter:
         }
         if type_.kind in nested:
             return nested[type_.kind](type_, array)
-        if not array.type.equals(_storage(type_, array.type)):
+        if not array.type.equals(_storage(type_)):
             raise UsageError(f"an Arrow array of {array.type} does not hold Presto's {type_.text}")
         return self._text(array) if _width(type_) == 0 else self._numbers(type_, array)
 
@@ -217,14 +218,12 @@ class BlockReader:
     Args:
         peer: Presto's classes.
         helper: the class `seambench.PrestoPages`.
-        timestamps: unit of `timestamp`, see `serde_types.arrow_type`.
         flatten: whether dictionaries and runs become flat values.
     """
 
-    def __init__(self, peer: JavaPeer, helper: Any, timestamps: str, flatten: bool) -> None:
+    def __init__(self, peer: JavaPeer, helper: Any, flatten: bool) -> None:
         self._peer = peer
         self._helper = helper
-        self._timestamps = timestamps
         self._flatten = flatten
 
     def read(self, type_: SerdeType, block: Any) -> pa.Array:
@@ -257,14 +256,13 @@ class BlockReader:
         return None if flags is None else np.array(flags, dtype=np.bool_)
 
     def _flat(self, type_: SerdeType, block: Any, rows: int) -> pa.Array:
-        target = arrow_type(type_, self._timestamps)
+        target, storage = arrow_type(type_), _storage(type_)
         if type_.kind == "unknown":
             nulls = self._nulls(block)
             if rows and (nulls is None or not nulls.all()):
                 raise InputError("a column of type unknown holds a value")
             return pa.nulls(rows)
         nulls = self._nulls(block)
-        storage = target.storage_type if isinstance(target, pa.BaseExtensionType) else target
         mask = validity(nulls)
         width = _width(type_)
         if width == 0:
@@ -313,12 +311,16 @@ class BlockReader:
         offsets = self._offsets(columnar, rows)
         elements = self.read(type_.children[0], columnar.getElementsBlock())
         buffers = [validity(self._nulls(block)), offsets]
-        return pa.Array.from_buffers(pa.list_(elements.type), rows, buffers, children=[elements])
+        return _valid(
+            pa.Array.from_buffers(pa.list_(elements.type), rows, buffers, children=[elements])
+        )
 
     def _map(self, type_: SerdeType, block: Any, rows: int) -> pa.Array:
         columnar = self._columnar(block, "ColumnarMap")
         offsets = self._offsets(columnar, rows)
         keys = self.read(type_.children[0], columnar.getKeysBlock())
+        if flat(keys).null_count:  # Arrow would end the process
+            raise InputError("a map has a null key")
         values = self.read(type_.children[1], columnar.getValuesBlock())
         target = pa.map_(keys.type, values.type)
         entries = pa.Array.from_buffers(
@@ -328,7 +330,7 @@ class BlockReader:
             children=[keys, values],
         )
         buffers = [validity(self._nulls(block)), offsets]
-        return pa.Array.from_buffers(target, rows, buffers, children=[entries])
+        return _valid(pa.Array.from_buffers(target, rows, buffers, children=[entries]))
 
     @staticmethod
     def _offsets(columnar: Any, rows: int) -> pa.Buffer:
@@ -349,11 +351,13 @@ class BlockReader:
         return pa.Array.from_buffers(target, rows, [validity(nulls)], children=fields)
 
 
-def _storage(type_: SerdeType, actual: pa.DataType) -> pa.DataType:
+def _valid(array: pa.Array) -> pa.Array:
+    """The array, unless its offsets lead nowhere: Arrow's own functions would follow them."""
+    array.validate(full=True)
+    return array
+
+
+def _storage(type_: SerdeType) -> pa.DataType:
     """The Arrow type whose values the block of a type takes as they are."""
-    for unit in ("millis", "micros"):
-        target = arrow_type(type_, unit)
-        storage = target.storage_type if isinstance(target, pa.BaseExtensionType) else target
-        if storage == actual:
-            return storage
-    return storage
+    target = arrow_type(type_)
+    return target.storage_type if isinstance(target, pa.BaseExtensionType) else target

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 
 from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench.seams import Kind, SerdeRequest
-from seambench.serde_types import parse_schema
+from seambench.serde_types import SerdeType, parse_schema
 from seambench_impl.peers.jvm import JavaPeer, java_failure
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
@@ -50,7 +51,12 @@ _TYPES = (
     *("array", "map", "row"),
 )
 #: Options that Presto has no choice in, and what it does.
-_FIXED = {"dialect": "presto", "nulls_first": False, "min_compression_ratio": 0.9}
+_FIXED = {
+    "dialect": "presto",
+    "timestamps": "millis",
+    "nulls_first": False,
+    "min_compression_ratio": 0.9,
+}
 
 
 @functools.cache
@@ -67,7 +73,6 @@ class _Settings:
     codec: str
     checksum: bool
     flatten: bool
-    timestamps: str
 
 
 def _settings(request: SerdeRequest) -> _Settings:
@@ -78,12 +83,9 @@ def _settings(request: SerdeRequest) -> _Settings:
         codec=options.pop("codec", "none"),
         checksum=options.pop("checksum", False),
         flatten=options.pop("encodings", "preserve") == "flatten",
-        timestamps=options.pop("timestamps", "millis"),
     )
     if found.codec not in _CODECS:
         raise UsageError(f"codec = {found.codec!r}: one of {', '.join(_CODECS)} is meant")
-    if found.timestamps not in ("millis", "micros"):
-        raise RefusedError(f"presto-jvm: Presto writes no timestamps of {found.timestamps!r}")
     for name, value in options.items():
         if _FIXED.get(name, value) != value or name not in _FIXED:
             raise RefusedError(f"presto-jvm: Presto knows no option {name} = {value!r}")
@@ -97,6 +99,8 @@ class PrestoJvmSerde:
     """
 
     name = "presto-jvm"
+    #: What conformance is known to find in it.
+    xfails = Path(__file__).with_name("xfails") / "presto-jvm.toml"
     version = PRESTO_VERSION
     kind: Kind = "peer"
     capabilities: Mapping[str, bool] = (
@@ -179,11 +183,11 @@ class PrestoJvmSerde:
         with self._peer.inside():
             try:
                 pages = self._helper.read(self._pages_serde(settings), content, at)
-                return [self._batch(request, settings, page) for page in pages]
             except jpype.JException as error:
                 raise InputError(
                     f"page at offset {int(at[0])}: Presto cannot read it: {java_failure(error)}"
                 ) from error
+            return [self._batch(request, settings, page) for page in pages]
 
     def _batch(self, request: SerdeRequest, settings: _Settings, page: Any) -> pa.RecordBatch:
         types = parse_schema(request)
@@ -191,11 +195,11 @@ class PrestoJvmSerde:
             raise InputError(
                 f"a page of {page.getChannelCount()} columns does not fit {len(types)} fields"
             )
-        reader = BlockReader(self._peer, self._helper, settings.timestamps, settings.flatten)
+        reader = BlockReader(self._peer, self._helper, settings.flatten)
         rows = int(page.getPositionCount())
         arrays = []
         for index, (field, type_) in enumerate(zip(request.fields, types, strict=True)):
-            array = reader.read(type_, page.getBlock(index))
+            array = self._array(reader, field.name, (type_, page.getBlock(index)))
             if len(array) != rows:
                 raise InputError(f"column {field.name!r} has {len(array)} rows in a page of {rows}")
             arrays.append(array)
@@ -204,6 +208,21 @@ class PrestoJvmSerde:
                 pa.Array.from_buffers(pa.struct([]), rows, [None])
             )
         return pa.RecordBatch.from_arrays(arrays, names=[field.name for field in request.fields])
+
+    def _array(self, reader: BlockReader, name: str, column: tuple[SerdeType, Any]) -> pa.Array:
+        """A valid array of a block, or an error: Presto itself believes much of what it reads."""
+        try:
+            array = reader.read(*column)
+            array.validate(full=True)
+        except self._peer.jpype.JException as error:
+            raise InputError(
+                f"column {name!r}: Presto cannot read it: {java_failure(error)}"
+            ) from error
+        except pa.ArrowException as error:
+            raise InputError(
+                f"column {name!r}: Presto reads what has no meaning: {error}"
+            ) from error
+        return array
 
     def timed_pages(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> TimedPages:
         """Pages made ready for timing Presto on them.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -83,6 +84,8 @@ class SparkJvmSerde:
     """
 
     name = "spark-jvm"
+    #: What conformance is known to find in it.
+    xfails = Path(__file__).with_name("xfails") / "spark-jvm.toml"
     kind: Kind = "peer"
     capabilities: Mapping[str, bool] = (
         {"serialize": True, "deserialize": True, "formats.unsaferow": True}
@@ -157,6 +160,10 @@ class SparkJvmSerde:
                 raise InputError(f"Spark cannot read the rows: {java_failure(error)}") from error
             try:
                 arrays = chain_arrays(int(chain.address), int(chain.words), types)
+                for array in arrays:  # Spark looks into no text
+                    array.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise InputError(f"Spark reads what has no meaning: {error}") from error
             finally:
                 chain.free()
         if not arrays:

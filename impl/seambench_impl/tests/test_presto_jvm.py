@@ -152,7 +152,7 @@ def test_a_checksum_is_verified(serde: PrestoJvmSerde) -> None:
     ("options", "error"),
     [
         ({"dialect": "velox"}, RefusedError),
-        ({"timestamps": "lossless"}, RefusedError),
+        ({"timestamps": "micros"}, RefusedError),
         ({"nulls_first": True}, RefusedError),
         ({"depth_limit": 3}, RefusedError),
         ({"codec": "brotli"}, UsageError),
