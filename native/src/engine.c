@@ -65,9 +65,13 @@ int64_t seam_engine_buffer_bytes(const struct seam_engine_column *column, int in
     }
 }
 
+static bool is_borrowed(const struct seam_engine_column *column, int index) {
+    return column->buffers[index] != NULL && (column->owned >> index & 1) == 0;
+}
+
 int seam_engine_own_buffer(struct seam_engine_column *column, int index, struct seam_error *error) {
     const void *borrowed = column->buffers[index];
-    if (borrowed == NULL || (column->owned >> index & 1) != 0) {
+    if (!is_borrowed(column, index)) {
         return SEAM_OK;
     }
     size_t size = (size_t)seam_engine_buffer_bytes(column, index);
@@ -80,9 +84,30 @@ int seam_engine_own_buffer(struct seam_engine_column *column, int index, struct 
     return code;
 }
 
+/* Copies borrowed null flags behind the values or offsets, into one block: it is theirs, and as
+ * long as they stay the flags do. */
+static int own_with_flags(struct seam_engine_column *column, int index, struct seam_error *error) {
+    size_t size = (size_t)seam_engine_buffer_bytes(column, index);
+    size_t padded = (size + SEAM_ALIGNMENT - 1) / SEAM_ALIGNMENT * SEAM_ALIGNMENT;
+    void *block;
+    int code = seam_alloc(column->allocator, padded + (size_t)column->rows, &block, error);
+    if (code == SEAM_OK) {
+        uint8_t *flags = (uint8_t *)block + padded;
+        memcpy(block, column->buffers[index], size);
+        memcpy(flags, column->buffers[SEAM_ENGINE_NULLS], (size_t)column->rows);
+        seam_engine_set_buffer(column, index, block);
+        column->buffers[SEAM_ENGINE_NULLS] = flags;
+    }
+    return code;
+}
+
 int seam_engine_own(struct seam_engine_column *column, struct seam_error *error) {
-    int code = SEAM_OK;
-    for (int i = 0; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
+    int first =
+        column->buffers[SEAM_ENGINE_VALUES] == NULL ? SEAM_ENGINE_OFFSETS : SEAM_ENGINE_VALUES;
+    int together = is_borrowed(column, SEAM_ENGINE_NULLS) && is_borrowed(column, first);
+    int code = together ? own_with_flags(column, first, error)
+                        : seam_engine_own_buffer(column, SEAM_ENGINE_NULLS, error);
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
         code = seam_engine_own_buffer(column, i, error);
     }
     for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
@@ -233,6 +258,9 @@ static int fill_defaults(struct seam_engine_column *column, const struct seam_en
     int64_t child_rows = seam_engine_has_buffer(slot->kind, SEAM_ENGINE_OFFSETS) ? 0 : rows;
     int code = SEAM_OK;
     describe(column, slot, rows);
+    if (!seam_engine_held(slot->kind) && slot->kind != SEAM_COLUMN_DECIMALV2) {
+        return SEAM_OK; /* nothing but rows: Arrow's type null */
+    }
     if (slot->nullable) {
         column->null_count = rows;
         code = set_filled(column, SEAM_ENGINE_NULLS, 1, error);

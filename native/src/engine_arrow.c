@@ -63,39 +63,37 @@ static int check_text(const struct seam_engine_column *column, struct seam_error
     return SEAM_OK;
 }
 
-/* Null flags to a validity bitmap; none where there are no nulls. */
-static int turn_nulls(struct seam_engine_column *column, struct seam_error *error) {
-    uint8_t *flags = column->buffers[SEAM_ENGINE_NULLS];
+/* Null flags as a validity bitmap; none where there are no nulls. */
+static int make_validity(struct seam_engine_column *column, void **out, struct seam_error *error) {
+    *out = NULL;
     if (column->null_count == 0) {
-        seam_engine_set_buffer(column, SEAM_ENGINE_NULLS, NULL);
         return SEAM_OK;
     }
-    void *block = flags;
-    if (!is_ours(column, SEAM_ENGINE_NULLS)) {
-        int code = seam_alloc(column->allocator, (size_t)(column->rows + 7) / 8, &block, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+    int code = seam_alloc(column->allocator, (size_t)(column->rows + 7) / 8, out, error);
+    if (code == SEAM_OK) {
+        seam_flags_to_validity(column->buffers[SEAM_ENGINE_NULLS], column->rows, *out);
     }
-    seam_flags_to_validity(flags, column->rows, block);
-    if (block != flags) {
-        seam_engine_set_buffer(column, SEAM_ENGINE_NULLS, block);
-    }
-    return SEAM_OK;
+    return code;
 }
 
 /* Every buffer as Arrow has it, and ours. */
 static int turn_buffers(struct seam_engine_column *column, struct seam_error *error) {
+    void *validity = NULL;
     int code = SEAM_OK;
     if (column->kind == SEAM_COLUMN_STRING) {
         code = check_text(column, error);
+    }
+    if (code == SEAM_OK) {
+        code = make_validity(column, &validity, error);
     }
     if (code == SEAM_OK && seam_column_width(column->kind) > 0 &&
         !seam_engine_arrow_agrees(column->kind)) {
         code = turn_values(column, error);
     }
-    if (code == SEAM_OK) {
-        code = turn_nulls(column, error); /* after the values, which look at the flags */
+    /* Only now: turning looks at the flags, and these may lie in the block of the values. */
+    seam_engine_set_buffer(column, SEAM_ENGINE_NULLS, code == SEAM_OK ? validity : NULL);
+    if (code != SEAM_OK) {
+        seam_free(validity);
     }
     for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
         code = seam_engine_own_buffer(column, i, error);

@@ -36,7 +36,7 @@ static inline uint8_t seam_gather_bits(uint64_t word) {
 
 /* How many of `rows` flags are set, or -1 if one is neither 0 nor 1. */
 int64_t seam_flags_count(const uint8_t *flags, int64_t rows);
-/* Null flags to a validity bitmap of (rows + 7) / 8 bytes; `out` may be `flags`. */
+/* Null flags to a validity bitmap of (rows + 7) / 8 bytes. */
 void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out);
 /* Whether none of the rows + 1 int32 offsets is less than the one before it. */
 bool seam_offsets_rise(const uint8_t *offsets, int64_t rows);

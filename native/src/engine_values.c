@@ -1,5 +1,6 @@
-/* Values of off-heap columns into Arrow's. A block of rows is first looked at, then turned: both
- * loops are free of branches, and a block that means nothing is still there to be searched. */
+/* Values of off-heap columns into Arrow's, block by block. Where a value could take the place of
+ * the one it was made of, the block is first looked at, then turned; where it cannot, both at once.
+ * The loops are free of branches, and a block that means nothing is still there to be searched. */
 #include "engine_buffers.h"
 
 #include "wide.h"
@@ -68,26 +69,17 @@ static bool datetimes_wrong(const struct seam_engine_values *values, int64_t beg
     return all >> 63 != 0;
 }
 
-static bool decimals32_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    const loose32 *in = (const void *)values->in;
-    const uint32_t most = (uint32_t)most_of(values->precision);
-    uint32_t all = 0;
-    for (int64_t i = begin; i < end; i++) {
-        uint32_t unscaled = (uint32_t)in[i];
-        all |= ((unscaled + most) | (most - unscaled)) & (uint32_t)kept(values->nulls, i);
-    }
-    return all >> 31 != 0;
-}
-
-static bool decimals64_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+/* Decimals that widen are looked at under way; this finds the row. */
+static bool decimals_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+    const loose32 *narrow = (const void *)values->in;
     const loose64 *in = (const void *)values->in;
-    const uint64_t most = (uint64_t)most_of(values->precision);
-    uint64_t all = 0;
+    const int64_t most = (int64_t)most_of(values->precision);
+    bool found = false;
     for (int64_t i = begin; i < end; i++) {
-        uint64_t unscaled = (uint64_t)in[i];
-        all |= ((unscaled + most) | (most - unscaled)) & kept(values->nulls, i);
+        int64_t unscaled = values->kind == SEAM_COLUMN_DECIMAL32 ? narrow[i] : in[i];
+        found |= (unscaled > most || unscaled < -most) && kept(values->nulls, i) != 0;
     }
-    return all >> 63 != 0;
+    return found;
 }
 
 /* Whether the upper halves alone show all values to be small enough. */
@@ -123,9 +115,8 @@ SEAM_WIDE static bool wrong(const struct seam_engine_values *values, int64_t beg
     case SEAM_COLUMN_TIME:
         return times_wrong(values, begin, end);
     case SEAM_COLUMN_DECIMAL32:
-        return decimals32_wrong(values, begin, end);
     case SEAM_COLUMN_DECIMAL64:
-        return decimals64_wrong(values, begin, end);
+        return decimals_wrong(values, begin, end);
     case SEAM_COLUMN_DECIMAL128:
         return decimals128_wrong(values, begin, end);
     default:
@@ -178,28 +169,37 @@ static void turn_times(const struct seam_engine_values *values, int64_t begin, i
     }
 }
 
-static void widen32(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+/* False if a value means nothing. */
+static bool widen32(const struct seam_engine_values *values, int64_t begin, int64_t end) {
     const loose32 *in = (const void *)values->in;
     const uint8_t *nulls = values->nulls;
+    const uint64_t most = (uint64_t)most_of(values->precision);
     loose64 *out = (void *)values->out;
+    uint64_t all = 0;
     SEAM_EACH_ROW_ALONE
     for (int64_t i = begin; i < end; i++) {
-        int64_t low = in[i] & (int64_t)kept(nulls, i);
-        out[2 * i] = low;
-        out[2 * i + 1] = low < 0 ? -1 : 0;
+        uint64_t low = (uint64_t)(int64_t)in[i] & kept(nulls, i);
+        all |= (low + most) | (most - low);
+        out[2 * i] = (int64_t)low;
+        out[2 * i + 1] = (int64_t)low >> 63;
     }
+    return all >> 63 == 0;
 }
 
-static void widen64(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+static bool widen64(const struct seam_engine_values *values, int64_t begin, int64_t end) {
     const loose64 *in = (const void *)values->in;
     const uint8_t *nulls = values->nulls;
+    const uint64_t most = (uint64_t)most_of(values->precision);
     loose64 *out = (void *)values->out;
+    uint64_t all = 0;
     SEAM_EACH_ROW_ALONE
     for (int64_t i = begin; i < end; i++) {
-        int64_t low = in[i] & (int64_t)kept(nulls, i);
-        out[2 * i] = low;
-        out[2 * i + 1] = low < 0 ? -1 : 0;
+        uint64_t low = (uint64_t)(int64_t)in[i] & kept(nulls, i);
+        all |= (low + most) | (most - low);
+        out[2 * i] = (int64_t)low;
+        out[2 * i + 1] = (int64_t)low >> 63;
     }
+    return all >> 63 == 0;
 }
 
 /* Arrow keeps them as they are; only what stands under nulls goes. */
@@ -214,26 +214,25 @@ static void keep128(const struct seam_engine_values *values, int64_t begin, int6
     }
 }
 
-SEAM_WIDE static void turn(const struct seam_engine_values *values, int64_t begin, int64_t end) {
+/* False if a value means nothing that was not looked at before. */
+SEAM_WIDE static bool turn(const struct seam_engine_values *values, int64_t begin, int64_t end) {
     switch (values->kind) {
     case SEAM_COLUMN_BOOLEAN:
         turn_booleans(values, begin, end);
-        break;
+        return true;
     case SEAM_COLUMN_TIME:
         turn_times(values, begin, end);
-        break;
+        return true;
     case SEAM_COLUMN_DECIMAL32:
-        widen32(values, begin, end);
-        break;
+        return widen32(values, begin, end);
     case SEAM_COLUMN_DECIMAL64:
-        widen64(values, begin, end);
-        break;
+        return widen64(values, begin, end);
     case SEAM_COLUMN_DECIMAL128:
         keep128(values, begin, end);
-        break;
+        return true;
     default:
         turn_datetimes(values, begin, end);
-        break;
+        return true;
     }
 }
 
@@ -263,15 +262,15 @@ int64_t seam_engine_values_turn(const struct seam_engine_values *values) {
     if (values->kind == SEAM_COLUMN_DATE) {
         return turn_dates(values);
     }
+    bool widens = values->kind == SEAM_COLUMN_DECIMAL32 || values->kind == SEAM_COLUMN_DECIMAL64;
     for (int64_t begin = 0; begin < values->rows; begin += BLOCK) {
         int64_t end = begin + BLOCK < values->rows ? begin + BLOCK : values->rows;
-        if (wrong(values, begin, end)) {
+        if ((!widens && wrong(values, begin, end)) || !turn(values, begin, end)) {
             while (!wrong(values, begin, begin + 1)) {
                 begin += 1;
             }
             return begin;
         }
-        turn(values, begin, end);
     }
     return -1;
 }

@@ -397,6 +397,20 @@ static void maps_may_lack_a_side(struct seam_allocator *allocator) {
     }
 }
 
+/* Entries that nobody asked for cost no memory, however many an offset says there are. */
+static void entries_without_buffers_are_free(void) {
+    static const int32_t offsets[] = {0, 2000000000};
+    const int64_t words[] = {1, (int64_t)(intptr_t)"\0", (int64_t)(intptr_t)offsets};
+    const struct seam_chain chain = {.words = words, .n_words = 3, .extents = NULL};
+    const struct seam_engine_slot children[] = {
+        {.kind = SEAM_COLUMN_UNKNOWN, .nullable = 1, .name = "$0"},
+        {.kind = SEAM_COLUMN_UNKNOWN, .nullable = 1, .name = "$1"}};
+    struct seam_engine_slot slot = slot_of(SEAM_COLUMN_MAP, children, 2);
+    struct seam_allocator *small = seam_allocator_new(100000);
+    CHECK_OK(read_and_drop(&chain, &slot, 1, small));
+    seam_allocator_release(small);
+}
+
 /* Rule 2 for what need not be nullable: zeros, and empty arrays. */
 static void defaults_of_not_null_elements(struct seam_allocator *allocator) {
     static const int32_t offsets[] = {0, 2, 3};
@@ -483,6 +497,7 @@ int main(void) {
     broken_trees_are_refused(allocator);
     maps_have_keys(allocator);
     maps_may_lack_a_side(allocator);
+    entries_without_buffers_are_free();
     defaults_of_not_null_elements(allocator);
     long_columns_are_turned_whole(allocator);
     the_first_bad_row_is_named(allocator);

@@ -53,7 +53,7 @@ def fill(
 
 
 def move(table: OffHeapTable, expected: EngineSchema) -> Any:
-    """A table's rows as a `pyarrow.RecordBatch`, copying only what cannot stay (see `to_arrow`).
+    """A table's rows as a `pyarrow.RecordBatch`; `EngineColumns.export` says what is copied.
 
     Args:
         table: loses its columns, which are released. Its allocator owns the batch's memory.
@@ -124,11 +124,15 @@ class EngineColumns:
         self._filled = True
 
     def to_arrow(self) -> Any:
-        """Hand the columns on as a `pyarrow.RecordBatch`; nothing stays here.
+        """`export` as a `pyarrow.RecordBatch` with the schema expected."""
+        return self.expected.imported(self.export())
+
+    def export(self) -> Any:
+        """Hand the columns on as a `struct ArrowArray *` of a struct; nothing stays here.
 
         Buffers move where the layouts agree (whole and floating-point numbers, decimals of 128
-        bits, strings, all offsets); null flags, booleans, dates, times and datetimes are turned in
-        place; narrower decimals are copied.
+        bits, strings, all offsets); booleans, dates, times and datetimes are turned in place;
+        narrower decimals are copied, and null flags become a bitmap.
 
         Raises:
             seambench.errors.InputError: a value that means nothing, such as text that is not UTF-8.
@@ -140,4 +144,4 @@ class EngineColumns:
         self._filled = False
         array = new_array()
         check(lib.seam_engine_export(self._column, array, self._error), self._error)
-        return self.expected.imported(array)
+        return array

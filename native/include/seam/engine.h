@@ -56,7 +56,8 @@ struct seam_engine_slot {
 
 /* Buffers of a column; which there are follows from its kind. */
 enum seam_engine_buffer {
-    SEAM_ENGINE_NULLS,   /* a byte per row, 1 = null; NULL in columns that are not nullable */
+    SEAM_ENGINE_NULLS,   /* a byte per row, 1 = null; NULL in columns that are not nullable. Not
+                            owned, they are the chain's or stand in the block of the next buffer */
     SEAM_ENGINE_VALUES,  /* of fixed width */
     SEAM_ENGINE_OFFSETS, /* uint32, one more than rows */
     SEAM_ENGINE_BYTES,
@@ -101,9 +102,9 @@ int seam_engine_move(struct seam_engine_column *column, const struct seam_engine
 
 /* Moves a column into an Arrow array. Buffers that are ours are handed on without copying where
  * the layouts agree (tinyint to bigint, float, double, decimal128, string, binary, all offsets),
- * turned in place where the width allows it (null flags, boolean, date, time, datetimes), and
- * copied once otherwise (decimal32 and decimal64 widen); those that are borrowed are copied or
- * turned into fresh blocks in one pass.
+ * turned in place where the width allows it (boolean, date, time, datetimes), and copied once
+ * otherwise (decimal32 and decimal64 widen, null flags become a bitmap); those that are borrowed
+ * are copied or turned into fresh blocks in one pass.
  *
  * Arrow types: bool, int8 to int64, float, double, date32, time32[ms], timestamp[us], decimal128,
  * utf8, binary, list, map, struct (also for a variant); null for a column of kind unknown and for

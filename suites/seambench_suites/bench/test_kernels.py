@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seambench_suites.history import kernels
+from seambench_suites.history import column_kernels, kernels
 
 KERNELS: dict[str, Callable[[], Any]] = {
     "avro-decode-all": lambda: kernels.AvroDecode("all"),
@@ -17,6 +17,13 @@ KERNELS: dict[str, Callable[[], Any]] = {
     "scan-merge": lambda: kernels.HudiScan("merge"),
     "scan-native": lambda: kernels.HudiScan("native"),
 }
+#: Stages of the off-heap seam: each is timed beside a copy of as many bytes.
+STAGES: dict[str, Callable[[str], Any]] = {
+    "append-columns": column_kernels.AppendColumns,
+    "append-rows": column_kernels.AppendRows,
+    "arrow-out": column_kernels.ArrowOut,
+    "engine-fill": column_kernels.EngineFill,
+}
 
 
 @pytest.mark.parametrize("name", sorted(KERNELS))
@@ -25,6 +32,18 @@ def test_kernel_returns_the_right_rows(benchmark: Any, name: str) -> None:
     kernel = KERNELS[name]()
 
     benchmark.pedantic(kernel.run, setup=kernel.prepare, rounds=5, warmup_rounds=1)
+
+
+@pytest.mark.parametrize("what", ["stage", "memcpy"])
+@pytest.mark.parametrize("columns", ["all", "fixed"])
+@pytest.mark.parametrize("name", sorted(STAGES))
+def test_stage_returns_the_right_rows(benchmark: Any, name: str, columns: str, what: str) -> None:
+    """A stage compares its rows when made; `memcpy`, in its group, is what it is held against."""
+    stage = STAGES[name](columns)
+    benchmark.group = f"{name}, {columns} columns"
+    kernel = stage if what == "stage" else stage.copy()
+
+    benchmark.pedantic(kernel.run, setup=kernel.prepare, rounds=30, warmup_rounds=2)
 
 
 def test_features_of_other_commits_are_skipped_not_failed() -> None:
