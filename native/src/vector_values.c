@@ -1,6 +1,7 @@
 #include "vector_values.h"
 
 #include "bits.h"
+#include "wide.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,23 @@ static uint8_t *flags_of(struct seam_vector *vector) {
     return vector->nulls + vector->rows;
 }
 
+SEAM_WIDE static uint64_t invert_bits(const uint8_t *bits, int64_t offset, int64_t count,
+                                      uint8_t *flags) {
+    return seam_expand(bits, offset, count, 1, flags);
+}
+
+SEAM_WIDE static void expand_bits(const uint8_t *bits, int64_t offset, int64_t count,
+                                  uint8_t *bytes) {
+    seam_expand(bits, offset, count, 0, bytes);
+}
+
+SEAM_WIDE static void add_flags(const uint8_t *restrict mask, int64_t count,
+                                uint8_t *restrict flags) {
+    for (int64_t i = 0; i < count; i++) {
+        flags[i] |= mask[i];
+    }
+}
+
 static bool listed_nulls(uint8_t *flags, const struct seam_node *node,
                          const struct seam_selection *selection) {
     uint8_t any = 0;
@@ -104,13 +122,11 @@ void seam_values_nulls(struct seam_vector *vector, const struct seam_node *node,
     }
     *any = false; /* the flags behind the last row are 0 */
     if (view->validity != NULL) {
-        *any = seam_expand(view->validity, view->offset + selection->start, selection->count, 1,
+        *any = invert_bits(view->validity, view->offset + selection->start, selection->count,
                            flags) != 0;
     }
     if (selection->mask != NULL) {
-        for (int64_t i = 0; i < selection->count; i++) {
-            flags[i] |= selection->mask[i];
-        }
+        add_flags(selection->mask, selection->count, flags);
         *any = true; /* a mask is only handed on where it masks something */
     }
 }
@@ -134,7 +150,8 @@ static void *target(const struct source *source) {
 
 /* Zeroes what stands under nulls, after values were written without a look at them. */
 #define CLEAR(type)                                                                                \
-    static void clear_##type(type *data, const uint8_t *flags, int64_t count) {                    \
+    SEAM_WIDE static void clear_##type(type *restrict data, const uint8_t *restrict flags,         \
+                                       int64_t count) {                                            \
         for (int64_t i = 0; i < count; i++) {                                                      \
             data[i] = flags[i] ? 0 : data[i];                                                      \
         }                                                                                          \
@@ -184,34 +201,44 @@ static int write_plain(const struct source *source, struct seam_error *error) {
     return SEAM_OK;
 }
 
-/* The loops below never stop half-way: they gather a suspicion, and only if there is one do they
- * look for the row. What lies under a null may be anything. */
+/* The loops below never stop half-way: they gather a suspicion, and only if there is one does
+ * somebody look for the row. What lies under a null may be anything. */
+
+/* Returns the largest of the values. */
+SEAM_WIDE static int32_t julian_days(const int32_t *restrict values, int64_t count,
+                                     int32_t *restrict out) {
+    int32_t most = INT32_MIN;
+    for (int64_t i = 0; i < count; i++) {
+        most = values[i] > most ? values[i] : most;
+        out[i] = (int32_t)((uint32_t)values[i] + SEAM_JULIAN_EPOCH);
+    }
+    return most;
+}
 
 static int write_dates(const struct source *source, struct seam_error *error) {
     const int32_t *values = source->values;
-    int32_t *data = target(source);
-    int32_t most = INT32_MIN;
-    for (int64_t i = 0; i < source->count; i++) {
-        most = values[i] > most ? values[i] : most;
-        data[i] = (int32_t)((uint32_t)values[i] + SEAM_JULIAN_EPOCH);
-    }
+    int32_t most = julian_days(values, source->count, target(source));
     int code = SEAM_OK;
     for (int64_t i = 0; most > INT32_MAX - SEAM_JULIAN_EPOCH && i < source->count; i++) {
+        int32_t day = 0;
         if (counts(source, i) && code == SEAM_OK) {
-            code = seam_date_pack(values[i], &data[i], error);
+            code = seam_date_pack(values[i], &day, error);
         }
     }
     clear_nulls(source);
     return code;
 }
 
+SEAM_WIDE static void to_seconds(const int32_t *restrict millis, int64_t count,
+                                 double *restrict out) {
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = (double)millis[i] / 1000.0;
+    }
+}
+
 static int write_times(const struct source *source, struct seam_error *error) {
     (void)error;
-    const int32_t *values = source->values;
-    double *data = target(source);
-    for (int64_t i = 0; i < source->count; i++) {
-        data[i] = (double)values[i] / 1000.0;
-    }
+    to_seconds(source->values, source->count, target(source));
     clear_nulls(source);
     return SEAM_OK;
 }
@@ -220,40 +247,55 @@ enum { JULIAN_BITS = 63 - SEAM_DATETIME_SHIFT };
 /* No timestamp of more microseconds than this, either way, has a Julian day that fits. */
 #define MICROS_LIMIT ((INT64_C(1) << JULIAN_BITS) * SEAM_MICROS_PER_DAY)
 
-/* A date and time in the stored form; 0 where it has none. */
+/* A date and time in the stored form. |micros| is at most MICROS_LIMIT, so that the quotient of the
+ * doubles is off by one day at most. */
 static inline int64_t packed(int64_t micros, uint64_t *suspect) {
-    int64_t days = micros / SEAM_MICROS_PER_DAY;
+    int64_t days = (int64_t)((double)micros * (1.0 / (double)SEAM_MICROS_PER_DAY));
     int64_t rest = micros - days * SEAM_MICROS_PER_DAY;
-    int64_t borrow = rest >> 63; /* -1 before 1970 */
-    int64_t julian = days + borrow + SEAM_JULIAN_EPOCH;
-    rest += SEAM_MICROS_PER_DAY & borrow;
+    int64_t borrow = rest < 0 ? 1 : 0;
+    days -= borrow;
+    rest += borrow * SEAM_MICROS_PER_DAY;
+    int64_t carry = rest >= SEAM_MICROS_PER_DAY ? 1 : 0;
+    days += carry;
+    rest -= carry * SEAM_MICROS_PER_DAY;
+    int64_t julian = days + SEAM_JULIAN_EPOCH;
     *suspect |= (uint64_t)julian >> JULIAN_BITS;
     return (int64_t)((uint64_t)julian << SEAM_DATETIME_SHIFT) | rest;
 }
 
 /* `factor` microseconds a unit. */
-static inline uint64_t write_units(const struct source *source, int64_t factor) {
-    const int64_t *values = source->values;
-    int64_t *data = target(source);
+static inline uint64_t pack_units(const int64_t *restrict values, int64_t count, int64_t factor,
+                                  int64_t *restrict out) {
     int64_t limit = MICROS_LIMIT / factor;
     uint64_t suspect = 0;
-    for (int64_t i = 0; i < source->count; i++) {
-        int64_t value = values[i];
-        int64_t inside = value < limit && value > -limit ? value : 0;
-        suspect |= (uint64_t)(inside != value);
-        data[i] = packed(inside * factor, &suspect);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t inside = values[i] < limit && values[i] > -limit ? values[i] : 0;
+        suspect |= (uint64_t)(inside != values[i]);
+        out[i] = packed(inside * factor, &suspect);
     }
     return suspect;
 }
 
-static uint64_t write_nanos(const struct source *source) {
-    const int64_t *values = source->values;
-    int64_t *data = target(source);
+SEAM_WIDE static uint64_t pack_seconds(const int64_t *values, int64_t count, int64_t *out) {
+    return pack_units(values, count, 1000000, out);
+}
+
+SEAM_WIDE static uint64_t pack_millis(const int64_t *values, int64_t count, int64_t *out) {
+    return pack_units(values, count, 1000, out);
+}
+
+SEAM_WIDE static uint64_t pack_micros(const int64_t *values, int64_t count, int64_t *out) {
+    return pack_units(values, count, 1, out);
+}
+
+/* Cuts towards the past. Every nanosecond of 64 bits has a Julian day that fits. */
+SEAM_WIDE static uint64_t pack_nanos(const int64_t *restrict values, int64_t count,
+                                     int64_t *restrict out) {
     uint64_t suspect = 0;
-    for (int64_t i = 0; i < source->count; i++) { /* cut towards the past */
+    for (int64_t i = 0; i < count; i++) {
         int64_t micros = values[i] / 1000;
         micros -= values[i] - micros * 1000 < 0;
-        data[i] = packed(micros, &suspect);
+        out[i] = packed(micros, &suspect);
     }
     return suspect;
 }
@@ -266,29 +308,29 @@ static int bad_timestamp(int64_t value, char unit, struct seam_error *error) {
 }
 
 static int write_timestamps(const struct source *source, struct seam_error *error) {
+    const int64_t *values = source->values;
     char unit = source->format[2];
     uint64_t suspect = 0;
     switch (unit) {
     case 's':
-        suspect = write_units(source, 1000000);
+        suspect = pack_seconds(values, source->count, target(source));
         break;
     case 'm':
-        suspect = write_units(source, 1000);
+        suspect = pack_millis(values, source->count, target(source));
         break;
     case 'u':
-        suspect = write_units(source, 1);
+        suspect = pack_micros(values, source->count, target(source));
         break;
     default:
-        suspect = write_nanos(source);
+        suspect = pack_nanos(values, source->count, target(source));
         break;
     }
-    const int64_t *values = source->values;
     int code = SEAM_OK;
     int64_t factor = unit == 's' ? 1000000 : unit == 'm' ? 1000 : 1;
     for (int64_t i = 0; suspect != 0 && i < source->count && code == SEAM_OK; i++) {
         int64_t word = 0;
         int64_t micros = 0;
-        if (!counts(source, i) || unit == 'n') { /* every nanosecond of 64 bits has a day */
+        if (!counts(source, i)) {
             continue;
         }
         code = __builtin_mul_overflow(values[i], factor, &micros) ||
@@ -306,16 +348,21 @@ static int bad_decimal(const struct source *source, int64_t row, struct seam_err
                      seam_column_kind_name(source->vector->type.kind));
 }
 
-/* 128 bits to 64: the upper half must be nothing but sign. */
-static int write_halves(const struct source *source, struct seam_error *error) {
-    const uint64_t *halves = source->values;
-    uint64_t *data = target(source);
+/* Copies the lower halves; returns 0 if all upper ones are nothing but sign. */
+SEAM_WIDE static uint64_t lower_halves(const uint64_t *restrict halves, int64_t count,
+                                       uint64_t *restrict out) {
     uint64_t suspect = 0;
-    for (int64_t i = 0; i < source->count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         uint64_t low = halves[2 * i];
         suspect |= halves[2 * i + 1] + (low >> 63);
-        data[i] = low;
+        out[i] = low;
     }
+    return suspect;
+}
+
+static int write_halves(const struct source *source, struct seam_error *error) {
+    const uint64_t *halves = source->values;
+    uint64_t suspect = lower_halves(halves, source->count, target(source));
     for (int64_t i = 0; suspect != 0 && i < source->count; i++) {
         if (counts(source, i) && halves[2 * i + 1] + (halves[2 * i] >> 63) != 0) {
             return bad_decimal(source, i, error);
@@ -426,7 +473,7 @@ static void write_booleans(const struct source *source, const struct seam_node *
     const struct seam_view *view = &node->view;
     uint8_t *data = target(source);
     if (selection->rows == NULL) {
-        seam_expand(view->data, view->offset + selection->start, selection->count, 0, data);
+        expand_bits(view->data, view->offset + selection->start, selection->count, data);
         clear_nulls(source);
         return;
     }
@@ -451,19 +498,20 @@ static int falling(struct seam_error *error) {
 
 /* Offsets that run on from the vector's last; adds up what lies under nulls. False: they fall. */
 #define RUN_ON(type)                                                                               \
-    static bool run_on_##type(const type *from, const uint8_t *flags, int64_t count, int32_t *out, \
-                              int64_t *hidden) {                                                   \
-        type first = from[0];                                                                      \
-        uint32_t base = (uint32_t)out[0] - (uint32_t)first;                                        \
-        type signs = first;                                                                        \
+    SEAM_WIDE static bool run_on_##type(const type *restrict from, const uint8_t *restrict flags,  \
+                                        int64_t count, int32_t *restrict out, int64_t *hidden) {   \
+        uint32_t base = (uint32_t)out[0] - (uint32_t)from[0];                                      \
+        int falls = from[0] < 0;                                                                   \
         for (int64_t i = 0; i < count; i++) {                                                      \
-            signs |= from[i + 1] < from[i] ? -1 : 0;                                               \
+            falls |= from[i + 1] < from[i];                                                        \
             out[i + 1] = (int32_t)(base + (uint32_t)from[i + 1]);                                  \
         }                                                                                          \
+        int64_t under = 0;                                                                         \
         for (int64_t i = 0; flags != NULL && i < count; i++) {                                     \
-            *hidden += flags[i] ? (int64_t)from[i + 1] - from[i] : 0;                              \
+            under += flags[i] ? (int64_t)from[i + 1] - from[i] : 0;                                \
         }                                                                                          \
-        return signs >= 0;                                                                         \
+        *hidden = under;                                                                           \
+        return !falls;                                                                             \
     }
 RUN_ON(int32_t)
 RUN_ON(int64_t)
