@@ -15,15 +15,25 @@ void seam_vector_reset(struct seam_vector *vector) {
         .type = vector->type, .width = vector->width, .allocator = vector->allocator};
 }
 
-/* Makes a block `size_bytes` long; its first bytes stay. */
-static int resize(struct seam_vector *vector, void **block, int64_t size_bytes,
+/* Replaces a block by one of `size_bytes`, to which what is in use of it moves. */
+static int resize(struct seam_vector *vector, void **block, int64_t used_bytes, int64_t size_bytes,
                   struct seam_error *error) {
-    return seam_realloc(vector->allocator, block, (size_t)size_bytes, error);
+    void *fresh = NULL;
+    int code = seam_alloc(vector->allocator, (size_t)size_bytes, &fresh, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (*block != NULL && used_bytes > 0) {
+        memcpy(fresh, *block, (size_t)used_bytes);
+    }
+    seam_free(*block);
+    *block = fresh;
+    return SEAM_OK;
 }
 
 static int resize_bytes(struct seam_vector *vector, int64_t size_bytes, struct seam_error *error) {
     void *block = vector->bytes;
-    int code = resize(vector, &block, size_bytes, error);
+    int code = resize(vector, &block, vector->offsets[vector->rows], size_bytes, error);
     if (code == SEAM_OK) {
         vector->bytes = block;
         vector->bytes_capacity = size_bytes;
@@ -33,7 +43,7 @@ static int resize_bytes(struct seam_vector *vector, int64_t size_bytes, struct s
 
 static int resize_nulls(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
     void *block = vector->nulls;
-    int code = resize(vector, &block, capacity, error);
+    int code = resize(vector, &block, vector->rows, capacity, error);
     if (code == SEAM_OK) {
         vector->nulls = block;
         memset(vector->nulls + vector->rows, 0, (size_t)(capacity - vector->rows));
@@ -43,7 +53,8 @@ static int resize_nulls(struct seam_vector *vector, int64_t capacity, struct sea
 
 static int resize_data(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
     void *block = vector->data;
-    int code = resize(vector, &block, capacity * vector->width, error);
+    int64_t width = vector->width;
+    int code = resize(vector, &block, vector->rows * width, capacity * width, error);
     if (code == SEAM_OK) {
         vector->data = block;
     }
@@ -51,8 +62,9 @@ static int resize_data(struct seam_vector *vector, int64_t capacity, struct seam
 }
 
 static int resize_offsets(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
+    enum { ENTRY = sizeof(int32_t) };
     void *block = vector->offsets;
-    int code = resize(vector, &block, (capacity + 1) * (int64_t)sizeof(int32_t), error);
+    int code = resize(vector, &block, (vector->rows + 1) * ENTRY, (capacity + 1) * ENTRY, error);
     if (code == SEAM_OK) {
         vector->offsets = block;
         vector->offsets[0] = 0;

@@ -3,7 +3,7 @@
 #include "bits.h"
 #include "wide.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- which formats fit --- */
@@ -38,16 +38,16 @@ static bool is_timestamp(const char *format) {
     return zone[0] == '\0' || strcmp(zone, "UTC") == 0 || strcmp(zone, "+00:00") == 0;
 }
 
-/* Decimals of 32, 64 and 128 bits. */
+/* Decimals of 32, 64 and 128 bits: `d:precision,scale` and perhaps `,bits`. */
 static bool is_decimal_of_scale(const char *format, int32_t scale) {
-    int precision = 0;
-    int stated = 0;
-    int end = 0;
-    int found = sscanf(format, "d:%d,%d%n", &precision, &stated, &end);
-    const char *width = format + end;
-    return found == 2 && stated == scale &&
-           (width[0] == '\0' || strcmp(width, ",128") == 0 || strcmp(width, ",64") == 0 ||
-            strcmp(width, ",32") == 0);
+    const char *first = strchr(format, ',');
+    char *end = NULL;
+    if (format[0] != 'd' || format[1] != ':' || first == NULL ||
+        strtol(first + 1, &end, 10) != scale || end == first + 1) {
+        return false;
+    }
+    return end[0] == '\0' || strcmp(end, ",128") == 0 || strcmp(end, ",64") == 0 ||
+           strcmp(end, ",32") == 0;
 }
 
 bool seam_values_fit(const struct seam_column_type *type, const char *format) {

@@ -43,6 +43,9 @@ static const struct format_rule FORMATS[] = {
 };
 
 static bool matches(const char *format, const char *rule) {
+    if (format[0] != rule[0]) {
+        return false;
+    }
     size_t length = strlen(rule);
     return rule[length - 1] == ':' ? strncmp(format, rule, length) == 0 : strcmp(format, rule) == 0;
 }

@@ -9,37 +9,48 @@ from seambench_impl._seam import ffi, lib
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
 
-__all__ = ["c_types"]
+__all__ = ["CTypes"]
 
 
-def c_types(types: Sequence[ColumnType]) -> Any:
-    """The types as `struct seam_column_type *`: one structure after the other.
+class CTypes:
+    """Column types as `struct seam_column_type`, made once and used by any number of tables.
 
-    The pointer owns the structures, their children and names. Structures copied out of it (into a
-    table, into an engine's slot) borrow from it: whoever holds one must keep the pointer.
+    Structures copied out of it (into a table) borrow from it: whoever holds one must keep it.
+
+    Args:
+        types: of the columns, in order.
+
+    Attributes:
+        types: the same, as a tuple.
+        pointer: the structures, one after the other.
 
     Raises:
         seambench.errors.RefusedError: a type that no column has.
     """
-    names = [
-        ffi.new("char[]", name.encode()) if name is not None else ffi.NULL
-        for name, _ in _breadth_first(types)
-    ]
-    nodes = [column for _, column in _breadth_first(types)]
-    structs = ffi.new("struct seam_column_type[]", max(len(nodes), 1))
-    free = len(types)
-    for struct, column, name in zip(structs, nodes, names, strict=False):
-        struct.kind, struct.precision, struct.scale = column.kind, column.precision, column.scale
-        struct.n_children, struct.name = len(column.children), name
-        if column.children:
-            struct.children = structs + free
-            free += len(column.children)
-    error = new_error()
-    for index, column in enumerate(types):
-        code = lib.seam_column_type_check(structs + index, error)
-        check(code, error, source=f"column type {column}")
-    # What the pointer stands for lives as long as the pointer does.
-    return ffi.gc(structs + 0, lambda _, _kept=(structs, names): None)
+
+    def __init__(self, types: Sequence[ColumnType]) -> None:
+        self.types = tuple(types)
+        nodes = _breadth_first(self.types)
+        self._names = [
+            ffi.NULL if name is None else ffi.new("char[]", name.encode()) for name, _ in nodes
+        ]
+        self.pointer: Any = ffi.new("struct seam_column_type[]", max(len(nodes), 1))
+        free = len(self.types)
+        for index, (_, column) in enumerate(nodes):
+            struct = self.pointer[index]
+            struct.kind, struct.precision, struct.scale = (
+                column.kind,
+                column.precision,
+                column.scale,
+            )
+            struct.n_children, struct.name = len(column.children), self._names[index]
+            if column.children:
+                struct.children = self.pointer + free
+                free += len(column.children)
+        error = new_error()
+        for index, column in enumerate(self.types):
+            code = lib.seam_column_type_check(self.pointer + index, error)
+            check(code, error, source=f"column type {column}")
 
 
 def _breadth_first(types: Sequence[ColumnType]) -> list[tuple[str | None, ColumnType]]:

@@ -7,10 +7,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+
 from seambench import __version__
-from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
+from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind, Stage
 from seambench_impl.columns.decode import slots
 from seambench_impl.columns.lenient_types import parse_leniently
+from seambench_impl.columns.stages import append_stage
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.connector.rows import RowScanner
 from seambench_impl.connector.value import PlainValue
@@ -78,6 +81,14 @@ class OffHeapColumns:
             seambench.errors.InputError: StarRocks raises, too; `reason` and `token` tell how.
         """
         return _tree(parse_leniently(text))
+
+    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+        """The seam's steps over a batch.
+
+        Raises:
+            seambench.errors.RefusedError: a column of a type that no off-heap column holds.
+        """
+        return [append_stage(batch, self._allocator)]
 
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held."""

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from seambench.errors import UsageError
+from seambench.errors import RefusedError, UsageError
 from seambench_impl._seam import ffi, lib
 from seambench_impl.arrow_c import ExportedBatch, batch_without_views, without_views
-from seambench_impl.columns.c_types import c_types
+from seambench_impl.columns.c_types import CTypes
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
@@ -41,7 +41,8 @@ class OffHeapTable:
     Names the Java class `OffHeapTable`. One thread at a time.
 
     Args:
-        types: one type per column; kind UNKNOWN for a column that the file lacks.
+        types: one type per column; kind UNKNOWN for a column that the file lacks. Who makes table
+            after table saves time by making a `CTypes` of them once.
         capacity: rows for which there is room before anything grows.
         allocator: where all memory comes from.
 
@@ -51,19 +52,19 @@ class OffHeapTable:
     """
 
     def __init__(
-        self, types: Sequence[ColumnType], capacity: int, allocator: TrackedAllocator
+        self, types: Sequence[ColumnType] | CTypes, capacity: int, allocator: TrackedAllocator
     ) -> None:
         if capacity < 0:
             raise UsageError(f"a table has room for 0 rows or more, not for {capacity}")
-        self.types = tuple(types)
+        self._c_types = types if isinstance(types, CTypes) else CTypes(types)
+        self.types = self._c_types.types
         self.allocator = allocator
         self._error = new_error()
         self._table = ffi.new("struct seam_table *")
-        self._c_types = c_types(self.types)  # the vectors borrow from it
         self._check(
             lib.seam_table_init(
                 self._table,
-                self._c_types,
+                self._c_types.pointer,
                 len(self.types),
                 capacity,
                 allocator.pointer,
@@ -117,9 +118,18 @@ class OffHeapTable:
             seambench.errors.RefusedError: other columns, or a column of another type.
             seambench.errors.InputError: a value that a column cannot hold.
         """
-        found = ExportedBatch(batch_without_views(batch))
+        try:
+            self.append_exported(ExportedBatch(batch))
+        except RefusedError:
+            plain = batch_without_views(batch)
+            if plain is batch:
+                raise
+            self.append_exported(ExportedBatch(plain))
+
+    def append_exported(self, batch: ExportedBatch) -> None:
+        """`append_batch` for C structures that are there already; string views are refused."""
         self._check(
-            lib.seam_table_append_arrow(self._table, found.schema, found.array, self._error)
+            lib.seam_table_append_arrow(self._table, batch.schema, batch.array, self._error)
         )
 
     @property

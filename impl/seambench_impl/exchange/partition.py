@@ -13,7 +13,7 @@ import pyarrow as pa
 from seambench.errors import RefusedError, UsageError
 from seambench_impl._seam import ffi, lib
 from seambench_impl.arrow_c import ExportedBatch, address
-from seambench_impl.columns.c_types import c_types
+from seambench_impl.columns.c_types import CTypes
 from seambench_impl.columns.types import ColumnType, from_arrow
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
@@ -92,11 +92,11 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
     if len(types) != len(indexes):
         raise UsageError(f"{len(indexes)} key columns have {len(types)} types")
     function, usual = FUNCTIONS[rule.function]
-    keys, structs = ffi.new("int32_t[]", indexes), c_types(types)
+    keys, structs = ffi.new("int32_t[]", indexes), CTypes(types)
     struct = ffi.new("struct seam_partition_rule *")
     struct.function, struct.reduce = function, _REDUCES[rule.reduce or usual]
     struct.channels, struct.drivers = rule.channels, rule.drivers
-    struct.keys, struct.types, struct.n_keys = keys, structs, len(indexes)
+    struct.keys, struct.types, struct.n_keys = keys, structs.pointer, len(indexes)
     struct.chunk_rows = rule.chunk_rows
     return _Bound(struct, [keys, structs])
 
@@ -182,9 +182,10 @@ def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
     batch = pa.RecordBatch.from_arrays([column], ["value"])
     exported, error, allocator = ExportedBatch(batch), new_error(), TrackedAllocator()
     hashes = np.empty(len(column), dtype=np.int32)
+    types = CTypes([from_arrow(column.type)])
     code = lib.seam_partition_iceberg(
         allocator.pointer,
-        c_types([from_arrow(column.type)]),
+        types.pointer,
         exported.schema,
         exported.array,
         ffi.cast("int32_t *", hashes.ctypes.data),

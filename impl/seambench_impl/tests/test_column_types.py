@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seambench.errors import InputError, RefusedError, UsageError
-from seambench_impl.columns.c_types import c_types
+from seambench_impl.columns.c_types import CTypes
 from seambench_impl.columns.lenient_types import TypeStringError, parse_leniently
 from seambench_impl.columns.types import (
     DEPTH_LIMIT,
@@ -149,7 +149,7 @@ def test_any_text_is_a_type_or_an_error(text: str) -> None:
 def test_the_depth_of_types_is_limited(read: Any) -> None:
     """The deepest type is taken, one level more is refused, and so is a mile of them."""
     deepest = "array<" * (DEPTH_LIMIT - 1) + "int" + ">" * (DEPTH_LIMIT - 1)
-    assert c_types([read(deepest)])
+    assert CTypes([read(deepest)]).types
     for levels in (DEPTH_LIMIT, 100_000):
         with pytest.raises(InputError, match="nested"):
             read("array<" * levels + "int" + ">" * levels)
@@ -169,7 +169,7 @@ def test_the_depth_of_types_is_limited(read: Any) -> None:
 def test_trees_that_no_table_takes(column: ColumnType) -> None:
     """What only the lenient mode makes is refused, by its name, where memory would be laid out."""
     with pytest.raises(RefusedError, match="column type"):
-        c_types([column])
+        CTypes([column])
 
 
 def test_children_have_names() -> None:

@@ -33,6 +33,7 @@ struct seam_vector {
     int32_t width; /* bytes per value, 0 if values are found through offsets or not at all */
     int64_t rows;
     int64_t capacity; /* rows for which there is room */
+    /* Each a block of its own, aligned to SEAM_ALIGNMENT. Flags behind the last row are 0. */
     uint8_t *nulls;
     uint8_t *data;    /* capacity * width bytes, or NULL */
     int32_t *offsets; /* capacity + 1 entries, or NULL */
