@@ -1,4 +1,4 @@
-/* Rows of a batch appended to the streams of a page's columns.
+/* Rows of one column appended to its streams.
  *
  * Work goes piece by piece: a piece is at most PIECE_ROWS rows of one column, with its nulls found
  * and its other rows listed. Pieces live on the stack, so appending allocates nothing but ranges.
@@ -234,9 +234,16 @@ static struct strings strings_of(const struct stream_column *column, const struc
     return strings;
 }
 
-/* Most strings are short: where both sides have room, copying a fixed number of bytes, of which the
- * next string overwrites those too many, saves a branch that nobody can predict. */
-enum { SLACK_BYTES = 16 };
+/* Where both sides have room, whole steps are copied, of which the next string overwrites what is
+ * too much: that saves a branch that nobody can predict. */
+enum { STEP_BYTES = 32 };
+
+static inline void copy_steps(uint8_t *to, const uint8_t *from, int64_t size) {
+    memcpy(to, from, STEP_BYTES);
+    for (int64_t done = STEP_BYTES; done < size; done += STEP_BYTES) {
+        memcpy(to + done, from + done, STEP_BYTES);
+    }
+}
 
 /* The strings that fit into `room` bytes, from number `at` on; returns the number after the last
  * of them. */
@@ -250,8 +257,8 @@ static int64_t copy_fitting(const struct strings *strings, const struct presto_r
         if (size > room) {
             break;
         }
-        if (size <= SLACK_BYTES && room >= SLACK_BYTES && strings->end - bytes >= SLACK_BYTES) {
-            memcpy(out, bytes, SLACK_BYTES);
+        if (room >= size + STEP_BYTES && strings->end - bytes >= size + STEP_BYTES) {
+            copy_steps(out, bytes, size);
         } else if (size > 0) {
             memcpy(out, bytes, (size_t)size);
         }
@@ -459,69 +466,8 @@ static int append(const struct appender *appender, struct stream_column *column,
     return code;
 }
 
-int presto_rows_check(const struct seam_presto_rows *selection, int64_t rows,
-                      struct seam_error *error) {
-    int64_t begin = selection->begin;
-    bool good = selection->count >= 0;
-    if (selection->rows == NULL) {
-        good &= begin >= 0 && begin <= rows && selection->count <= rows - begin;
-    } else {
-        bool inside = true;
-        for (int64_t i = 0; i < selection->count; i++) {
-            inside &= selection->rows[i] >= 0 && selection->rows[i] < rows;
-        }
-        good &= inside;
-    }
-    return good ? SEAM_OK
-                : seam_fail(error, SEAM_BAD_ARGUMENT, -1,
-                            "a selection asks for rows that a batch of %lld rows does not have",
-                            (long long)rows);
-}
-
-/* Before anything is changed: programs, states and selections. */
-static int check_append(struct seam_presto_stream *const *streams,
-                        const struct seam_presto_source *source,
-                        const struct seam_presto_rows *selections, int64_t n,
-                        struct seam_error *error) {
-    for (int64_t i = 0; i < n; i++) {
-        if (streams[i]->program != source->program || streams[i]->broken) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "serializer %lld %s", (long long)i,
-                             streams[i]->broken ? "failed half-way in an append: clear it first"
-                                                : "is of other types than the batch");
-        }
-        int code = presto_rows_check(&selections[i], source->batch->view.length, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
-    }
-    return SEAM_OK;
-}
-
-int seam_presto_stream_append(struct seam_presto_stream *const *streams,
-                              const struct seam_presto_source *source,
-                              const struct seam_presto_rows *selections, int64_t n,
-                              struct seam_error *error) {
-    int code = check_append(streams, source, selections, n, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        streams[i]->broken = true; /* until it is done */
-    }
-    int32_t at = 0;
-    for (int32_t c = 0; c < source->program->n_columns; c++) {
-        for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
-            struct appender appender = {.flags = streams[i]->flags, .error = error};
-            struct presto_rows rows = {.rows = selections[i].rows,
-                                       .begin = selections[i].begin,
-                                       .count = selections[i].count};
-            code = append(&appender, &streams[i]->columns[at], &source->batch->children[c], &rows);
-        }
-        at += source->program->types[at].span;
-    }
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
-        streams[i]->rows += selections[i].count;
-        streams[i]->broken = false;
-    }
-    return code;
+int presto_append_rows(struct stream_column *column, const struct seam_node *node,
+                       const struct presto_rows *rows, int32_t flags, struct seam_error *error) {
+    const struct appender appender = {.flags = flags, .error = error};
+    return append(&appender, column, node, rows);
 }

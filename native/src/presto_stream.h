@@ -45,6 +45,10 @@ static inline const struct seam_node *stream_entry(const struct seam_node *map, 
     return &map->children[0].children[which];
 }
 
+/* Appends rows of a node, which fits the column's type. Allocates nothing but ranges. */
+int presto_append_rows(struct stream_column *column, const struct seam_node *node,
+                       const struct presto_rows *rows, int32_t flags, struct seam_error *error);
+
 /* SEAM_BAD_ARGUMENT when a row of the selection is not one of `rows`. */
 int presto_rows_check(const struct seam_presto_rows *selection, int64_t rows,
                       struct seam_error *error);
