@@ -308,13 +308,16 @@ class Stage:
         run: does the step once and returns what came of it.
         rows: the rows that a result of `run` stands for, as batch or table; not timed. They are
             compared with those that went in.
-        bytes: of the buffers that one run moves, uncompressed. None: all buffers of the batch.
+        bytes: of the buffers that one pass moves, uncompressed. None: all buffers of the batch.
+        passes: how often one run does the step; times are divided by it. For steps in another
+            language, where a call from here would cost more than the step.
     """
 
     name: str
     run: Callable[[], Any]
     rows: Callable[[Any], pa.RecordBatch | pa.Table]
     bytes: int | None = None
+    passes: int = 1
 
 
 @runtime_checkable

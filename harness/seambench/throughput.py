@@ -198,6 +198,7 @@ class _Work:
         self._stage = stage
         self._batch = batch
         self._calls = 0
+        self._passes = stage.passes
         self._first_seconds = 0.0
         self.bytes = batch.nbytes if stage.bytes is None else stage.bytes
         self._answer: str | None = None
@@ -248,9 +249,9 @@ class _Work:
             },
             "query": None,
             "outcome": outcome,
-            "cold": [self._first_seconds] if kept.cold else [],
-            "hot": [sample.wall / self._calls for sample in kept.hot],
-            "cpu": [sample.cpu / self._calls for sample in kept.hot],
+            "cold": [self._first_seconds / self._passes] if kept.cold else [],
+            "hot": [sample.wall / self._calls / self._passes for sample in kept.hot],
+            "cpu": [sample.cpu / self._calls / self._passes for sample in kept.hot],
             "rows": self._batch.num_rows,
             "bytes": self.bytes,
             "peak_bytes": None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from seambench.errors import InputError, RefusedError, UsageError
-from seambench.seams import Kind, SerdeRequest
+from seambench.seams import Kind, SerdeRequest, Stage
 from seambench.serde_types import TYPE_WORDS, schema_of
 
 __all__ = ["ArrowIpcSerde", "read_arrow", "write_arrow"]
@@ -98,6 +98,29 @@ class ArrowIpcSerde:
         """See `read_arrow`."""
         self._require(request)
         return read_arrow(request, data)
+
+    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+        """An IPC stream written into memory and read from it."""
+        stream = self._write(batch)
+        return [
+            Stage("arrow/serialize", lambda: self._write(batch), self._read),
+            Stage("arrow/deserialize", lambda: self._read(stream), lambda table: table),
+        ]
+
+    @staticmethod
+    def _write(batch: pa.RecordBatch) -> pa.Buffer:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return sink.getvalue()
+
+    @staticmethod
+    def _read(stream: pa.Buffer) -> pa.Table:
+        """Buffers of the table point into the stream; each is looked through."""
+        with pa.ipc.open_stream(stream) as reader:
+            table = reader.read_all()
+        table.validate(full=True)
+        return table
 
     @staticmethod
     def _require(request: SerdeRequest) -> None:

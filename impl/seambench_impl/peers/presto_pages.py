@@ -9,18 +9,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
-from seambench.seams import Kind, SerdeRequest
+from seambench.seams import Kind, SerdeRequest, Stage
+from seambench.serde_fields import fields_of
 from seambench.serde_types import SerdeType, parse_schema
 from seambench_impl.peers.jvm import JavaPeer, java_failure
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
+from seambench_impl.serde.stages import PAGE_VARIANTS
 
 __all__ = ["PRESTO_VERSION", "PrestoJvmSerde", "TimedPages"]
 
@@ -40,6 +43,10 @@ _JARS = (
     "io.airlift:slice:0.38",
     "org.openjdk.jol:jol-core:0.2",
 )
+Step = Literal["serialize", "deserialize", "deserialize and touch"]
+_WARM_UP_SECONDS = 2.0
+#: Rows that a timed loop goes over before it comes back: calls from here cost little against it.
+_PASS_ROWS = 262_144
 _CODECS = ("none", "lz4", "zstd", "snappy", "gzip", "zlib")
 _TYPES = (
     *("boolean", "tinyint", "smallint", "integer", "bigint", "real", "double", "decimal"),
@@ -224,6 +231,42 @@ class PrestoJvmSerde:
             ) from error
         return array
 
+    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+        """Presto's own writing and reading, in loops that Java has compiled before.
+
+        Reading counts as done when every value was looked at once; `deserialize lazily` only makes
+        blocks, which for texts point into the page.
+        """
+        fields = fields_of(batch.schema, "presto")
+        stages = []
+        for name, options in PAGE_VARIANTS.items():
+            request = SerdeRequest("presto", fields, options)
+            timed = self.timed_pages(request, [batch])
+            timed.warm_up(_WARM_UP_SECONDS)
+            passes = max(1, _PASS_ROWS // max(batch.num_rows, 1))
+            steps: dict[str, Step] = {
+                "serialize": "serialize",
+                "deserialize": "deserialize and touch",
+                "deserialize lazily": "deserialize",
+            }
+            for step, what in steps.items():
+                stages.append(
+                    Stage(
+                        f"{name}/{step}",
+                        partial(timed.time, what, passes),
+                        partial(self._there_and_back, request, batch),
+                        timed.payload_bytes,
+                        passes,
+                    )
+                )
+        return stages
+
+    def _there_and_back(
+        self, request: SerdeRequest, batch: pa.RecordBatch, _seconds: list[float]
+    ) -> pa.Table:
+        """What Presto reads of what it writes: the loops keep nothing that could be looked at."""
+        return pa.Table.from_batches(self.deserialize(request, self.serialize(request, [batch])))
+
     def timed_pages(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> TimedPages:
         """Pages made ready for timing Presto on them.
 
@@ -258,9 +301,7 @@ class TimedPages:
             int(serde.serialize(page).getUncompressedSizeInBytes()) for page in pages
         )
 
-    def time(
-        self, what: Literal["serialize", "deserialize", "deserialize and touch"], passes: int
-    ) -> list[float]:
+    def time(self, what: Step, passes: int) -> list[float]:
         """Seconds of each of `passes` passes over all pages, on this thread.
 
         `deserialize` makes blocks, which for texts only point into the page; `deserialize and
@@ -285,7 +326,7 @@ class TimedPages:
 
     def warm_up(self, seconds: float = 3.0) -> None:
         """Run every loop until Java has compiled it: some seconds for each."""
-        for what in ("serialize", "deserialize", "deserialize and touch"):
+        for what in get_args(Step):
             spent = 0.0
             while spent < seconds:
                 spent += sum(self.time(what, 10)) + 1e-6

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import metadata
+<<<<<<< HEAD
 from pathlib import Path
 from typing import Any, Literal
+=======
+from typing import Any, Literal, get_args
+>>>>>>> b56a8fd (Time pages and rows beside Presto's, Spark's and Arrow's own)
 
 import numpy as np
 import pyarrow as pa
 
 from seambench.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
-from seambench.seams import Kind, SerdeRequest
+from seambench.seams import Kind, SerdeRequest, Stage
+from seambench.serde_fields import fields_of
 from seambench.serde_types import SerdeType, parse_schema
 from seambench_impl.peers.jvm import JavaPeer, java_failure, spark_peer
 from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of, spark_schema
@@ -30,6 +36,10 @@ _TYPES = (
     *("interval", "interval year to month", "interval day to second", "array", "map", "struct"),
 )
 _FRAMINGS = ("be32", "packed")
+Step = Literal["project", "touch"]
+_WARM_UP_SECONDS = 2.0
+#: Rows that a timed loop goes over before it comes back: calls from here cost little against it.
+_PASS_ROWS = 262_144
 #: Types whose values `touch` reads, by the bytes they take in a slot (0: texts).
 _TOUCHED = {
     8: ("bigint", "double", "decimal", "timestamp", "timestamp_ntz", "interval day to second"),
@@ -185,6 +195,30 @@ class SparkJvmSerde:
         ints = jpype.JArray(jpype.JInt)
         return self._rows.readPacked(content, schema.size(), ints(offsets), ints(lengths))
 
+    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+        """Spark's own projection into UnsafeRows, and a look at every field of finished rows."""
+        request = SerdeRequest("unsaferow", fields_of(batch.schema, "spark"))
+        timed = self.timed_rows(request, batch)
+        timed.warm_up(_WARM_UP_SECONDS)
+        passes = max(1, _PASS_ROWS // max(batch.num_rows, 1))
+        steps: dict[str, Step] = {"serialize": "project", "touch": "touch"}
+        return [
+            Stage(
+                f"unsaferow/{step}",
+                partial(timed.time, what, passes),
+                partial(self._there_and_back, request, batch),
+                timed.row_bytes,
+                passes,
+            )
+            for step, what in steps.items()
+        ]
+
+    def _there_and_back(
+        self, request: SerdeRequest, batch: pa.RecordBatch, _seconds: list[float]
+    ) -> pa.Table:
+        """What Spark reads of what it writes: the loops keep nothing that could be looked at."""
+        return pa.Table.from_batches(self.deserialize(request, self.serialize(request, [batch])))
+
     def timed_rows(self, request: SerdeRequest, batch: pa.RecordBatch) -> TimedRows:
         """Rows made ready for timing Spark on them.
 
@@ -228,7 +262,7 @@ class TimedRows:
         self._offsets = jpype.JArray(jpype.JInt)(offsets)
         self._ordinals = [jpype.JArray(jpype.JInt)(part) for part in _touched(types)]
 
-    def time(self, what: Literal["project", "touch"], passes: int) -> list[float]:
+    def time(self, what: Step, passes: int) -> list[float]:
         """Seconds of each of `passes` passes over all rows, on this thread.
 
         `project` turns Spark's generic internal rows into UnsafeRows; `touch` visits every field of
@@ -248,8 +282,7 @@ class TimedRows:
 
     def warm_up(self, seconds: float = 3.0) -> None:
         """Run every loop until Java has compiled it: some seconds for each."""
-        whats: tuple[Literal["project", "touch"], ...] = ("project", "touch")
-        for what in whats:
+        for what in get_args(Step):
             spent = 0.0
             while spent < seconds:
                 spent += sum(self.time(what, 10)) + 1e-6

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seambench import __version__
 from seambench.errors import UsageError
-from seambench.seams import Kind, SerdeRequest
+from seambench.seams import Kind, SerdeRequest, Stage
 from seambench.serde_types import TYPE_WORDS, schema_of
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.peers.arrow_ipc import read_arrow, write_arrow
@@ -19,6 +19,7 @@ from seambench_impl.serde.rows.codec import RowCodec
 from seambench_impl.serde.rows.compact_row import CompactRows
 from seambench_impl.serde.rows.program import RowProgram
 from seambench_impl.serde.rows.unsafe_row import UnsafeRows
+from seambench_impl.serde.stages import page_stages, row_stages
 
 __all__ = ["SeambenchSerde"]
 
@@ -103,6 +104,14 @@ class SeambenchSerde:
         if request.format == "compactrow":
             return CompactRows(program, allocator), options
         return UnsafeRows(program, options.get("writer", "spark"), allocator), options
+
+    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+        """Pages and rows written and read.
+
+        Raises:
+            seambench.errors.RefusedError: a column that Presto or Spark has no type for.
+        """
+        return [*page_stages(batch, self._allocator), *row_stages(batch, self._allocator)]
 
     def live_blocks(self) -> int:
         """Blocks of memory still held for what was handed out."""
