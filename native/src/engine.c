@@ -385,6 +385,7 @@ int seam_engine_open(struct seam_engine_column *column, const struct seam_engine
                      int64_t n_slots, const struct seam_chain *chain, struct seam_error *error) {
     struct walk walk = {.chain = chain, .position = 1};
     int code = SEAM_OK;
+    seam_engine_column_reset(column);
     for (int64_t i = 0; i < n_slots && code == SEAM_OK; i++) {
         code = seam_engine_slot_check(&slots[i], error);
     }

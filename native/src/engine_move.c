@@ -67,6 +67,7 @@ static void take_vector(struct seam_engine_column *column, struct seam_vector *v
 int seam_engine_move(struct seam_engine_column *column, const struct seam_engine_slot *slots,
                      int64_t n_slots, struct seam_table *table, struct seam_error *error) {
     struct seam_chain chain;
+    seam_engine_column_reset(column);
     int code = seam_table_chain(table, &chain, error);
     if (code == SEAM_OK && n_slots != table->n_columns) {
         code = seam_fail(error, SEAM_BAD_INPUT, -1, "the table has %lld columns, %lld are wanted",

@@ -44,7 +44,7 @@ def fill(
         seambench_impl.errors.NativeMemoryError: the allocator's limit.
     """
     columns = EngineColumns(expected, allocator)
-    columns._read(lib.seam_engine_open, chain)
+    columns.borrow(chain)
     batch = columns.to_arrow()
     if release_column is not None:
         for index in range(len(expected.types)):
@@ -86,6 +86,7 @@ class EngineColumns:
         self._chain = ffi.new("struct seam_chain *")
         self._column = ffi.gc(ffi.new("struct seam_engine_column *"), lib.seam_engine_column_reset)
         lib.seam_engine_column_init(self._column, allocator.pointer)
+        self._wanted = self._column, expected.slots, len(expected.types)
 
     def fill(self, chain: Chain) -> None:
         """Copy a chain's columns (StarRocks: `JniScanner::_fill_chunk`); what was there goes.
@@ -95,9 +96,11 @@ class EngineColumns:
             seambench.errors.RefusedError: a column of a type that is not held.
             seambench_impl.errors.NativeMemoryError: the allocator's limit.
         """
-        lib.seam_engine_column_reset(self._column)
-        self._filled = False
-        self._read(lib.seam_engine_fill, chain)
+        self._done(lib.seam_engine_fill(*self._wanted, self._chain_of(chain), self._error))
+
+    def borrow(self, chain: Chain) -> None:
+        """As `fill`, but the buffers stay the chain's, which must live until they are handed on."""
+        self._done(lib.seam_engine_open(*self._wanted, self._chain_of(chain), self._error))
 
     def move(self, table: OffHeapTable) -> None:
         """Take the buffers of a table over instead of copying them; what was there goes.
@@ -107,21 +110,18 @@ class EngineColumns:
             seambench.errors.InputError: not as many columns as expected.
             seambench_impl.errors.NativeMemoryError: the allocator's limit.
         """
-        lib.seam_engine_column_reset(self._column)
-        self._filled = False
-        slots, count = self.expected.slots, len(self.expected.types)
-        code = lib.seam_engine_move(self._column, slots, count, table.pointer, self._error)
-        check(code, self._error)
-        self._filled = True
+        self._done(lib.seam_engine_move(*self._wanted, table.pointer, self._error))
 
-    def _read(self, call: Any, chain: Chain) -> None:
+    def _chain_of(self, chain: Chain) -> Any:
         struct = self._chain
         struct.words = ffi.cast("const int64_t *", chain.address)
         struct.n_words = chain.n_words
         struct.extents = ffi.cast("const int64_t *", chain.extents)
-        slots, count = self.expected.slots, len(self.expected.types)
-        check(call(self._column, slots, count, struct, self._error), self._error)
-        self._filled = True
+        return struct
+
+    def _done(self, code: int) -> None:
+        self._filled = code == 0
+        check(code, self._error)
 
     def to_arrow(self) -> Any:
         """`export` as a `pyarrow.RecordBatch` with the schema expected."""

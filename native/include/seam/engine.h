@@ -83,16 +83,16 @@ void seam_engine_column_init(struct seam_engine_column *column, struct seam_allo
 /* Harmless when repeated. */
 void seam_engine_column_reset(struct seam_engine_column *column);
 
-/* Reads a whole chain: an empty `column` becomes a struct of a column per slot, whose buffers are
+/* Reads a whole chain: `column`, emptied, becomes a struct of a column per slot, whose buffers are
  * checked and still those of the chain; they must outlive it, or seam_engine_own. On failure
- * `column` stays empty. SEAM_UNSUPPORTED: a type that is not held, a slot that is not nullable.
+ * `column` is empty. SEAM_UNSUPPORTED: a type that is not held, a slot that is not nullable.
  * SEAM_BAD_ARGUMENT: slots that are no types. SEAM_BAD_INPUT: the chain breaks a rule above; the
  * error's offset is that of the word in bytes. */
 int seam_engine_open(struct seam_engine_column *column, const struct seam_engine_slot *slots,
                      int64_t n_slots, const struct seam_chain *chain, struct seam_error *error);
 /* Copies what is borrowed, all the way down. On failure some of it still is. */
 int seam_engine_own(struct seam_engine_column *column, struct seam_error *error);
-/* Both: what StarRocks' fill does. On failure `column` stays empty. */
+/* Both: what StarRocks' fill does. On failure `column` is empty. */
 int seam_engine_fill(struct seam_engine_column *column, const struct seam_engine_slot *slots,
                      int64_t n_slots, const struct seam_chain *chain, struct seam_error *error);
 /* The same from a table in the same process, whose buffers are taken over instead of copied: on
