@@ -12,6 +12,7 @@ import pyarrow as pa
 from seambench import __version__
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind, Stage
 from seambench_impl.columns.decode import slots
+from seambench_impl.columns.engine_stages import engine_stages
 from seambench_impl.columns.lenient_types import parse_leniently
 from seambench_impl.columns.stages import append_stage
 from seambench_impl.columns.types import ColumnType
@@ -88,7 +89,7 @@ class OffHeapColumns:
         Raises:
             seambench.errors.RefusedError: a column of a type that no off-heap column holds.
         """
-        return [append_stage(batch, self._allocator)]
+        return [append_stage(batch, self._allocator), *engine_stages(batch, self._allocator)]
 
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held."""
