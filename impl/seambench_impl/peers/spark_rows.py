@@ -11,12 +11,8 @@ import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import metadata
-<<<<<<< HEAD
 from pathlib import Path
-from typing import Any, Literal
-=======
 from typing import Any, Literal, get_args
->>>>>>> b56a8fd (Time pages and rows beside Presto's, Spark's and Arrow's own)
 
 import numpy as np
 import pyarrow as pa
