@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seambench_suites.history import column_kernels, kernels
+from seambench_suites.history import column_kernels, kernels, stream_kernels
 
 KERNELS: dict[str, Callable[[], Any]] = {
     "avro-decode-all": lambda: kernels.AvroDecode("all"),
@@ -16,6 +16,8 @@ KERNELS: dict[str, Callable[[], Any]] = {
     "off-heap-fill": kernels.OffHeapFill,
     "scan-merge": lambda: kernels.HudiScan("merge"),
     "scan-native": lambda: kernels.HudiScan("native"),
+    "stream-partition-64": lambda: stream_kernels.StreamPartition("64"),
+    "stream-partition-whole": lambda: stream_kernels.StreamPartition("whole"),
 }
 #: Stages of the off-heap seam: each is timed beside a copy of as many bytes.
 STAGES: dict[str, Callable[[str], Any]] = {
