@@ -25,6 +25,24 @@ class MemoryCounters:
     total_blocks: int
 
 
+@dataclass(frozen=True)
+class HostMemory:
+    """A host engine's memory, by the addresses of its C functions.
+
+    They must stay valid until the last block of the allocator is free, and be safe to call from any
+    thread. Blocks may have any alignment.
+
+    Attributes:
+        malloc: `void *(*)(void *context, size_t size)`; NULL means that there is no memory.
+        free: `void (*)(void *context, void *block)`.
+        context: handed to both as it is.
+    """
+
+    malloc: int
+    free: int
+    context: int = 0
+
+
 class TrackedAllocator:
     """Owns one `struct seam_allocator`.
 
@@ -33,10 +51,18 @@ class TrackedAllocator:
 
     Args:
         limit_bytes: most bytes alive at once; 0 for no limit.
+        host: where blocks come from; the system by default.
     """
 
-    def __init__(self, limit_bytes: int = 0) -> None:
-        pointer = lib.seam_allocator_new(limit_bytes)
+    def __init__(self, limit_bytes: int = 0, host: HostMemory | None = None) -> None:
+        if host is None:
+            pointer = lib.seam_allocator_new(limit_bytes)
+        else:
+            backing = ffi.new("struct seam_backing *")
+            backing.malloc = ffi.cast("void *(*)(void *, size_t)", host.malloc)
+            backing.free = ffi.cast("void (*)(void *, void *)", host.free)
+            backing.context = ffi.cast("void *", host.context)
+            pointer = lib.seam_allocator_new_backed(limit_bytes, backing)
         if pointer == ffi.NULL:
             raise MemoryError("the system has no memory for an allocator")
         self.pointer: Any = ffi.gc(pointer, lib.seam_allocator_release)

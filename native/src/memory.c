@@ -17,15 +17,17 @@ struct seam_allocator {
     atomic_llong current_bytes;
     atomic_llong peak_bytes;
     atomic_llong total_blocks;
-    atomic_llong fail_after; /* 0 = off */
-    atomic_llong references; /* the owner's plus one per live block */
+    atomic_llong fail_after;     /* 0 = off */
+    atomic_llong references;     /* the owner's plus one per live block */
+    struct seam_backing backing; /* no functions: the system */
 };
 
 /* Stands right before each block, so that a block alone is enough to free it. */
 struct block_header {
     struct seam_allocator *allocator;
     size_t size;
-    char padding[SEAM_ALIGNMENT - sizeof(void *) - sizeof(size_t)];
+    void *start; /* of a host's block, as the host knows it */
+    char padding[SEAM_ALIGNMENT - 2 * sizeof(void *) - sizeof(size_t)];
 };
 _Static_assert(sizeof(struct block_header) == SEAM_ALIGNMENT, "blocks keep the alignment");
 
@@ -38,6 +40,15 @@ struct seam_allocator *seam_allocator_new(int64_t limit_bytes) {
     if (allocator != NULL) {
         atomic_init(&allocator->limit_bytes, limit_bytes);
         atomic_init(&allocator->references, 1);
+    }
+    return allocator;
+}
+
+struct seam_allocator *seam_allocator_new_backed(int64_t limit_bytes,
+                                                 const struct seam_backing *backing) {
+    struct seam_allocator *allocator = seam_allocator_new(limit_bytes);
+    if (allocator != NULL) {
+        allocator->backing = *backing;
     }
     return allocator;
 }
@@ -114,9 +125,25 @@ static struct block_header *system_block(size_t size) {
     return header;
 }
 
-/* The way back of system_block. */
+/* The same from the allocator's host. */
+static struct block_header *host_block(const struct seam_backing *backing, size_t size) {
+    size_t room = SEAM_ALIGNMENT - 1; /* for the way to the next aligned address */
+    char *start = backing->malloc(backing->context, room + sizeof(struct block_header) + size);
+    if (start == NULL) {
+        return NULL;
+    }
+    size_t skip = (size_t)(-(uintptr_t)start % SEAM_ALIGNMENT);
+    struct block_header *header = (struct block_header *)(void *)(start + skip);
+    header->start = start;
+    return header;
+}
+
+/* The way back of both. */
 static void give_back(struct block_header *header) {
-    if (!seam_recycle_keep(header, sizeof(struct block_header) + header->size)) {
+    const struct seam_backing *backing = &header->allocator->backing;
+    if (backing->free != NULL) {
+        backing->free(backing->context, header->start);
+    } else if (!seam_recycle_keep(header, sizeof(struct block_header) + header->size)) {
         free(header);
     }
 }
@@ -127,10 +154,13 @@ int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
     if (code != SEAM_OK) {
         return code;
     }
-    struct block_header *header = system_block(size);
+    bool hosted = allocator->backing.malloc != NULL;
+    struct block_header *header =
+        hosted ? host_block(&allocator->backing, size) : system_block(size);
     if (header == NULL) {
         atomic_fetch_sub(&allocator->current_bytes, (long long)size);
-        return seam_fail(error, SEAM_NO_MEMORY, -1, "the system has no %zu bytes left", size);
+        return seam_fail(error, SEAM_NO_MEMORY, -1, "the %s has no %zu bytes left",
+                         hosted ? "host" : "system", size);
     }
     header->allocator = allocator;
     header->size = size;

@@ -144,7 +144,57 @@ static void threads_keep_their_own(void) {
     seam_allocator_release(allocator);
 }
 
+/* A host that hands out ever differently aligned blocks, and no more than 40 of them. */
+struct host {
+    int64_t live;
+    int64_t calls;
+};
+
+static void *host_malloc(void *context, size_t size) {
+    struct host *host = context;
+    char *start = host->calls >= 40 ? NULL : malloc(size + 128);
+    if (start == NULL) {
+        return NULL;
+    }
+    char *block = start + 8 * (1 + host->calls++ % 8);
+    memcpy(block - sizeof start, &start, sizeof start);
+    host->live += 1;
+    return block;
+}
+
+static void host_free(void *context, void *block) {
+    char *start;
+    memcpy(&start, (char *)block - sizeof start, sizeof start);
+    ((struct host *)context)->live -= 1;
+    free(start);
+}
+
+static void a_host_may_give_the_memory(void) {
+    struct host host = {.live = 0, .calls = 0};
+    struct seam_backing backing = {.malloc = host_malloc, .free = host_free, .context = &host};
+    struct seam_allocator *allocator = seam_allocator_new_backed(1 << 20, &backing);
+    struct seam_error error;
+    void *blocks[41] = {NULL};
+    CHECK(allocator != NULL);
+    for (int i = 0; i < 40; i++) {
+        CHECK_OK(seam_alloc(allocator, (size_t)(i * 100), &blocks[i], &error));
+        CHECK((uintptr_t)blocks[i] % SEAM_ALIGNMENT == 0);
+        memset(blocks[i], i, (size_t)(i * 100));
+        CHECK(host.live == i + 1 && live_blocks(allocator) == i + 1);
+    }
+    CHECK(seam_alloc(allocator, 1, &blocks[40], &error) == SEAM_NO_MEMORY);
+    CHECK(strcmp(error.message, "the host has no 1 bytes left") == 0);
+    CHECK(seam_alloc(allocator, 1 << 20, &blocks[40], &error) == SEAM_NO_MEMORY); /* the limit */
+    CHECK(host.live == 40 && host.calls == 40);
+    seam_allocator_release(allocator); /* blocks outlive the owner here, too */
+    for (int i = 0; i < 40; i++) {
+        seam_free(blocks[i]);
+    }
+    CHECK(host.live == 0);
+}
+
 int main(void) {
+    a_host_may_give_the_memory();
     sizes_of_all_classes_come_back();
     threads_keep_their_own();
     counters_follow_blocks();

@@ -31,6 +31,20 @@ struct seam_memory_counters {
 
 /* A new allocator that takes its memory from the system. Returns NULL when the system has none. */
 struct seam_allocator *seam_allocator_new(int64_t limit_bytes);
+/* Where a host engine wants its memory to come from. `malloc` returns NULL when there is none;
+ * blocks may have any alignment: they are asked for with SEAM_ALIGNMENT + 63 bytes more than the
+ * core needs and aligned inside. `free` gets what `malloc` returned, in the thread that frees.
+ * Nothing is kept for reuse. Both must be safe to call from every thread that uses the allocator,
+ * and valid, with `context`, until its last block is free. */
+struct seam_backing {
+    void *(*malloc)(void *context, size_t size);
+    void (*free)(void *context, void *block);
+    void *context;
+};
+/* The same, its blocks from a host. `backing` is copied. Returns NULL when the system has no memory
+ * for the counters. */
+struct seam_allocator *seam_allocator_new_backed(int64_t limit_bytes,
+                                                 const struct seam_backing *backing);
 /* Gives the owner's reference back. The last live block frees the allocator itself. */
 void seam_allocator_release(struct seam_allocator *allocator);
 void seam_allocator_counters(const struct seam_allocator *allocator,
