@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
-from seambench_suites.history import column_kernels, kernels, stream_kernels
+from seambench_suites.history import column_kernels, kernels, row_kernels, stream_kernels
 
 KERNELS: dict[str, Callable[[], Any]] = {
     "avro-decode-all": lambda: kernels.AvroDecode("all"),
     "avro-decode-two": lambda: kernels.AvroDecode("two"),
     "merge": kernels.Merge,
     "off-heap-fill": kernels.OffHeapFill,
+    "rows-in-compact": lambda: row_kernels.RowsIn("compactrow"),
+    "rows-in-unsafe": lambda: row_kernels.RowsIn("unsaferow"),
+    "rows-out-compact": lambda: row_kernels.RowsOut("compactrow"),
+    "rows-out-unsafe": lambda: row_kernels.RowsOut("unsaferow"),
     "scan-merge": lambda: kernels.HudiScan("merge"),
     "scan-native": lambda: kernels.HudiScan("native"),
     "stream-partition-64": lambda: stream_kernels.StreamPartition("64"),
