@@ -14,6 +14,7 @@ from seambench_impl.memory import TrackedAllocator
 from seambench_impl.serde.compression import CODECS
 from seambench_impl.serde.rows.gluten import columns_to_rows, rows_to_columns
 from seambench_impl.serde.rows.serde import deserialize, serialize
+from seambench_impl.serde.rows.stream import read_rows
 from seambench_impl.serde.rows.unsafe_row import UnsafeRows
 from seambench_impl.tests.row_samples import fields_of
 
@@ -163,3 +164,57 @@ def test_batches_without_rows_or_columns() -> None:
     assert (len(rows.data), rows.lengths.tolist()) == (0, [0, 0, 0])
     (back,) = rows_to_columns(UnsafeRows([]), b"", rows.lengths)
     assert back.num_rows == 3
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("framing", ["be32", "velox-group"])
+@pytest.mark.parametrize(("piece", "batch_bytes"), [(1, 1), (1, 300), (7, 100), (10**6, 10**6)])
+def test_streams_may_come_in_any_pieces(
+    format_: str, framing: str, piece: int, batch_bytes: int
+) -> None:
+    """gluten#9056: what counts is the stream, not the piece of it that a buffer holds now."""
+    batches = [_batch(60), _batch(0), _batch(3)]
+    data = bytes(serialize(format_, batches, FIELDS, {"framing": framing}))
+    pieces = [data[at : at + piece] for at in range(0, len(data), piece)]
+    options = {"framing": framing}
+    found = list(read_rows(format_, pieces, FIELDS, options, batch_bytes=batch_bytes))
+    rows = [row for batch in found for row in batch.to_pylist()]
+    assert rows == [row for batch in batches for row in batch.to_pylist()]
+    assert len(found) > 1 or batch_bytes > 1000
+
+
+@pytest.mark.parametrize("framing", ["be32", "velox-group"])
+def test_streams_that_end_early_are_an_error(framing: str) -> None:
+    """A stream that ends within a row is refused, wherever its pieces end."""
+    data = bytes(serialize("unsaferow", [_batch(9)], FIELDS, {"framing": framing}))
+    for size in range(len(data) - 8, len(data)):
+        pieces = [data[at : at + 5] for at in range(0, size, 5)]
+        pieces[-1] = pieces[-1][: size - 5 * (len(pieces) - 1)]
+        with pytest.raises(InputError, match="at byte"):
+            list(read_rows("unsaferow", pieces, FIELDS, {"framing": framing}, batch_bytes=50))
+
+
+@pytest.mark.parametrize(
+    ("framing", "data", "error", "reason"),
+    [
+        ("be32", struct.pack(">i", -5), InputError, "of -5 bytes is announced .at byte 0"),
+        ("be32", struct.pack(">i", 2**31 - 1), RefusedError, "beyond the size limit"),
+        ("velox-group", struct.pack("<iiB", -1, 4, 1), InputError, "of -1 bytes"),
+        ("velox-group", struct.pack("<iiB", 2**31 - 1, 4, 1), RefusedError, "beyond the size"),
+    ],
+)
+def test_impossible_lengths_are_not_waited_for(
+    framing: str, data: bytes, error: Any, reason: str
+) -> None:
+    """A length that no further bytes make right is refused where it is seen."""
+    endless = (part for parts in [[data], iter(lambda: b"x", b"")] for part in parts)
+    with pytest.raises(error, match=reason):
+        list(read_rows("unsaferow", endless, FIELDS, {"framing": framing}, batch_bytes=1))
+
+
+def test_streams_of_nothing_and_of_packed_rows() -> None:
+    """An empty stream has no rows; packed rows are none."""
+    (batch,) = read_rows("unsaferow", [], FIELDS)
+    assert (batch.num_rows, batch.schema.names) == (0, ["a", "b"])
+    with pytest.raises(UsageError, match="are no stream"):
+        list(read_rows("unsaferow", [], FIELDS, {"framing": "packed", "lengths": []}))

@@ -19,7 +19,7 @@ from seambench_impl.memory import Block, TrackedAllocator
 from seambench_impl.serde.rows.framing import GROUP_HEADER
 from seambench_impl.serde.rows.program import RowProgram
 
-__all__ = ["Buffer", "Framing", "Integers", "RowBytes", "RowCodec", "find_rows"]
+__all__ = ["Buffer", "Framing", "Integers", "RowBytes", "RowCodec", "find_rows", "whole_rows"]
 
 Buffer = bytes | bytearray | memoryview
 Framing = Literal["be32", "packed", "velox-group"]
@@ -226,6 +226,14 @@ def find_rows(data: Buffer, *, base: int = 0) -> tuple[Any, Any]:
     check(lib.seam_row_frames_find(view, len(view), count[0], *pointers, error), error)
     starts += base
     return starts, lengths
+
+
+def whole_rows(data: Buffer) -> int:
+    """Bytes at the front of a piece of a `be32` stream that are whole rows with their lengths."""
+    view = ffi.from_buffer("uint8_t[]", data)
+    error: Any = new_error()
+    code = lib.seam_row_frames_count(view, len(view), ffi.new("int64_t *"), error)
+    return int(error.offset) if code else len(view)
 
 
 def _write_header(out: bytearray | memoryview, size: int) -> None:

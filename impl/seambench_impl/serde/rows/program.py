@@ -52,7 +52,8 @@ class RowProgram:
 
     Args:
         fields: the columns, in order, with types in Spark's words.
-        depth_limit: most levels of nested columns (1: none); the core follows 63 in any case.
+        depth_limit: most levels of nested columns (1: none), or None for the 63 that the core
+            follows.
 
     Attributes:
         types: the parsed types.
@@ -64,13 +65,13 @@ class RowProgram:
         RefusedError: a type that is not known, or nested too deeply.
     """
 
-    def __init__(self, fields: Sequence[SerdeField], *, depth_limit: int = _DEEPEST) -> None:
+    def __init__(self, fields: Sequence[SerdeField], *, depth_limit: int | None = None) -> None:
         request = SerdeRequest("unsaferow", tuple(fields))
         self.fields: tuple[SerdeField, ...] = tuple(fields)
         self.types: list[SerdeType] = parse_schema(request)
         self.schema: pa.Schema = schema_of(request)
         deepest = max((type_.depth for type_ in self.types), default=0)
-        limit = min(depth_limit, _DEEPEST)
+        limit = _DEEPEST if depth_limit is None else min(depth_limit, _DEEPEST)
         if deepest > limit:
             raise RefusedError(f"columns are nested {deepest} levels deep, the limit is {limit}")
         self._kept: list[Any] = []  # what the tree borrows
