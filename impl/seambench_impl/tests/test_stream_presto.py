@@ -110,6 +110,29 @@ def test_appended_rows_are_what_a_plain_writer_writes(seed: int, options: dict[s
 
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 2**32), options=st.sampled_from(OPTIONS))
+def test_both_serializers_write_the_same_flat_page(seed: int, options: dict[str, Any]) -> None:
+    """Appended row by row or written at once, flattened: the same bytes, though no code is shared.
+
+    What they share are the conversions of single values.
+    """
+    rng = Random(seed)
+    fields = _fields(rng)
+    batch = _batch(rng, fields, options, rng.choice((1, 9, 70)))
+    rows = [rng.randrange(batch.num_rows) for _ in range(30)]
+    serde = PrestoVectorSerde()
+    arena = StreamArena(TrackedAllocator())
+    serializer = serde.iterative(fields, options, arena)
+    for begin in range(0, len(rows), 7):
+        serializer.append(batch, rows[begin : begin + 7])
+    out = io.BytesIO()
+    serde.batch(fields, {**options, "encodings": "flatten"}).serialize(batch, out, rows)
+    assert out.getvalue() == _flushed(serializer)
+    serializer.clear()
+    arena.clear()
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32), options=st.sampled_from(OPTIONS))
 def test_estimates_are_upper_bounds(seed: int, options: dict[str, Any]) -> None:
     """A page is never larger than the empty page, the rows' estimates and a byte a column."""
     rng = Random(seed)
@@ -316,7 +339,13 @@ def test_wrong_calls_are_refused(allocator: TrackedAllocator) -> None:
         append_partitions([first, other], batch, [None, None])
     with pytest.raises(UsageError, match="1 selections came for 2"):
         append_partitions([first, first], batch, [None])
-    assert first.num_rows == other.num_rows == 0
+    for wrong_option in ({"layout": "builder"}, {"layout": "preserve"}, {"hash_tables": True}):
+        with pytest.raises(UsageError, match="use the batch serializer"):
+            serde.iterative(fields, wrong_option, arena)
+    strict = serde.iterative([SerdeField("a", "bigint", nullable=False)], {}, arena)
+    with pytest.raises(UsageError, match="column 'a' must not hold nulls"):
+        strict.append(pa.RecordBatch.from_pydict({"a": [1, None]}))
+    assert first.num_rows == other.num_rows == strict.num_rows == 0
     first.clear()
     other.clear()
     arena.clear()

@@ -67,6 +67,7 @@ class PageSchema:
     def __init__(self, fields: Sequence[SerdeField], timestamps: str) -> None:
         request = SerdeRequest("presto", fields, {"timestamps": timestamps})
         self.fields = tuple(fields)
+        self._strict = [i for i, field in enumerate(self.fields) if not field.nullable]
         self.timestamps = timestamps
         self.types = parse_schema(request)
         self.schema = schema_of(request)
@@ -132,6 +133,17 @@ class PageSchema:
         for given, wanted, field in zip(schema, self.schema, self.fields, strict=True):
             self.check_type(field, given.type, wanted.type)
         self._fitting = schema
+
+    def check_nulls(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch, if columns that may not hold nulls hold none.
+
+        Raises:
+            UsageError: names the first that does.
+        """
+        for i in self._strict:
+            if batch.column(i).null_count:
+                raise UsageError(f"column {self.fields[i].name!r} must not hold nulls, but does")
+        return batch
 
     @staticmethod
     def check_type(field: SerdeField, given: pa.DataType, wanted: pa.DataType) -> None:

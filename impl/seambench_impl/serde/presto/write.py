@@ -129,7 +129,6 @@ class PageWriter:
         self._settings.flags = self.options.flags
         if any(self.options.source):
             self._use_sources(self.options.source * 64)
-        self._strict = [i for i, field in enumerate(fields) if not field.nullable]
         # The C schema of the batch before: most batches have the same.
         self._last: tuple[pa.Schema, Any] | None = None
 
@@ -213,7 +212,7 @@ class PageWriter:
         if isinstance(columns, pa.RecordBatch):
             if self._last is None or columns.schema != self._last[0]:
                 schema.check_batch(columns.schema)
-            return self._check_nulls(columns)
+            return schema.check_nulls(columns)
         if len(columns) != len(schema.fields):
             raise UsageError(f"{len(columns)} columns for a schema of {len(schema.fields)}")
         arrays = [column() if callable(column) else column for column in columns]
@@ -224,14 +223,7 @@ class PageWriter:
                 "columns of different lengths, or none: a batch knows its number of rows"
             )
         names = [field.name for field in schema.fields]
-        return self._check_nulls(pa.RecordBatch.from_arrays(arrays, names=names))
-
-    def _check_nulls(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        for i in self._strict:
-            if batch.column(i).null_count:
-                name = self._schema.fields[i].name
-                raise UsageError(f"column {name!r} must not hold nulls, but does")
-        return batch
+        return schema.check_nulls(pa.RecordBatch.from_arrays(arrays, names=names))
 
 
 def finish_page(

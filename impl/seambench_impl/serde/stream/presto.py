@@ -24,7 +24,7 @@ from seambench_impl.serde.presto.header import HEADER_BYTES, read_header
 from seambench_impl.serde.presto.options import PageOptions
 from seambench_impl.serde.presto.read import PageReader
 from seambench_impl.serde.presto.schema import PageSchema, page_schema
-from seambench_impl.serde.presto.write import finish_page, serialize
+from seambench_impl.serde.presto.write import PageWriter, finish_page
 from seambench_impl.serde.stream.arena import StreamArena
 from seambench_impl.serde.stream.byte_stream import ByteInputStream
 from seambench_impl.serde.stream.registry import OutputStream
@@ -49,11 +49,12 @@ class OpenBatch:
         allocator: of what opening takes.
 
     Raises:
-        UsageError: a column does not fit its type.
+        UsageError: a column does not fit its type, or holds nulls that it must not.
     """
 
     def __init__(self, schema: PageSchema, batch: Any, allocator: TrackedAllocator) -> None:
         schema.check_batch(batch.schema)
+        schema.check_nulls(batch)
         self.schema = schema
         self.num_rows: int = batch.num_rows
         self._exported = ExportedBatch(batch)
@@ -72,9 +73,17 @@ class PrestoIterativeSerializer:
         schema: the columns.
         options: of the pages; `encodings` is taken as `flatten`.
         arena: where all memory comes from.
+
+    Raises:
+        UsageError: options that only the batch serializer heeds.
     """
 
     def __init__(self, schema: PageSchema, options: PageOptions, arena: StreamArena) -> None:
+        if options.layout != "plain" or options.hash_tables or options.preserve_encodings:
+            raise UsageError(
+                "an iterative serializer writes plain values without hash tables: leave out the "
+                "options layout, hash_tables and preserve_encodings, or use the batch serializer"
+            )
         self.schema = schema
         self.options = options
         self.arena = arena
@@ -211,15 +220,13 @@ class PrestoBatchSerializer:
     def __init__(
         self, fields: Sequence[SerdeField], options: PageOptions, allocator: TrackedAllocator
     ) -> None:
-        self._fields = fields
-        self._options = options
-        self._allocator = allocator
+        self._writer = PageWriter(fields, options, allocator=allocator)
 
     def serialize(self, batch: Any, out: OutputStream, rows: Rows = None) -> int:
         """Write rows of a batch as one page; returns its bytes."""
-        page = serialize(batch, self._fields, self._options, rows, allocator=self._allocator)
-        out.write(memoryview(page))
-        return len(memoryview(page))
+        page = memoryview(self._writer.write(batch, rows))
+        out.write(page)
+        return len(page)
 
 
 class PrestoVectorSerde:
