@@ -200,6 +200,25 @@ def test_serde_section_appears_only_with_such_cases(browser: Any, url: str, tmp_
     visit.check_quiet()
 
 
+def test_throughput_is_shown_beside_the_copy(browser: Any, tmp_path: Path) -> None:
+    """Newer runs of another seam leave the scans in place; rates stand beside the copy's."""
+    records = [make_record("auto")]
+    for name, seconds in (("ours", 2e-3), ("memcpy", 5e-4)):
+        record = make_record("auto", "throughput")
+        record["implementation"] |= {"name": name}
+        record["run"] |= {"started_utc": "2026-11-21T10:15:00Z"}
+        timing = record["timings"][0] | {"case": "serde/presto/serialize/4096"}
+        record["timings"] = [timing | {"hot": [seconds] * 3, "bytes": 10**6, "rows": 4096}]
+        records.append(record)
+    visit = Visit(browser, site_of(tmp_path, *records))
+
+    assert visit.page.locator("#query-table tbody tr").count() == 22
+    cells = visit.page.locator("#seam-serde tbody td").all_inner_texts()
+    assert any("0.5 GB/s" in cell and "25 % of the copy" in cell for cell in cells)
+    assert any("2 GB/s" in cell and "copy" not in cell for cell in cells)
+    visit.check_quiet()
+
+
 @pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_page_fits_its_window(
     browser: Any, url: str, tmp_path: Path, scheme: str, width: int

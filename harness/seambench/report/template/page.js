@@ -103,7 +103,10 @@
     runs.get(id).records.push(record);
     runs.get(id).timings.push(...record.timings.map((t) => makeTiming(record, t)));
   }
-  const runList = [...runs.values()].reverse();
+  /** Scans and queries are compared within a run that is chosen; other seams show their newest run. */
+  const isScan = (timing) => /^(scan|tpch)\//.test(timing.case);
+  const scanRuns = [...runs.values()].filter((run) => run.timings.some(isScan) || !run.timings.length);
+  const runList = (scanRuns.length ? scanRuns : [...runs.values()]).reverse();
 
   // ---- state and address --------------------------------------------------------------------------
 
@@ -118,7 +121,7 @@
     };
     choose("run", runList.map((r) => r.id), runList[0]?.id);
     const run = runs.get(state.run) ?? { records: [], timings: [] };
-    const scannable = run.timings.filter((t) => /^(scan|tpch)\//.test(t.case));
+    const scannable = run.timings.filter(isScan);
     current.run = run;
     current.scales = unique(scannable.map((t) => t.scale)).sort(ascending);
     choose("scale", current.scales, current.scales.at(-1));
@@ -560,16 +563,34 @@
 
   // ---- 5. other seams, only where records have such cases -----------------------------------------
 
+  /** Gigabytes a second, and how much of a plain copy of the same bytes that is. */
+  function rateCell(timing, copy) {
+    const s = timing && summary(timing.hot);
+    if (!s) return badCell(timing);
+    const rate = timing.bytes / s.median / 1e9;
+    const share = copy && copy !== timing ? `${Math.round((100 * summary(copy.hot).median) / s.median)} % of the copy` : null;
+    const heat = share ? `${Math.max(0, Math.min(100, Math.round(20 * Math.log2(s.median / summary(copy.hot).median))))}%` : "0%";
+    return h("td", { class: "heat", style: { "--heat": heat } }, link(timing.record, `${Number(rate.toPrecision(3))} GB/s`, `${bytes(timing.bytes)} in ${range(s)}`), h("small", {}, share), timing.rows > 0 && h("small", {}, `${Number((timing.rows / s.median / 1e6).toPrecision(3))} million rows/s`));
+  }
+  function seamTable(seam, timings) {
+    const columns = readers.filter((r) => timings.some((t) => t.reader === r));
+    const cases = unique(timings.map((t) => t.case));
+    const found = (reader, name) => timings.findLast((t) => t.reader === reader && t.case === name);
+    const rated = timings.every((t) => t.bytes !== null);
+    const cellsOf = (name) => {
+      const row = columns.map((r) => found(r, name));
+      const copy = found("memcpy", name);
+      return rated ? row.map((t) => rateCell(t, copy?.hot.length ? copy : null)) : timeCells(row, SEAM_CONSTANT).cells;
+    };
+    return scroll(`seam-${seam}`, h("table", {}, header("Step / rows of a batch", columns), h("tbody", {}, cases.map((name) => h("tr", {}, h("th", { scope: "row" }, name.slice(seam.length + 1)), cellsOf(name))))));
+  }
   function drawSeams() {
-    const groups = Map.groupBy(current.run.timings.filter((t) => !/^(scan|tpch)\//.test(t.case)), (t) => seamOf(t.case));
-    byId("seams").replaceChildren(...[...groups].sort().map(([seam, timings]) => {
-      const columns = current.shown.filter((r) => timings.some((t) => t.reader === r));
-      const cases = unique(timings.map((t) => t.case)).sort();
-      const rows = cases.map((c) => timeCells(columns.map((r) => timings.findLast((t) => t.reader === r && t.case === c)), SEAM_CONSTANT));
-      return h("section", { class: "card", id: `seam-${seam}` }, h("h2", {}, seam[0] ? seam[0].toUpperCase() + seam.slice(1) : "Other"),
-        h("p", { class: "note" }, "Medians; a factor compares with the best of its row: (10 µs + its time) / (10 µs + best time). A missing result counts in the mean as twice the slowest time of its row."),
-        scroll(`seam-${seam}`, h("table", {}, header("Case", columns), h("tbody", {}, cases.map((c, i) => h("tr", {}, h("th", { scope: "row" }, c), rows[i].cells))), meanRow(`Geometric mean of ${cases.length}`, rows, columns, SEAM_CONSTANT))));
-    }));
+    const newest = new Map(); // seam -> its newest run
+    for (const run of runs.values()) for (const t of run.timings) if (!isScan(t)) newest.set(seamOf(t.case), run);
+    byId("seams").replaceChildren(...[...newest].sort().map(([seam, run]) => h("section", { class: "card", id: `seam-${seam}` },
+      h("h2", {}, `Throughput: ${seam}`),
+      h("p", { class: "note" }, `${runLabel(run.id)}. One thread, medians; memcpy copies as many bytes between two warm blocks. A result is read back and compared before its time counts.`),
+      seamTable(seam, run.timings.filter((t) => seamOf(t.case) === seam)))));
   }
 
   // ---- all of it ----------------------------------------------------------------------------------
