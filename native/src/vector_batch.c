@@ -32,13 +32,66 @@ static int reserve(struct seam_vector *vector, int64_t n, struct seam_error *err
     return seam_vector_reserve(vector, vector->rows + n, error);
 }
 
+#define STORE(type)                                                                                \
+    do {                                                                                           \
+        type *target = (type *)(void *)data;                                                       \
+        while (i < n && values[i] == (type)values[i]) {                                            \
+            target[i] = (type)values[i];                                                           \
+            i += 1;                                                                                \
+        }                                                                                          \
+    } while (0)
+
+/* Stores numbers as integers of `width` bytes; how many there were before one that does not fit. */
+static int64_t store(uint8_t *data, int32_t width, const int64_t *values, int64_t n) {
+    int64_t i = 0;
+    switch (width) {
+    case 1:
+        STORE(int8_t);
+        break;
+    case 2:
+        STORE(int16_t);
+        break;
+    case 4:
+        STORE(int32_t);
+        break;
+    default:
+        memcpy(data, values, (size_t)n * sizeof *values);
+        i = n;
+    }
+    return i;
+}
+
+/* Kinds whose values are the numbers themselves, in no more than 8 bytes. */
+static int is_whole(int32_t kind) {
+    return kind == SEAM_COLUMN_TINYINT || kind == SEAM_COLUMN_SHORT || kind == SEAM_COLUMN_INT ||
+           kind == SEAM_COLUMN_LONG || kind == SEAM_COLUMN_DECIMAL32 ||
+           kind == SEAM_COLUMN_DECIMAL64;
+}
+
 int seam_vector_append_longs(struct seam_vector *vector, const int64_t *values,
                              const uint8_t *nulls, int64_t n, struct seam_error *error) {
     append_long append = appender_of(vector->type.kind);
     int code = reserve(vector, n, error);
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+    int64_t begin = 0;
+    if (code == SEAM_OK && nulls == NULL && is_whole(vector->type.kind)) {
+        begin = store(vector->data + vector->rows * vector->width, vector->width, values, n);
+        memset(vector->nulls + vector->rows, 0, (size_t)begin);
+        vector->rows += begin;
+    }
+    for (int64_t i = begin; i < n && code == SEAM_OK; i++) {
         code = nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
                                          : append(vector, values[i], error);
+    }
+    return code;
+}
+
+int seam_vector_append_days(struct seam_vector *vector, const int64_t *values, int64_t origin,
+                            const uint8_t *nulls, int64_t n, struct seam_error *error) {
+    int code = reserve(vector, n, error);
+    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+        code = nulls != NULL && nulls[i]
+                   ? seam_vector_append_null(vector, error)
+                   : seam_vector_append_date(vector, values[i] - origin, error);
     }
     return code;
 }
@@ -114,43 +167,110 @@ static int parse_decimal(const char *text, int64_t at, int64_t end, int32_t scal
     return SEAM_OK;
 }
 
+#define PARSED_AT_ONCE 256
+
+struct lines {
+    const char *text;
+    int64_t size_bytes;
+    int64_t at;    /* where the next line begins */
+    int64_t count; /* numbers that were read */
+    int64_t numbers[PARSED_AT_ONCE];
+};
+
+/* Reads the numbers of up to PARSED_AT_ONCE lines, until one is bad. */
+static int parse_lines(struct lines *lines, int32_t scale, const uint8_t *nulls, int64_t wanted,
+                       struct seam_error *error) {
+    while (lines->count < wanted) {
+        int64_t left = lines->size_bytes - lines->at;
+        const char *start = lines->text + lines->at;
+        const char *feed = left > 0 ? memchr(start, '\n', (size_t)left) : NULL;
+        if (feed == NULL) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, lines->at, "there is no line for a number");
+        }
+        int64_t end = feed - lines->text;
+        int64_t *number = &lines->numbers[lines->count];
+        *number = 0;
+        if (nulls == NULL || !nulls[lines->count]) {
+            int code = parse_decimal(lines->text, lines->at, end, scale, number, error);
+            if (code != SEAM_OK) {
+                return code;
+            }
+        }
+        lines->at = end + 1;
+        lines->count += 1;
+    }
+    return SEAM_OK;
+}
+
 int seam_vector_append_decimal_texts(struct seam_vector *vector, const char *text,
                                      int64_t size_bytes, const uint8_t *nulls, int64_t n,
                                      struct seam_error *error) {
     int code = reserve(vector, n, error);
     int64_t at = 0;
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
-        const char *feed =
-            at < size_bytes ? memchr(text + at, '\n', (size_t)(size_bytes - at)) : NULL;
-        if (feed == NULL) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, at, "%lld lines are there for %lld numbers",
-                             (long long)i, (long long)n);
+    for (int64_t row = 0; row < n && code == SEAM_OK;) {
+        struct lines lines = {.text = text, .size_bytes = size_bytes, .at = at};
+        struct seam_error problem = {.offset = -1, .message = ""};
+        int64_t wanted = n - row < PARSED_AT_ONCE ? n - row : PARSED_AT_ONCE;
+        const uint8_t *flags = nulls == NULL ? NULL : nulls + row;
+        int bad = parse_lines(&lines, vector->type.scale, flags, wanted, &problem);
+        /* A number before the bad line that does not fit is the first at fault. */
+        code = seam_vector_append_longs(vector, lines.numbers, flags, lines.count, error);
+        if (code == SEAM_OK && bad != SEAM_OK) {
+            code = seam_fail(error, bad, problem.offset, "%s", problem.message);
         }
-        int64_t end = feed - text;
-        int64_t number = 0;
-        if (nulls != NULL && nulls[i]) {
-            code = seam_vector_append_null(vector, error);
-        } else {
-            code = parse_decimal(text, at, end, vector->type.scale, &number, error);
-            if (code == SEAM_OK) {
-                code = seam_vector_append_decimal(vector, number, error);
-            }
-        }
-        at = end + 1;
+        row += lines.count;
+        at = lines.at;
     }
     return code;
+}
+
+/* The end of the last run, or -1 if one is not as long as a run can be or all are too long. */
+static int64_t runs_end(int64_t start, const int64_t *sizes, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        if (sizes[i] < 0 || sizes[i] > SEAM_VECTOR_LIMIT - start) {
+            return -1;
+        }
+        start += sizes[i];
+    }
+    return start;
+}
+
+/* Runs that all fit, of which none is null. */
+static int append_all_runs(struct seam_vector *vector, const char *bytes, const int64_t *sizes,
+                           int64_t end, int64_t n, struct seam_error *error) {
+    int64_t start = vector->offsets[vector->rows];
+    int code = seam_vector_reserve_bytes(vector, end, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (end > start) {
+        memcpy(vector->bytes + start, bytes, (size_t)(end - start));
+    }
+    int32_t *offsets = vector->offsets + vector->rows;
+    for (int64_t i = 0; i < n; i++) {
+        start += sizes[i];
+        offsets[i + 1] = (int32_t)start;
+    }
+    memset(vector->nulls + vector->rows, 0, (size_t)n);
+    vector->rows += n;
+    return SEAM_OK;
 }
 
 int seam_vector_append_runs(struct seam_vector *vector, const char *bytes, const int64_t *sizes,
                             const uint8_t *nulls, int64_t n, struct seam_error *error) {
     int code = reserve(vector, n, error);
     int64_t at = 0;
+    int whole = nulls == NULL && seam_column_has_offsets(vector->type.kind);
+    int64_t end = code == SEAM_OK && whole ? runs_end(vector->offsets[vector->rows], sizes, n) : -1;
+    if (end >= 0) {
+        return append_all_runs(vector, bytes, sizes, end, n, error);
+    }
     for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
         if (nulls != NULL && nulls[i]) {
             code = seam_vector_append_null(vector, error);
         } else {
             code = seam_vector_append_bytes(vector, bytes + at, sizes[i], error);
-            at += sizes[i];
+            at += code == SEAM_OK ? sizes[i] : 0;
         }
     }
     return code;

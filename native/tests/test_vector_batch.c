@@ -53,6 +53,36 @@ static void a_batch_stops_at_the_value_at_fault(struct seam_allocator *allocator
     seam_vector_reset(&vector);
 }
 
+static void numbers_are_narrowed(struct seam_allocator *allocator) {
+    const int64_t values[] = {-1, 127, -128, 5};
+    const int32_t kinds[] = {SEAM_COLUMN_TINYINT, SEAM_COLUMN_SHORT, SEAM_COLUMN_INT,
+                             SEAM_COLUMN_LONG, SEAM_COLUMN_DECIMAL64};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct seam_vector vector = flat(allocator, kinds[i]);
+        CHECK_OK(seam_vector_append_longs(&vector, values, NULL, 4, &error));
+        for (int64_t row = 0; row < 4; row++) {
+            int64_t found = values[row] < 0 ? -1 : 0; /* the sign goes on above the width */
+            memcpy(&found, vector.data + row * vector.width, (size_t)vector.width);
+            CHECK(found == values[row] && vector.nulls[row] == 0);
+        }
+        seam_vector_reset(&vector);
+    }
+    const int64_t beyond[] = {1, 2, 128};
+    struct seam_vector vector = flat(allocator, SEAM_COLUMN_TINYINT);
+    CHECK(seam_vector_append_longs(&vector, beyond, NULL, 3, &error) == SEAM_TOO_LARGE);
+    CHECK(vector.rows == 2);
+    seam_vector_reset(&vector);
+}
+
+static void days_count_from_an_origin(struct seam_allocator *allocator) {
+    const int64_t days[] = {719163, 0, 719164};
+    const uint8_t nulls[] = {0, 1, 0};
+    struct seam_vector vector = flat(allocator, SEAM_COLUMN_DATE);
+    CHECK_OK(seam_vector_append_days(&vector, days, 719163, nulls, 3, &error));
+    CHECK(memcmp(vector.data, "\x8c\x3d\x25\0\0\0\0\0\x8d\x3d\x25\0", 12) == 0);
+    seam_vector_reset(&vector);
+}
+
 static void doubles_and_wide_decimals(struct seam_allocator *allocator) {
     const double values[] = {1.5, 0, -0.0};
     const uint8_t nulls[] = {0, 1, 0};
@@ -108,6 +138,31 @@ static void runs_follow_each_other(struct seam_allocator *allocator) {
     CHECK_OK(seam_vector_append_runs(&vector, "abcde", sizes, nulls, 4, &error));
     CHECK(memcmp(vector.offsets, offsets, sizeof offsets) == 0);
     CHECK(memcmp(vector.bytes, "abcde", 5) == 0);
+    seam_vector_reset(&vector);
+}
+
+static void runs_stop_where_one_is_too_long(struct seam_allocator *allocator) {
+    const int64_t sizes[] = {2, INT64_MAX, 1};
+    struct seam_vector vector = flat(allocator, SEAM_COLUMN_BINARY);
+    CHECK(seam_vector_append_runs(&vector, "abc", sizes, NULL, 3, &error) == SEAM_TOO_LARGE);
+    CHECK(vector.rows == 1 && memcmp(vector.bytes, "ab", 2) == 0);
+    const int64_t negative[] = {-1};
+    CHECK(seam_vector_append_runs(&vector, "abc", negative, NULL, 1, &error) == SEAM_TOO_LARGE);
+    seam_vector_reset(&vector);
+    vector = flat(allocator, SEAM_COLUMN_INT);
+    CHECK(seam_vector_append_runs(&vector, "abc", sizes, NULL, 1, &error) == SEAM_BAD_ARGUMENT);
+    seam_vector_reset(&vector);
+}
+
+static void many_texts_are_parsed_in_pieces(struct seam_allocator *allocator) {
+    char text[3000] = "";
+    for (int i = 0; i < 600; i++) {
+        memcpy(text + 4 * i, i == 599 ? "x.x\n" : "1.5\n", 4);
+    }
+    struct seam_vector vector = flat(allocator, SEAM_COLUMN_DECIMAL64);
+    CHECK(seam_vector_append_decimal_texts(&vector, text, 2400, NULL, 600, &error) ==
+          SEAM_BAD_INPUT);
+    CHECK(vector.rows == 599 && error.offset == 4 * 599);
     seam_vector_reset(&vector);
 }
 
@@ -176,10 +231,14 @@ int main(void) {
     CHECK(allocator != NULL);
     longs_go_by_the_kind(allocator);
     a_batch_stops_at_the_value_at_fault(allocator);
+    numbers_are_narrowed(allocator);
+    days_count_from_an_origin(allocator);
     doubles_and_wide_decimals(allocator);
     decimal_texts_come_to_scale(allocator);
     other_texts_are_refused(allocator);
     runs_follow_each_other(allocator);
+    runs_stop_where_one_is_too_long(allocator);
+    many_texts_are_parsed_in_pieces(allocator);
     entries_must_be_there(allocator);
     fields_must_be_there(allocator);
     CHECK(live_blocks(allocator) == 0);

@@ -142,22 +142,26 @@ def _only(kind: type, items: Sequence[Any], filler: Any) -> tuple[Sequence[Any],
 
 
 _EPOCH = date(1970, 1, 1)
-_EPOCH_ORDINAL = _EPOCH.toordinal()
 
 
 def _plain_dates(items: Sequence[Any]) -> Buffers:
     days, flags = _only(date, items, _EPOCH)
-    numbers = [ordinal - _EPOCH_ORDINAL for ordinal in map(date.toordinal, days)]
-    return _longs(_pack("q", numbers), flags)
+    ordinals = ffi.from_buffer("int64_t[]", _pack("q", list(map(date.toordinal, days))))
+    arguments = (ordinals, _EPOCH.toordinal(), _pointer(flags))
+    return Buffers(lib.seam_vector_append_days, arguments)
 
 
 def _plain_strings(items: Sequence[Any]) -> Buffers:
-    texts, flags = _only(str, items, "")
-    content = "".join(texts)
+    flags = None
+    try:
+        content = "".join(items)
+    except TypeError:  # a None, most likely
+        items, flags = _only(str, items, "")
+        content = "".join(items)
     encoded = content.encode()
     if len(encoded) == len(content):  # nothing but ASCII: as many bytes as characters
-        return _runs(encoded, _pack("q", list(map(len, texts))), flags)
-    pieces = list(map(str.encode, texts))
+        return _runs(encoded, _pack("q", list(map(len, items))), flags)
+    pieces = list(map(str.encode, items))
     return _runs(encoded, _pack("q", list(map(len, pieces))), flags)
 
 

@@ -19,6 +19,9 @@
  * (unscaled): whatever one int64 holds. */
 int seam_vector_append_longs(struct seam_vector *vector, const int64_t *values,
                              const uint8_t *nulls, int64_t n, struct seam_error *error);
+/* Dates, counted in days from a day of the caller's: `origin` is the count of 1970-01-01. */
+int seam_vector_append_days(struct seam_vector *vector, const int64_t *values, int64_t origin,
+                            const uint8_t *nulls, int64_t n, struct seam_error *error);
 /* Float, double. */
 int seam_vector_append_doubles(struct seam_vector *vector, const double *values,
                                const uint8_t *nulls, int64_t n, struct seam_error *error);
