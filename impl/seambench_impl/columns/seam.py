@@ -17,6 +17,7 @@ from seambench_impl.columns.lenient_types import parse_leniently
 from seambench_impl.columns.stages import append_stage
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.connector.rows import RowScanner
+from seambench_impl.connector.stages import row_stages
 from seambench_impl.connector.value import PlainValue
 from seambench_impl.memory import TrackedAllocator
 
@@ -89,7 +90,9 @@ class OffHeapColumns:
         Raises:
             seambench.errors.RefusedError: a column of a type that no off-heap column holds.
         """
-        return [append_stage(batch, self._allocator), *engine_stages(batch, self._allocator)]
+        allocator = self._allocator
+        rows, engine = row_stages(batch, allocator), engine_stages(batch, allocator)
+        return [*rows, append_stage(batch, allocator), *engine]
 
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held."""

@@ -24,6 +24,7 @@ from seambench_impl.connector.gather import (
     BadItemError,
     Buffers,
     careful,
+    in_turn,
     null_flags,
 )
 from seambench_impl.connector.value import ColumnValue, PlainValue
@@ -175,15 +176,22 @@ class _Flat(_Node):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        getter = getattr(self.how.values, GETTERS[self.column.kind])
-        self._gather = PLAIN.get(getter) if self._null_is_none else None
+        values = self.how.values
+        self._gather = PLAIN.get(getattr(values, GETTERS[self.column.kind]))
+        self._quick = self._gather is not None and self._null_is_none
+        # A class that makes something of its item must be made anew for each.
+        self._reusable = values.__init__ is ColumnValue.__init__
 
     def is_plain(self) -> bool:
-        return self._gather is not None
+        return self._quick or self._reusable
 
     def write_plain(self, items: Sequence[Any]) -> None:
-        assert self._gather is not None
-        buffers = self._gather(items)
+        if self._quick and self._gather is not None:
+            buffers = self._gather(items)
+        else:
+            value = self.how.values(None, self.source, self.how.zone)
+            kind, scale = self.column.kind, self.column.scale
+            buffers = in_turn(kind, scale, value, items, ask_null=not self._null_is_none)
         check(
             buffers.function(self.vector, *buffers.arguments, len(items), self._error), self._error
         )

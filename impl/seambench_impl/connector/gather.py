@@ -1,10 +1,10 @@
 """The items of one column, gathered over a chunk, into buffers for one call into the core.
 
-Two ways lead there. `careful` asks every value through its getter, and names the one at fault.
-Ordinary Python values have a second one, because a getter a value is most of the cost: the
-functions of `PLAIN` convert all items of a column by loops inside Python's own C code. They stand
-for the getters of `PlainValue`, do not say which item they do not take, and whoever calls them
-starts again the careful way.
+Three ways lead there. `careful` asks every value through its getter, and names the one at fault;
+it is what the other two must agree with. They do not say which item they do not take, and whoever
+calls them starts again the careful way. `in_turn` saves an object per value. The functions of
+`PLAIN` save the getters, too: they stand for those of `PlainValue`, and convert all items of a
+column by loops inside Python's own C code.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from operator import index, methodcaller
 from typing import Any, NamedTuple
 
@@ -22,7 +23,16 @@ from seambench_impl._seam import ffi, lib
 from seambench_impl.columns.types import Kind
 from seambench_impl.connector.value import ColumnValue, PlainValue
 
-__all__ = ["GETTERS", "NOT_TAKEN", "PLAIN", "BadItemError", "Buffers", "careful", "null_flags"]
+__all__ = [
+    "GETTERS",
+    "NOT_TAKEN",
+    "PLAIN",
+    "BadItemError",
+    "Buffers",
+    "careful",
+    "in_turn",
+    "null_flags",
+]
 
 #: What a getter or a conversion raises for an item it does not take.
 NOT_TAKEN = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, struct.error)
@@ -187,6 +197,39 @@ PLAIN: dict[Callable[..., Any], Callable[[Sequence[Any]], Buffers]] = {
     PlainValue.get_bytes: _plain_bytes,
     PlainValue.get_decimal: _plain_decimals,
 }
+
+
+def in_turn(
+    kind: Kind, scale: int, value: ColumnValue, items: Sequence[Any], *, ask_null: bool
+) -> Buffers:
+    """The items of a column without children, each through the getter of one and the same object.
+
+    Args:
+        kind: of the column.
+        scale: of the column, for decimals.
+        value: takes one item after the other.
+        items: the items, None for NULL.
+        ask_null: whether other items than None may stand for NULL.
+    """
+    form = _FORMS.get(kind, _LONG)
+    get = getattr(value, GETTERS[kind])
+    if kind.is_decimal:
+        get = partial(get, scale)
+    gathered: list[Any] = []
+    flags = bytearray(len(items))
+    add, is_null = gathered.append, value.is_null
+    for item in items:
+        if item is None:
+            flags[len(gathered)] = 1
+            add(form.filler)
+            continue
+        value.item = item
+        if ask_null and is_null():
+            flags[len(gathered)] = 1
+            add(form.filler)
+        else:
+            add(get())
+    return form.gather(gathered, bytes(flags) if 1 in flags else None)
 
 
 def careful(
