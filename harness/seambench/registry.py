@@ -153,12 +153,16 @@ def _instance(seam: str, name: str, loaded: Any) -> Any:
 
 
 def _open_door(seam: str, kind: str, rest: str) -> Any:
-    if seam != "scan":
-        raise RefusedError(f"{kind}:{rest}: the {seam} seam takes Python classes only, so far")
-    if kind == "cmd":
+    if seam == "scan" and kind == "cmd":
         from seambench.doors.command import CommandScanner
 
         return CommandScanner(rest)
-    from seambench.doors.library import LibraryScanner
+    if seam == "scan":
+        from seambench.doors.library import LibraryScanner
 
-    return LibraryScanner(rest)
+        return LibraryScanner(rest)
+    if seam == "serde":
+        from seambench.doors.serde import CommandSerde, LibrarySerde
+
+        return CommandSerde(rest) if kind == "cmd" else LibrarySerde(rest)
+    raise RefusedError(f"{kind}:{rest}: the {seam} seam takes Python classes only, so far")

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -267,6 +268,7 @@ def parse_spark(text: str) -> SerdeType:
     return parse_type(text, "spark")
 
 
+@lru_cache(maxsize=4096)
 def parse_type(text: str, language: Language) -> SerdeType:
     """Read a type of either language. Words may be in any case; names keep theirs.
 

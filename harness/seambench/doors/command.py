@@ -25,7 +25,7 @@ from seambench.doors.request import read_facts, require_columns, scan_request
 from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench.seams import Kind, Scan, ScanReport, ScanRequest
 
-__all__ = ["CommandCrashError", "CommandScanner", "CommandTimeoutError"]
+__all__ = ["CommandCrashError", "CommandScanner", "CommandTimeoutError", "find_command"]
 
 _REFUSED = 2
 
@@ -36,6 +36,22 @@ class CommandCrashError(SeambenchError):
 
 class CommandTimeoutError(SeambenchError):
     """The command did not finish in time and was killed."""
+
+
+def find_command(command: str) -> list[str]:
+    """Program (with its path) and arguments of a command as one would type it.
+
+    Raises:
+        UsageError: there is no such program.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"cmd:{command}: {error}") from error
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        raise UsageError(f"cmd:{command}: there is no program {words[0] if words else ''!r}")
+    return [str(Path(program).absolute()), *words[1:]]
 
 
 class CommandScanner:
@@ -57,16 +73,9 @@ class CommandScanner:
         Raises:
             UsageError: there is no such program.
         """
-        try:
-            words = shlex.split(command)
-        except ValueError as error:
-            raise UsageError(f"cmd:{command}: {error}") from error
-        program = shutil.which(words[0]) if words else None
-        if program is None:
-            raise UsageError(f"cmd:{command}: there is no program {words[0] if words else ''!r}")
-        self._arguments = [str(Path(program).absolute()), *words[1:]]
+        self._arguments = find_command(command)
         self.timeout = timeout
-        facts = self._facts = read_facts(Path(program))
+        facts = self._facts = read_facts(Path(self._arguments[0]))
         self.name = facts.name
         self.version = facts.version
         self.capabilities: Mapping[str, bool] = facts.capabilities

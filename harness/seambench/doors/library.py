@@ -23,13 +23,13 @@ from seambench.doors.request import read_facts, require_columns, scan_request
 from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench.seams import Kind, Scan, ScanReport, ScanRequest
 
-__all__ = ["LibraryScanner"]
+__all__ = ["ERROR_BYTES", "ArrowArrayStream", "LibraryScanner"]
 
 _REFUSED = 2
-_ERROR_BYTES = 4096
+ERROR_BYTES = 4096
 
 
-class _ArrowArrayStream(ctypes.Structure):
+class ArrowArrayStream(ctypes.Structure):
     """The struct of the Arrow C stream interface: four callbacks and a pointer."""
 
     _fields_ = (
@@ -61,7 +61,7 @@ class LibraryScanner:
         function.restype = ctypes.c_int
         function.argtypes = (
             ctypes.c_char_p,
-            ctypes.POINTER(_ArrowArrayStream),
+            ctypes.POINTER(ArrowArrayStream),
             ctypes.c_char_p,
             ctypes.c_size_t,
         )
@@ -82,10 +82,10 @@ class LibraryScanner:
             RefusedError: it refused.
             SeambenchError: it failed, or gave other columns than asked for.
         """
-        stream = _ArrowArrayStream()
-        said = ctypes.create_string_buffer(_ERROR_BYTES)
+        stream = ArrowArrayStream()
+        said = ctypes.create_string_buffer(ERROR_BYTES)
         code = self._function(
-            scan_request(request, self._facts).encode(), ctypes.byref(stream), said, _ERROR_BYTES
+            scan_request(request, self._facts).encode(), ctypes.byref(stream), said, ERROR_BYTES
         )
         if code != 0:
             reason = said.value.decode("utf-8", "replace") or "no reason given"

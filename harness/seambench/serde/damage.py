@@ -31,10 +31,10 @@ SIZE_LIMIT = 32 << 20
 _DEPTH_LIMIT = 64
 #: Memory that a whole case may add beyond the limit: copies, the interpreter's own.
 _SLACK_KIB = 160 << 10
-_MOST_CUTS = 4096
+_MOST_CUTS = 1024
 #: Files up to this size have every byte flipped.
 SMALL_BYTES = 1024
-_GARBLED = 400
+_GARBLED = 150
 _WRONG_NUMBERS = (0, 1, -1, -2, 7, 255, 1 << 16, (1 << 31) - 1, -(1 << 31), 1 << 30)
 _CHECKSUM_AT = 13
 

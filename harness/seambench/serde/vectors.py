@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -206,9 +207,11 @@ def derived(vector: Vector, format_: str, options: Mapping[str, Any]) -> Vector:
     else:
         written = [unsafe_row(row, types, str(options.get("writer", "spark"))) for row in listed]
     framing = str(options.get("framing", "be32"))
+    ends = list(accumulate((4 + len(row) for row in written), initial=0))
     lengths = {"lengths": [len(row) for row in written]} if framing == "packed" else {}
     request = SerdeRequest(format_, request.fields, {**options, **lengths})
-    return Vector(request, types, [whole], framed(written, framing))
+    data = framed(written, framing)
+    return Vector(request, types, [whole], data, row_ends=ends if framing == "be32" else ())
 
 
 def _rescaled(batch: Expected, types: Sequence[SerdeType], timestamps: str) -> Expected:

@@ -1,5 +1,6 @@
-/* A reader as a shared library, for the tests of the library door: one column `id` of three batches
-   of two rows. The table's name in the request says how it behaves. */
+/* A reader and a serde as a shared library, for the tests of the library doors: one column `id` of
+   three batches of two rows. The table's name in the request says how the reader behaves. The
+   serde's bytes are the number of rows; the format's name says how it behaves. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,4 +112,50 @@ int seambench_scan(const char *request, struct ArrowArrayStream *out, char *erro
     *out = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream, state};
     open_streams++;
     return 0;
+}
+
+int seambench_serialize(const char *request, struct ArrowArrayStream *batches,
+                        unsigned char **bytes, size_t *size, char *error, size_t error_size) {
+    int64_t rows = 0;
+    struct ArrowArray array;
+    int code;
+    while ((code = batches->get_next(batches, &array)) == 0 && array.release) {
+        rows += array.length;
+        array.release(&array);
+    }
+    batches->release(batches);
+    if (code != 0 || strstr(request, "\"format\": \"refuse\"")) {
+        snprintf(error, error_size, "no such format");
+        return 2;
+    }
+    *size = sizeof(rows);
+    *bytes = malloc(*size);
+    if (!*bytes)
+        return 1;
+    memcpy(*bytes, &rows, *size);
+    open_streams++;
+    return 0;
+}
+
+int seambench_deserialize(const char *request, const unsigned char *bytes, size_t size,
+                          struct ArrowArrayStream *out, char *error, size_t error_size) {
+    int64_t rows = -1;
+    (void)request;
+    if (size == sizeof(rows))
+        memcpy(&rows, bytes, size);
+    if (rows != 6) {
+        snprintf(error, error_size, "6 rows are expected at byte 0");
+        return 2;
+    }
+    struct state *state = calloc(1, sizeof(*state));
+    if (!state)
+        return 1;
+    *out = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream, state};
+    open_streams++;
+    return 0;
+}
+
+void seambench_free(unsigned char *bytes) {
+    free(bytes);
+    open_streams--;
 }

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from seambench import __version__
-from seambench.errors import UsageError
 from seambench.seams import Kind, SerdeRequest, Stage
-from seambench.serde_types import TYPE_WORDS, schema_of
+from seambench.serde.cursor import Met
+from seambench.serde_types import TYPE_WORDS
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.peers.arrow_ipc import read_arrow, write_arrow
 from seambench_impl.serde.presto.read import deserialize as read_pages
 from seambench_impl.serde.presto.write import serialize as write_page
-from seambench_impl.serde.rows.codec import RowCodec
-from seambench_impl.serde.rows.compact_row import CompactRows
-from seambench_impl.serde.rows.program import RowProgram
-from seambench_impl.serde.rows.unsafe_row import UnsafeRows
+from seambench_impl.serde.rows.explain import explain as explain_rows
+from seambench_impl.serde.rows.serde import deserialize as read_rows
+from seambench_impl.serde.rows.serde import serialize as write_rows
 from seambench_impl.serde.stages import page_stages, row_stages
 
 __all__ = ["SeambenchSerde"]
 
 _FORMATS = ("presto", "unsaferow", "compactrow", "arrow")
 _CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")
-_ROW_OPTIONS = frozenset({"writer", "framing", "lengths", "offsets", "size_limit", "depth_limit"})
 
 Bytes = bytes | bytearray | memoryview
 
@@ -44,7 +41,7 @@ class SeambenchSerde:
             *("serialize", "deserialize", "re-encode", "strict", "limits", "checksum"),
             *("encodings.dictionary", "encodings.rle", "dialects.velox", "nulls-first"),
             *("timestamps.micros", "timestamps.lossless", "writers.velox"),
-            *("framings.be32", "framings.packed"),
+            *(f"framings.{framing}" for framing in ("be32", "packed", "velox-group")),
             *(f"formats.{format_}" for format_ in _FORMATS),
             *(f"codecs.{codec}" for codec in _CODECS),
             *(f"types.{word}" for word in TYPE_WORDS),
@@ -54,6 +51,7 @@ class SeambenchSerde:
 
     def __init__(self) -> None:
         self._allocator = TrackedAllocator()
+        self._readers: list[TrackedAllocator] = []
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """One page for each batch, the rows of all, or an Arrow stream.
@@ -67,10 +65,15 @@ class SeambenchSerde:
             return b"".join(memoryview(self._page(request, batch)) for batch in batches)
         if request.format == "arrow":
             return write_arrow(request, batches)
-        codec, options = self._rows(request)
-        framing = options.get("framing", "be32")
-        parts = [codec.serialize(batch, framing=framing).data for batch in batches]
-        return b"".join(parts)
+        return bytes(
+            write_rows(
+                request.format,
+                batches,
+                request.fields,
+                request.options,
+                allocator=self._allocator,
+            )
+        )
 
     def _page(self, request: SerdeRequest, batch: pa.RecordBatch) -> pa.Buffer:
         return write_page(batch, request.fields, request.options, allocator=self._allocator)
@@ -87,23 +90,22 @@ class SeambenchSerde:
             return read_pages(data, request.fields, request.options, allocator=self._allocator)
         if request.format == "arrow":
             return read_arrow(request, data)
-        codec, options = self._rows(request)
-        lengths, offsets = options.get("lengths"), options.get("offsets")
-        if options.get("framing") == "packed" and lengths is None:
-            raise UsageError("packed rows need the option lengths: they say nothing of them")
-        return [codec.deserialize(data, lengths=lengths, offsets=offsets)]
+        # Rows are held to their limit by an allocator of their own.
+        limit = request.options.get("size_limit", 0)
+        allocator = TrackedAllocator(limit if isinstance(limit, int) and limit > 0 else 0)
+        self._readers.append(allocator)
+        return [
+            read_rows(request.format, data, request.fields, request.options, allocator=allocator)
+        ]
 
-    def _rows(self, request: SerdeRequest) -> tuple[RowCodec, Mapping[str, Any]]:
-        """The codec of a format of rows, and the options checked."""
-        options = request.options
-        if strange := set(options) - _ROW_OPTIONS:
-            raise UsageError(f"format {request.format} has no option {min(strange)!r}")
-        schema_of(request)  # refuses formats that there are not, and types by their column
-        allocator = self._allocator
-        program = RowProgram(request.fields, depth_limit=options.get("depth_limit"))
-        if request.format == "compactrow":
-            return CompactRows(program, allocator), options
-        return UnsafeRows(program, options.get("writer", "spark"), allocator), options
+    def explain(self, request: SerdeRequest, data: Bytes) -> Iterator[Met]:
+        """Every field of a stream of rows with its offset; what was met before a break comes first.
+
+        Raises:
+            seambench.errors.InputError: the bytes break their format.
+            seambench.errors.UsageError: another format, or options that do not fit.
+        """
+        return explain_rows(request.format, data, request.fields, request.options)
 
     def stages(self, batch: pa.RecordBatch) -> list[Stage]:
         """Pages and rows written and read.
@@ -115,4 +117,5 @@ class SeambenchSerde:
 
     def live_blocks(self) -> int:
         """Blocks of memory still held for what was handed out."""
-        return self._allocator.counters().live_blocks
+        self._readers = [one for one in self._readers if one.counters().live_blocks]
+        return sum(one.counters().live_blocks for one in [self._allocator, *self._readers])
