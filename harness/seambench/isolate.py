@@ -67,21 +67,27 @@ class Isolated:
     def run(self, case: str, root: Path | None = None, golden: Path | None = None) -> Outcome:
         """Run one case by its id."""
         begin = time.monotonic()
-        if self._refusal is None and self._process is None:
-            self._start()
-        if self._refusal is not None:
-            word, reason = self._refusal["outcome"], self._refusal["reason"]
-            return Outcome(self.seam, self.name, case, word, 0.0, reason)
         asked = {
             "case": case,
             "root": str(root) if root else None,
             "golden": str(golden) if golden else None,
         }
-        answer = self._ask(asked)
+        answer = self.ask(asked)
         seconds = answer.get("seconds", time.monotonic() - begin)
-        return Outcome(
-            self.seam, self.name, case, answer["outcome"], seconds, answer.get("reason", "")
-        )
+        reason = answer.get("reason", "")
+        return Outcome(self.seam, self.name, case, answer["outcome"], seconds, reason)
+
+    def ask(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Put a request (`seambench.worker`) to the process, which is started if need be.
+
+        Returns:
+            Its answer, or what became of it: `{"outcome": ..., "reason": ...}`.
+        """
+        if self._refusal is None and self._process is None:
+            self._start()
+        if self._refusal is not None:
+            return {**self._refusal, "seconds": 0.0}
+        return self._ask(asked)
 
     def _start(self) -> None:
         """Start the process and wait until the implementation is imported."""

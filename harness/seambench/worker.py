@@ -3,17 +3,24 @@
 `python -m seambench.worker SEAM IMPLEMENTATION` reads one JSON object per line (`case`, `root`,
 `golden`) and answers each with one (`outcome`, `seconds`, `reason`); first it says `ready`.
 Whatever the implementation itself prints goes to standard error.
+
+For the matrix of serdes the request holds `do`: `produce` (the answer holds `bytes`, in base64) or
+`consume` (the request does); the answer then tells the memory of the process too.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
+
+import psutil
 
 from seambench import registry
 from seambench.cases import Case, ColumnCase, ScanCase, load_cases
@@ -21,20 +28,25 @@ from seambench.column_check import check_column
 from seambench.errors import UnavailableError
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.scan_check import check_scan
-from seambench.serde.check import check_serde
+from seambench.serde.cases import SerdeCase
+from seambench.serde.check import check_serde, consume_serde, produce_serde
 
 __all__ = ["main", "run_one"]
 
 
 def run_one(case: Case, implementation: Any) -> tuple[str, str]:
     """Run a case: its word and the reason."""
+    if isinstance(case, ScanCase):
+        return _told(partial(check_scan, case, implementation))
+    if isinstance(case, ColumnCase):
+        return _told(partial(check_column, case, implementation))
+    return _told(partial(check_serde, case, implementation))
+
+
+def _told(check: Callable[[], None]) -> tuple[str, str]:
+    """Run a check: its word and the reason."""
     try:
-        if isinstance(case, ScanCase):
-            check_scan(case, implementation)
-        elif isinstance(case, ColumnCase):
-            check_column(case, implementation)
-        else:
-            check_serde(case, implementation)
+        check()
     except NotOffered as reason:
         return "not-offered", str(reason)
     except Mismatch as reason:
@@ -72,10 +84,34 @@ def main() -> None:
         if where not in known:
             root, golden = (Path(part) if part else None for part in where)
             known[where] = {case.id: case for case in load_cases(seam, root, golden)}
+        case = known[where][asked["case"]]
         begin = time.perf_counter()
-        word, reason = run_one(known[where][asked["case"]], implementation)
-        seconds = time.perf_counter() - begin
-        _say(answers, {"outcome": word, "seconds": seconds, "reason": reason})
+        if "do" in asked:
+            assert isinstance(case, SerdeCase)
+            answer = _exchange(case, implementation, asked)
+        else:
+            word, reason = run_one(case, implementation)
+            answer = {"outcome": word, "reason": reason}
+        _say(answers, {**answer, "seconds": time.perf_counter() - begin})
+
+
+def _exchange(case: SerdeCase, serde: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a case's values, or read what another wrote of them."""
+    answer: dict[str, Any] = {}
+
+    def produce() -> None:
+        answer["bytes"] = base64.b64encode(produce_serde(case, serde)).decode()
+
+    def consume() -> None:
+        consume_serde(case, serde, base64.b64decode(asked["bytes"]))
+
+    word, reason = _told(produce if asked["do"] == "produce" else consume)
+    count = getattr(serde, "live_blocks", None)
+    memory = {
+        "blocks": None if count is None else int(count()),
+        "rss_kib": psutil.Process().memory_info().rss >> 10,
+    }
+    return {"outcome": word, "reason": reason, **answer, **memory}
 
 
 def _say(answers: IO[str], message: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from seambench.cli import (
     doctor,
     inspect,
     listing,
+    matrix,
     page,
     report,
     run,
@@ -44,6 +45,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("data")(data.data)
 app.command("check")(check.check)
+app.command("matrix")(matrix.matrix)
 app.command("bench")(bench.bench)
 app.command("throughput")(throughput.throughput)
 app.command("report")(report.report)

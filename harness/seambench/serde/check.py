@@ -27,7 +27,14 @@ from seambench.serde.values import arrow_array, flat_type
 from seambench.serde.vectors import Expected, Vector, decode_problem, page_options
 from seambench.serde_types import arrow_type
 
-__all__ = ["batches_of", "check_serde", "encode_problem", "needs_of"]
+__all__ = [
+    "batches_of",
+    "check_serde",
+    "consume_serde",
+    "encode_problem",
+    "needs_of",
+    "produce_serde",
+]
 
 _DAMAGE = ("truncate", "flip", "garble")
 _RATIOS = {"presto": 0.9, "velox": 0.8}
@@ -41,9 +48,7 @@ def check_serde(case: SerdeCase, serde: Serde) -> None:
         Mismatch: it does, and the answer is wrong, or memory is still held afterwards.
     """
     vector = case.vector()
-    for need in [*needs_of(case.operation, vector), *case.extra_needs]:
-        if not serde.capabilities.get(need):
-            raise NotOffered(f"no {need}")
+    _require_offered([*needs_of(case.operation, vector), *case.extra_needs], serde)
     held = _held(serde)
     if case.operation in _DAMAGE:
         check_damage(case.operation, vector, serde)
@@ -58,14 +63,51 @@ def check_serde(case: SerdeCase, serde: Serde) -> None:
         raise Mismatch(f"{now - held} blocks of memory are still held afterwards")
 
 
+def produce_serde(case: SerdeCase, serde: Serde) -> bytes:
+    """Bytes of a case's values, for others to read.
+
+    Raises:
+        NotOffered: the implementation does not state what the case needs.
+        Mismatch: it does, and refuses.
+    """
+    vector = case.vector()
+    _require_offered(["serialize", *_common_needs(vector)], serde)
+    with _told_as_mismatch():
+        return bytes(serde.serialize(vector.request, batches_of(vector, case.given_types)))
+
+
+def consume_serde(case: SerdeCase, serde: Serde, data: bytes) -> None:
+    """Read what another wrote of a case's values.
+
+    Raises:
+        NotOffered: the implementation does not state what the case needs.
+        Mismatch: it does, and finds other values, or none.
+    """
+    vector = case.vector()
+    _require_offered(["deserialize", *_common_needs(vector)], serde)
+    with _told_as_mismatch():
+        _require(vector, serde.deserialize(vector.request, data), "")
+
+
+def _require_offered(needs: Sequence[str], serde: Serde) -> None:
+    for need in needs:
+        if not serde.capabilities.get(need):
+            raise NotOffered(f"no {need}")
+
+
 def needs_of(operation: str, vector: Vector) -> list[str]:
     """Capabilities that an operation on a vector needs."""
-    request, options = vector.request, vector.request.options
     needs = ["serialize"] if operation in ("encode", "re-encode") else []
     needs += ["deserialize"] if operation != "encode" else []
     needs += ["re-encode"] if operation == "re-encode" else []
     needs += ["strict"] if operation in _DAMAGE else []
-    needs.append(f"formats.{request.format}")
+    return [*needs, *_common_needs(vector)]
+
+
+def _common_needs(vector: Vector) -> list[str]:
+    """Capabilities that a vector needs whatever is done with it."""
+    request, options = vector.request, vector.request.options
+    needs = [f"formats.{request.format}"]
     if options.get("codec", "none") != "none":
         needs.append(f"codecs.{options['codec']}")
     needs += ["checksum"] if options.get("checksum") else []
