@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seambench.cli.common import JSON_SCHEMA, print_json
-from seambench.errors import InputError, UsageError
+from seambench.errors import InputError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from seambench.seams import SerdeRequest
@@ -36,6 +36,7 @@ def inspect(
     option: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE of the format, repeatable: codec=lz4.")
     ] = None,
+    impl: Annotated[str, typer.Option(help="Who explains rows.")] = "seambench",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per field.")] = False,
 ) -> None:
     """Explain bytes field by field with their offsets, and show where broken ones break.
@@ -53,7 +54,7 @@ def inspect(
     met: list[Met] = []
     problem: Exception | None = None
     try:
-        _walk(_read(file), request, options, met)
+        _walk(_read(file), request, options, impl, met)
     except InputError as error:
         problem = error
     for field in met:
@@ -70,20 +71,28 @@ def _read(file: Path) -> bytes:
 
 
 def _walk(
-    data: bytes, request: SerdeRequest | None, options: dict[str, Any], met: list[Met]
+    data: bytes,
+    request: SerdeRequest | None,
+    options: dict[str, Any],
+    impl: str,
+    met: list[Met],
 ) -> None:
-    """Meet every field."""
+    """Meet every field: of pages by the suite's own reader, of rows by an implementation."""
+    from seambench import registry
     from seambench.seams import SerdeRequest
     from seambench.serde.pages import read_pages
     from seambench.serde.vectors import page_options
-    from seambench.serde.walk_rows import walk_rows
     from seambench.serde_types import parse_schema
 
-    if request is not None and request.format != "presto":
-        walk_rows(request, data, met)
+    if request is None or request.format == "presto":
+        types = parse_schema(request) if request is not None else None
+        read_pages(data, page_options(request or SerdeRequest("presto", (), options)), types, met)
         return
-    types = parse_schema(request) if request is not None else None
-    read_pages(data, page_options(request or SerdeRequest("presto", (), options)), types, met)
+    serde = registry.resolve("serde", impl)
+    if not hasattr(serde, "explain"):
+        raise RefusedError(f"{impl} does not explain rows")
+    for field in serde.explain(request, data):
+        met.append(field)  # noqa: PERF402 - what came before an error must stay
 
 
 def _tell(field: Met, as_json: bool) -> None:

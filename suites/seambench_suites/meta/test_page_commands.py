@@ -10,11 +10,8 @@ import pyarrow as pa
 import pytest
 
 from seambench.cli import main
-from seambench.serde.cursor import Met
-from seambench.serde.plain_rows import compact_row, framed
-from seambench.serde.schema_text import parse_options, request_of
+from seambench.serde.schema_text import parse_options
 from seambench.serde.vectors import load_golden
-from seambench.serde.walk_rows import walk_rows
 from seambench_suites.cases import ROOT
 
 PAGES = ROOT / "golden" / "presto"
@@ -60,20 +57,6 @@ def test_rows_are_explained(run: Any, file: Path) -> None:
 
     assert (code, err) == (0, "")
     assert all(field["offset"] + field["length"] <= data.stat().st_size for field in fields)
-
-
-@pytest.mark.parametrize("file", sorted(ROWS.glob("nested*.json")), ids=lambda file: file.stem)
-def test_compact_rows_are_walked_to_their_end(file: Path) -> None:
-    """A walk over CompactRows meets every byte once."""
-    vector = load_golden(file)
-    rows = zip(*vector.batches[0].columns, strict=True)
-    data = framed([compact_row(row, vector.types) for row in rows], "be32")
-    request = request_of("compactrow", str(file), {"framing": "be32"})
-    met: list[Met] = []
-    walk_rows(request, data, met)
-
-    covered = [at for field in met for at in range(field.offset, field.offset + field.length)]
-    assert sorted(covered) == list(range(len(data)))
 
 
 @pytest.mark.parametrize(
