@@ -81,6 +81,9 @@ def examine(data: Path) -> Iterator[Finding]:
     yield _package("pyspark", "Spark", "seambench data", "pip install 'seambench[spark]'")
     yield _java()
     yield _jars()
+    yield _package(
+        "jpype", "JPype", "serdes presto-jvm and spark-jvm", "pip install 'seambench[jvm]'"
+    )
     yield from _machine(data)
     for module, name in _PEERS.items():
         yield _package(module, name, f"reader {name}", "pip install 'seambench[peers]'")
