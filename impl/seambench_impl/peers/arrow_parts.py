@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 __all__ = [
+    "elements_of",
     "flat",
-    "map_entries",
     "null_flags",
     "offsets_of",
     "span_offsets",
@@ -45,15 +45,24 @@ def span_offsets(array: Any) -> np.ndarray[Any, Any]:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
 
 
-def map_entries(array: Any) -> Any:
-    """Entries of a map's rows, those of null rows left out."""
-    target = pa.list_(pa.struct([array.type.key_field, array.type.item_field]))
-    entries = pa.StructArray.from_arrays(
-        [array.keys, array.items], fields=[array.type.key_field, array.type.item_field]
-    )
-    offsets = pa.array(offsets_of(array), pa.int32())
-    mask = array.is_null() if array.null_count else None
-    return pa.ListArray.from_arrays(offsets, entries, type=target, mask=mask).flatten()
+def elements_of(array: Any) -> list[Any]:
+    """Children of a list's or map's rows, those of null rows left out: elements, or keys and items.
+
+    Arrow's own `flatten` knows no maps, and no extension types where nothing is left.
+    """
+    bounds = offsets_of(array)
+    children = [array.keys, array.items] if pa.types.is_map(array.type) else [array.values]
+    starts, ends = bounds[:-1], bounds[1:]
+    hidden = null_flags(array) & (ends > starts)
+    if not hidden.any():
+        return [child.slice(bounds[0], bounds[-1] - bounds[0]) for child in children]
+    spans = [
+        (start, end - start) for start, end in zip(starts[~hidden], ends[~hidden], strict=True)
+    ]
+    return [
+        pa.concat_arrays([child.slice(0, 0), *(child.slice(*span) for span in spans)])
+        for child in children
+    ]
 
 
 def offsets_of(array: Any) -> np.ndarray[Any, Any]:

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.serde_types import SerdeType, arrow_type
 from seambench_impl.peers.arrow_parts import (
+    elements_of,
     flat,
-    map_entries,
     null_flags,
     offsets_of,
     span_offsets,
@@ -180,14 +180,13 @@ class BlockWriter:
         )
 
     def _list(self, type_: SerdeType, array: Any) -> Any:
-        elements = self.write(type_.children[0], array.flatten())
+        elements = self.write(type_.children[0], elements_of(array)[0])
         return self._block("ArrayBlock").fromElementBlock(
             len(array), self._optional.ofNullable(self._nulls(array)), self._spans(array), elements
         )
 
     def _map(self, type_: SerdeType, array: Any) -> Any:
-        entries = map_entries(array)
-        pairs = zip(type_.children, (entries.field(0), entries.field(1)), strict=True)
+        pairs = zip(type_.children, elements_of(array), strict=True)
         keys, values = (self.write(child, part) for child, part in pairs)
         return self._block("MapBlock").fromKeyValueBlock(
             len(array),

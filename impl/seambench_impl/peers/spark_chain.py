@@ -17,8 +17,8 @@ import pyarrow as pa
 from seambench.errors import UsageError
 from seambench.serde_types import SerdeType, arrow_type
 from seambench_impl.peers.arrow_parts import (
+    elements_of,
     flat,
-    map_entries,
     null_flags,
     offsets_of,
     span_offsets,
@@ -193,10 +193,9 @@ class ArrowChain:
 
 def _children(form: int, array: Any) -> list[Any]:
     """Child arrays of a nested array: all rows of fields, only what is there of elements."""
-    if form == LIST:
-        return [array.flatten()]
-    fields = array if form == STRUCT else map_entries(array)
-    return [fields.field(index) for index in range(fields.type.num_fields)]
+    if form != STRUCT:
+        return elements_of(array)
+    return [array.field(index) for index in range(array.type.num_fields)]
 
 
 def _require(type_: SerdeType, array: Any) -> None:

@@ -48,6 +48,8 @@ SAMPLES: dict[str, list[Any]] = {
     "array<string>": [["a", None], [], None, ["naïve"]],
     "array<interval>": [[{"months": 1, "days": 2, "micros": 3}, None], [], None],
     "array<decimal(38,0)>": [[Decimal(-1), None, Decimal(10**30)], None],
+    "array<void>": [[None, None], [], None],
+    "struct<a:void,b:int>": [{"a": None, "b": 1}, None, {"a": None, "b": None}],
     "array<array<bigint>>": [[[1], None, []], None, [[None, 2]]],
     "map<string,bigint>": [[("a", 1), ("b", None)], None, [], [("c", -1)]],
     "map<int,string>": [[(1, "x"), (2, None)], None],

@@ -76,13 +76,35 @@ public final class SparkColumns {
     }
 
     private static WritableColumnVector vector(int rows, DataType type, boolean offHeap) {
-        // No vector of Spark holds void; one of bytes, all null, shows the same.
-        DataType held = type instanceof NullType ? DataTypes.ByteType : type;
+        DataType held = held(type);
         int capacity = Math.max(rows, 1);
         if (offHeap) {
             return new OffHeapColumnVector(capacity, held);
         }
         return new OnHeapColumnVector(capacity, held);
+    }
+
+    /** No vector of Spark holds void; one of bytes, all null, shows the same. */
+    private static DataType held(DataType type) {
+        if (type instanceof NullType) {
+            return DataTypes.ByteType;
+        }
+        if (type instanceof ArrayType) {
+            return DataTypes.createArrayType(held(((ArrayType) type).elementType()));
+        }
+        if (type instanceof MapType) {
+            MapType map = (MapType) type;
+            return DataTypes.createMapType(held(map.keyType()), held(map.valueType()));
+        }
+        if (type instanceof StructType) {
+            StructType struct = new StructType();
+            for (int i = 0; i < ((StructType) type).size(); i++) {
+                StructField field = ((StructType) type).apply(i);
+                struct = struct.add(field.name(), held(field.dataType()));
+            }
+            return struct;
+        }
+        return type;
     }
 
     private long next() {
