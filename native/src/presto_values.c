@@ -1,5 +1,7 @@
 #include "presto_values.h"
 
+#include "presto_wide.h"
+
 #include <string.h>
 
 /* --- bits --- */
@@ -225,11 +227,31 @@ static void expand(int32_t width, uint64_t bits, int64_t rows, const uint8_t *wi
     }
 }
 
+/* Whether values lie in Arrow as they lie in a page. */
+static bool is_same(const struct presto_type *type) {
+    return type->kind == SEAM_PRESTO_FIXED || type->kind == SEAM_PRESTO_DOUBLE;
+}
+
+/* Values that need no conversion go straight to their places. */
+static void expand_same(int64_t width, const uint8_t *wire, const uint8_t *validity, int64_t rows,
+                        uint8_t *arrow) {
+    for (int64_t row = 0; row < rows; row += 64, arrow += 64 * width) {
+        uint64_t bits = presto_load_u64(validity + row / 8);
+        int64_t count = rows - row < 64 ? rows - row : 64;
+        presto_wide_expand((int32_t)width, bits, count, wire, arrow);
+        wire += width * __builtin_popcountll(bits);
+    }
+}
+
 int64_t presto_decode_sparse(const struct presto_type *type, const uint8_t *wire, int64_t present,
                              const uint8_t *validity, int64_t rows, uint8_t *arrow) {
     const int64_t width = type->wire_bytes;
     const int64_t stride = type->kind == SEAM_PRESTO_BOOLEAN ? 8 : 64 * (int64_t)type->arrow_bytes;
     int64_t taken = 0;
+    if (is_same(type) && presto_wide_available()) {
+        expand_same(width, wire, validity, rows, arrow);
+        return present;
+    }
     for (int64_t row = 0; row < rows; row += 64, arrow += stride) {
         int64_t count = rows - row < 64 ? rows - row : 64;
         uint64_t bits = presto_load_u64(validity + row / 8);
@@ -402,6 +424,23 @@ bool presto_encode(const struct presto_type *type, const struct seam_view *view,
         encode_same(type->wire_bytes, data, rows, wire);
         return true;
     }
+}
+
+bool presto_squeeze(const struct presto_type *type, const struct seam_view *view,
+                    const struct presto_rows *rows, uint8_t *wire) {
+    if (!is_same(type) || rows->rows != NULL || !presto_wide_available()) {
+        return false;
+    }
+    const int64_t width = type->wire_bytes;
+    const int64_t first = view->offset + rows->begin;
+    const uint8_t *values = view->data + first * width;
+    for (int64_t i = 0; i < rows->count; i += 64, values += 64 * width) {
+        int64_t count = rows->count - i < 64 ? rows->count - i : 64;
+        uint64_t bits = presto_load_bits(view->validity, first + i, count);
+        presto_wide_squeeze((int32_t)width, bits, values, wire);
+        wire += width * __builtin_popcountll(bits);
+    }
+    return true;
 }
 
 /* --- rows that are not null --- */

@@ -51,6 +51,13 @@ static int put_fixed(struct presto_output *output, const struct presto_plan *pla
     if (plan->present == 0) {
         return SEAM_OK;
     }
+    const bool one_nan =
+        plan->type->kind == SEAM_PRESTO_DOUBLE && presto_flag(output->writer, SEAM_PRESTO_BUILDER);
+    if (presto_any_null(plan) && !one_nan &&
+        presto_squeeze(plan->type, &plan->node->view, &plan->rows, output->at)) {
+        output->at += plan->present * plan->type->wire_bytes;
+        return SEAM_OK;
+    }
     int code = SEAM_OK;
     presto_pieces_init(&pieces, &plan->node->view, &plan->rows, presto_any_null(plan));
     while (code == SEAM_OK && presto_pieces_next(&pieces, &piece)) {
