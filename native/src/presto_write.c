@@ -152,6 +152,43 @@ static void put_some_strings(struct strings *strings, const int32_t *rows, int64
     }
 }
 
+/* Neighbours from row `from` to row `to`: their bytes at once, their ends less what was left out.
+ */
+static void put_run(struct strings *strings, const int32_t *offsets, int64_t from, int64_t to,
+                    int64_t shift) {
+    const int64_t size = offsets[to] - offsets[from];
+    for (int64_t row = from; row < to; row++) {
+        presto_store_i32(strings->ends + (row - from) * 4, offsets[row + 1] - shift);
+    }
+    strings->ends += (to - from) * 4;
+    if (size > 0) {
+        memcpy(strings->at, strings->view->data + offsets[from], (size_t)size);
+        strings->at += size;
+    }
+}
+
+/* Neighbours of which null rows own bytes that are left out. */
+static void put_runs(struct strings *strings, const struct presto_rows *rows) {
+    const struct seam_view *view = strings->view;
+    const int32_t *offsets = (const int32_t *)view->offsets + view->offset + rows->begin;
+    int64_t shift = offsets[0];
+    int64_t from = 0;
+    for (int64_t i = 0; i < rows->count; i += 64) {
+        int64_t count = rows->count - i < 64 ? rows->count - i : 64;
+        uint64_t nulls = ~presto_load_bits(view->validity, view->offset + rows->begin + i, count);
+        nulls &= count == 64 ? nulls : (UINT64_C(1) << count) - 1;
+        for (; nulls != 0; nulls &= nulls - 1) {
+            const int64_t row = i + __builtin_ctzll(nulls);
+            put_run(strings, offsets, from, row, shift);
+            shift += offsets[row + 1] - offsets[row];
+            presto_store_i32(strings->ends, offsets[row + 1] - shift);
+            strings->ends += 4;
+            from = row + 1;
+        }
+    }
+    put_run(strings, offsets, from, rows->count, shift);
+}
+
 static void put_strings(const struct seam_presto_writer *writer, const struct presto_plan *plan,
                         uint8_t *ends, uint8_t *bytes) {
     struct strings strings;
@@ -162,6 +199,10 @@ static void put_strings(const struct seam_presto_writer *writer, const struct pr
         return;
     }
     const bool keep = presto_flag(writer, SEAM_PRESTO_KEEP_NULL_BYTES);
+    if (rows->rows == NULL && !keep && strings.view->layout == SEAM_LAYOUT_VAR32) {
+        put_runs(&strings, rows);
+        return;
+    }
     for (int64_t i = 0; i < rows->count; i++) {
         const int64_t row = presto_row(rows, i);
         const uint8_t *from = NULL;
