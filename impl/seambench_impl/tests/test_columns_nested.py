@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from seambench.errors import InputError, RefusedError
 from seambench_impl.columns.decode import column_values, slots
+from seambench_impl.columns.engine import EngineSchema, fill
 from seambench_impl.columns.table import OffHeapTable
 from seambench_impl.columns.types import UNKNOWN, ColumnType, parse
 from seambench_impl.errors import NativeMemoryError
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.tests.nested_samples import array_of, as_stored, columns
 
-SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def read_back(table: OffHeapTable, rows: int) -> list[list[Any]]:
@@ -51,6 +52,32 @@ def test_what_went_in_is_read_back(
     array = array_of(column, rows)
     found = crossed(column, [array[:cut], array[cut:]], capacity)
     assert found == [as_stored(column, value) for value in rows]
+
+
+@SETTINGS
+@given(samples=st.lists(columns(), min_size=1, max_size=3), capacity=st.integers(0, 20))
+def test_the_engine_and_the_plain_decoder_agree(
+    samples: list[tuple[ColumnType, list[Any]]], capacity: int
+) -> None:
+    """The core's reading side and the plain decoder read a chain alike, and as it was written."""
+    rows = max(len(values) for _, values in samples)
+    types = [column for column, _ in samples]
+    filled = [values + [None] * (rows - len(values)) for _, values in samples]
+    arrays = [array_of(column, values) for column, values in zip(types, filled, strict=True)]
+    batch = pa.record_batch(arrays, [f"c{i}" for i in range(len(types))])
+    allocator = TrackedAllocator()
+    with OffHeapTable(types, capacity, allocator) as table:
+        table.append_batch(batch)
+        read = fill(table.chain(), EngineSchema(batch.schema, types), allocator)
+        decoded = read_back(table, rows)
+    read.validate(full=True)
+    for index, column in enumerate(types):
+        expected = [as_stored(column, value) for value in filled[index]]
+        assert decoded[index] == expected
+        engine = read.column(index).to_pylist()
+        assert [as_stored(column, value) for value in engine] == expected
+    del read
+    assert allocator.counters().live_blocks == 0
 
 
 @SETTINGS
