@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambench.errors import UsageError
+from seambench_impl.columns.c_types import CTypes
 from seambench_impl.columns.engine import EngineSchema, move
 from seambench_impl.columns.table import OffHeapTable
 from seambench_impl.columns.types import from_arrow
@@ -80,7 +81,7 @@ def tables(stream: Any, rows: int, allocator: TrackedAllocator) -> Iterator[OffH
     if rows < 1:
         raise UsageError(f"a table of a stream has 1 row or more, not {rows}")
     reader = pa.RecordBatchReader.from_stream(stream)
-    types = [from_arrow(field.type) for field in reader.schema]
+    types = CTypes([from_arrow(field.type) for field in reader.schema])
     for batch in reader:
         for start in range(0, batch.num_rows, rows):
             piece = batch.slice(start, rows)

@@ -14,6 +14,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from seambench.errors import InputError, UsageError
+from seambench_impl.columns.c_types import CTypes
 from seambench_impl.columns.engine import EngineSchema, fill
 from seambench_impl.columns.table import Chain, OffHeapTable
 from seambench_impl.columns.types import ColumnType, Kind, from_arrow
@@ -94,7 +95,8 @@ class ConnectorScanner(abc.ABC):
         if fetch_size < 0:
             raise UsageError(f"a fetch size is 0 or more, not {fetch_size}")
         self.fields = tuple(fields)
-        self.types = tuple(types)
+        self._c_types = CTypes(types)  # made once: tables come by the thousand
+        self.types = self._c_types.types
         self.fetch_size = fetch_size
         self.sources = tuple(types if sources is None else sources)
         self.zone = zone
@@ -180,7 +182,7 @@ class ConnectorScanner(abc.ABC):
             seambench.errors.InputError: an item that its column does not take.
         """
         self.release_table()
-        self.table = OffHeapTable(self.types, self.fetch_size, self.allocator)
+        self.table = OffHeapTable(self._c_types, self.fetch_size, self.allocator)
         try:
             self.appenders = [self._bind(index) for index in self._known()]
             rows = self.get_next()
