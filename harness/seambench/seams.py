@@ -240,17 +240,19 @@ class SerdeRequest:
 
             presto: `dialect` (`presto`, `velox`), `codec` (`none`, `lz4`, `zstd`, `snappy`, `gzip`,
             `zlib`), `checksum` (bool), `min_compression_ratio` (float), `encodings` (`preserve`
-            keeps dictionaries and runs, `flatten` writes values), `nulls_first` (bool),
-            `timestamps` (`millis`, `micros`, `lossless`).
+            keeps dictionaries and runs, `flatten` writes and reads values), `nulls_first` (bool),
+            `timestamps` (`millis`, `micros`, `lossless`); of those who state `re-encode`, `layout`
+            (`preserve`: what Arrow cannot hold of a page rides with the batch from reading to
+            writing).
 
             unsaferow: `writer` (`spark`, `velox`), `framing` (`be32`, `packed`, `velox-group`);
             with `packed` to be read, `lengths` of the rows, and `offsets` unless they follow from
-            them. compactrow: `framing`, `lengths`, `offsets`.
+            them; with `velox-group`, `codec`. compactrow: the same without `writer`.
 
-            arrow: `types` (`presto`, `spark`), the language of the fields' types.
+            arrow: `types` (`presto`, `spark`), the language of the fields' types; `codec`.
 
-            All, on reading: `size_limit` (most bytes that what is read may take) and `depth_limit`
-            (most levels of nested columns).
+            All but arrow, on reading, of those who state `limits`: `size_limit` (most bytes that
+            what is read may take) and `depth_limit` (most levels of nested columns).
     """
 
     format: str
@@ -262,13 +264,15 @@ class Serde(Protocol):
     """Turns record batches into bytes and back.
 
     `capabilities` maps words to True: `serialize`, `deserialize`; `formats.presto`,
-    `formats.unsaferow`, `formats.compactrow`, `formats.arrow`; `dialects.velox`; `codecs.lz4`, ...;
-    `checksum`; `types.map`, `types.decimal`, ... (the words of the format's types, without
-    parameters); `encodings.dictionary`, `encodings.rle`; `framings.packed`, ...; `limits`.
+    `formats.unsaferow`, `formats.compactrow`, `formats.arrow`; `types.map`, `types.decimal`, ...
+    (the words of the format's types, without parameters); `codecs.lz4`, ...; `checksum`,
+    `dialects.velox`, `nulls-first`, `timestamps.lossless`, ...; `encodings.dictionary`,
+    `encodings.rle`; `writers.velox`, `framings.packed`, ...; `re-encode`, `strict` (damaged bytes
+    are refused), `limits`.
 
-    An implementation may also offer `explain(request, data) -> str`, which names every field of the
-    bytes with its offset, and where they break; and `live_blocks() -> int`, blocks of memory that
-    it still holds for results handed out.
+    An implementation may also offer `explain(request, data)`, an iterator over
+    `seambench.serde.cursor.Met` that names every field of the bytes and raises where they break;
+    and `live_blocks() -> int`, blocks of memory still held for results handed out.
     """
 
     name: str

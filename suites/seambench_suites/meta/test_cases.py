@@ -15,6 +15,8 @@ from seambench.column_check import needs_of
 from seambench.edits import apply_edits
 from seambench.errors import UsageError
 from seambench.golden import extract, load_origin, load_table
+from seambench.serde.cases import SerdeCase
+from seambench.serde.check import needs_of as serde_needs
 from seambench_suites.cases import ROOT
 
 TABLES = sorted(file.parent for file in ROOT.glob("golden/hudi/*/table.toml"))
@@ -100,7 +102,7 @@ def test_rows_reach_the_edges(word: str) -> None:
     assert found[word]
 
 
-@pytest.mark.parametrize("seam", ["scan", "column"])
+@pytest.mark.parametrize("seam", ["scan", "column", "serde"])
 def test_claimed_capabilities_are_exercised(seam: str) -> None:
     """A capability that an own implementation claims and no case needs is a hole in the suite."""
     claimed = set()
@@ -111,6 +113,9 @@ def test_claimed_capabilities_are_exercised(seam: str) -> None:
     if seam == "scan":
         # Both are ways to ask, taken with every case where they are offered.
         needed = {need for case in _cases() for need in case.needs} | {"pushdown", "where"}
+    elif seam == "serde":
+        asked = [case for case in load_cases("serde") if isinstance(case, SerdeCase)]
+        needed = {need for case in asked for need in serde_needs(case.operation, case.vector())}
     else:
         files = [json.loads(file.read_text()) for file in ROOT.glob("golden/offheap/*.json")]
         needed = {need for data in files for need in needs_of(data)}
