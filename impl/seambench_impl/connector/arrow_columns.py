@@ -19,7 +19,7 @@ from seambench_impl.columns.table import append_arrow
 from seambench_impl.columns.types import ColumnType, Kind
 from seambench_impl.errors import check, new_error
 
-__all__ = ["append_array", "unzoned"]
+__all__ = ["append_array", "has_zones", "unzoned"]
 
 
 def append_array(
@@ -39,7 +39,7 @@ def append_array(
         seambench.errors.RefusedError: an array of another type.
         seambench.errors.InputError: a value that the column cannot hold.
     """
-    if source == column and not _has_zones(array.type):
+    if source == column and not has_zones(array.type):
         append_arrow(vector, array, f"column '{name}'")
     elif column.kind is Kind.STRUCT:
         _append_struct(vector, array, source, column, zone, name)
@@ -72,10 +72,11 @@ def unzoned(data_type: Any) -> Any:
     return data_type
 
 
-def _has_zones(data_type: Any) -> bool:
+def has_zones(data_type: Any) -> bool:
+    """Whether a `pyarrow.DataType` is, or holds, a timestamp with a zone."""
     if pa.types.is_timestamp(data_type):
         return data_type.tz is not None
-    return any(_has_zones(data_type.field(i).type) for i in range(data_type.num_fields))
+    return any(has_zones(data_type.field(i).type) for i in range(data_type.num_fields))
 
 
 def _wall(array: Any, zone: tzinfo) -> Any:

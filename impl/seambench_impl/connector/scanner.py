@@ -19,7 +19,7 @@ from seambench_impl.columns.engine import EngineSchema, fill
 from seambench_impl.columns.table import Chain, OffHeapTable
 from seambench_impl.columns.types import ColumnType, Kind, from_arrow
 from seambench_impl.connector.append import Appender, bind
-from seambench_impl.connector.arrow_columns import append_array
+from seambench_impl.connector.arrow_columns import append_array, has_zones
 from seambench_impl.connector.gather import BadItemError
 from seambench_impl.connector.value import ColumnValue, PlainValue
 from seambench_impl.memory import TrackedAllocator
@@ -253,6 +253,12 @@ def _expected(scanner: ConnectorScanner, schema: Any) -> EngineSchema:
     names = [field.name for field in schema]
     if names != list(scanner.fields):
         raise UsageError(f"the scanner's columns are {list(scanner.fields)}, not {names}")
+    for field in schema:
+        if scanner.zone is not UTC and has_zones(field.type):
+            raise UsageError(
+                f"column '{field.name}': what the clocks of {scanner.zone} show is no "
+                f"{field.type}; ask for timestamps without a zone"
+            )
     types = [
         from_arrow(field.type) if column.kind is Kind.UNKNOWN else column
         for field, column in zip(schema, scanner.types, strict=True)
@@ -267,9 +273,8 @@ def _size(chain: Chain) -> int:
 def stream(scanner: ConnectorScanner, schema: Any) -> Iterator[Any]:
     """Open a scanner and read it to its end, as an engine does.
 
-    Each chunk is copied into engine columns in the engine's order (fill column 0, release it, fill
-    column 1, ...), then its table is released. When the stream ends, fails or is dropped, table and
-    scanner are released, too.
+    Each chunk is copied into Arrow columns, its columns are released, then its table. When the
+    stream ends, fails or is dropped, table and scanner are released, too.
 
     Args:
         scanner: not yet open. Its `counters` are kept.

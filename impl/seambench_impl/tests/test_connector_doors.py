@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seambench.errors import InputError, RefusedError
+from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.columns.decode import Slot, column_values, slots
 from seambench_impl.columns.types import ColumnType, Kind, arrow_type, parse
 from seambench_impl.connector.foreign_values import ArrowValue
 from seambench_impl.connector.generator import GeneratorScanner
 from seambench_impl.connector.rows import RowScanner
-from seambench_impl.connector.scanner import ConnectorScanner
+from seambench_impl.connector.scanner import ConnectorScanner, stream
 from seambench_impl.connector.selected import prune_columns
 from seambench_impl.connector.value import PlainValue
 from seambench_impl.memory import TrackedAllocator
@@ -173,6 +173,30 @@ def _part(source: ColumnType, column: ColumnType, value: Any) -> Any:
         own = source.child(name)
         found[name] = None if own is None else _part(own, child, value[name])
     return found
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(sample=columns(), fetch_size=st.integers(0, 5))
+def test_a_stream_of_nested_rows_is_its_rows(
+    sample: tuple[ColumnType, list[Any]], fetch_size: int
+) -> None:
+    """Whatever the type and the chunks, the batches hold the rows in order."""
+    source, rows = sample
+    items = [_whole_variants(source, row) for row in rows]
+    scanner = RowScanner(["c"], [source], [(item,) for item in items], fetch_size)
+    found: list[Any] = []
+    for batch in stream(scanner, pa.schema([("c", arrow_type(source))])):
+        batch.validate(full=True)
+        found += batch.column(0).to_pylist()
+        del batch
+    assert found == array_of(source, items).to_pylist()
+
+
+def test_clocks_elsewhere_are_not_called_utc() -> None:
+    """What clocks of another zone show must not leave as timestamps in UTC."""
+    scanner = RowScanner(["t"], ["timestamp-micros"], [], zone=_PARIS)
+    with pytest.raises(UsageError, match="clocks of Europe/Paris show is no timestamp"):
+        next(stream(scanner, pa.schema([("t", pa.timestamp("us", "UTC"))])))
 
 
 _PARIS = ZoneInfo("Europe/Paris")
