@@ -96,7 +96,7 @@ class GeneratorScanner(ConnectorScanner):
             "column_names and column_types",
         )
         door: Any = parameters.get("door", "rows")
-        return cls(
+        scanner = cls(
             columns,
             number(parameters, "rows", 0),
             fetch_size,
@@ -108,6 +108,8 @@ class GeneratorScanner(ConnectorScanner):
             door=door,
             allocator=allocator,
         )
+        scanner.predicate = common.predicate
+        return scanner
 
     def open(self) -> None:
         """Begin with the first row."""

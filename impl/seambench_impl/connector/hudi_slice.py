@@ -94,6 +94,7 @@ class HudiSliceScanner(RowScanner):
             allocator=allocator,
         )
         scanner.warnings = warnings
+        scanner.predicate = common.predicate
         return scanner
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.columns.decode import column_values, slots
-from seambench_impl.columns.types import UNKNOWN, ColumnType, parse
+from seambench_impl.columns.types import UNKNOWN, ColumnType, Kind, parse
 from seambench_impl.connector.factory import create, scanner_class
 from seambench_impl.connector.foreign_values import PandasValue
 from seambench_impl.connector.generator import GeneratorScanner
@@ -265,9 +265,24 @@ def test_generated_rows_by_parameters() -> None:
     assert first == _columns(create("generator", 3, parameters | {"door": "columns"}))
     assert first != _columns(create("generator", 3, parameters | {"seed": "6"}))
     assert [len(column) for column in first] == [7, 7]
+    assert create("generator", 3, parameters | {"predicate": "a > 1"}).predicate == "a > 1"
     for wrong in ({"door": "window"}, {"rows": "-1"}, {"null_percent": "101"}, {"rows": "x"}):
         with pytest.raises(UsageError):
             create("generator", 3, parameters | wrong)
+
+
+@pytest.mark.parametrize(
+    ("column", "items"),
+    [
+        (ColumnType(Kind.DECIMAL32, 9, 2), [Decimal("-1.25"), None, Decimal("9999999.99")]),
+        (ColumnType(Kind.DECIMALV2, 27, 9), [Decimal("1.5E+10"), None, Decimal("-0.000000001")]),
+        (ColumnType(Kind.BYTE), [None, None]),
+    ],
+    ids=str,
+)
+def test_kinds_that_no_type_string_names(column: ColumnType, items: list[Any]) -> None:
+    """A program may ask for them; they are appended as the others are."""
+    assert _columns(RowScanner(["c"], [column], [(item,) for item in items])) == [items]
 
 
 def test_scanners_have_names() -> None:
