@@ -238,6 +238,9 @@ static struct strings strings_of(const struct stream_column *column, const struc
  * too much: that saves a branch that nobody can predict. */
 enum { STEP_BYTES = 32 };
 
+/* Rows of one destination lie far apart: their strings are fetched before they are needed. */
+enum { ROWS_AHEAD = 24 };
+
 static inline void copy_steps(uint8_t *to, const uint8_t *from, int64_t size) {
     memcpy(to, from, STEP_BYTES);
     for (int64_t done = STEP_BYTES; done < size; done += STEP_BYTES) {
@@ -253,6 +256,11 @@ static int64_t copy_fitting(const struct strings *strings, const struct presto_r
     int64_t room = *room_bytes;
     for (; at < rows->count; at++) {
         const uint8_t *bytes;
+        if (at + ROWS_AHEAD < rows->count) {
+            string_at(strings, rows->rows[at + ROWS_AHEAD], &bytes);
+            __builtin_prefetch(bytes);
+            __builtin_prefetch(bytes + STEP_BYTES - 1);
+        }
         int64_t size = string_at(strings, rows->rows[at], &bytes);
         if (size > room) {
             break;
