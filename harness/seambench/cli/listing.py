@@ -66,6 +66,7 @@ def _implementations() -> list[dict[str, Any]]:
 def _cases() -> list[dict[str, Any]]:
     from seambench import registry
     from seambench.cases import ScanCase, load_cases
+    from seambench.serde.cases import SerdeCase
 
     rows = []
     for seam in registry.SEAMS:
@@ -73,6 +74,8 @@ def _cases() -> list[dict[str, Any]]:
             row: dict[str, Any] = {"seam": seam, "id": case.id}
             if isinstance(case, ScanCase):
                 row |= {"level": case.level, "requirement": case.requirement}
+            if isinstance(case, SerdeCase):
+                row |= {"witness": case.witness, "requirement": case.requirement}
             rows.append(row)
     return rows
 

@@ -31,7 +31,7 @@ SIZE_LIMIT = 32 << 20
 _DEPTH_LIMIT = 64
 #: Memory that a whole case may add beyond the limit: copies, the interpreter's own.
 _SLACK_KIB = 160 << 10
-_MOST_CUTS = 1024
+_MOST_CUTS = 4096
 #: Files up to this size have every byte flipped.
 SMALL_BYTES = 1024
 _GARBLED = 150
