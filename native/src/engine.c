@@ -112,8 +112,21 @@ int seam_engine_own(struct seam_engine_column *column, struct seam_error *error)
     }
     for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
         code = seam_engine_own(&column->children[i], error);
+        if (code == SEAM_OK) {
+            seam_engine_copied(column, i);
+        }
     }
     return code;
+}
+
+void seam_engine_release_behind(struct seam_engine_column *column, struct seam_table *table) {
+    column->source = table;
+}
+
+void seam_engine_copied(const struct seam_engine_column *column, int64_t index) {
+    if (column->source != NULL) {
+        seam_table_release_column(column->source, index, NULL); /* it has the column */
+    }
 }
 
 /* The chain as far as it is read. */

@@ -165,7 +165,10 @@ static int export_nested(struct seam_engine_column *column, struct ArrowArray *o
     struct ArrowArray *arrays = block;
     while (done < count && code == SEAM_OK) {
         code = export_column(&column->children[done], &arrays[done], error);
-        done += code == SEAM_OK;
+        if (code == SEAM_OK) {
+            seam_engine_copied(column, done);
+            done += 1;
+        }
     }
     if (code == SEAM_OK && column->kind == SEAM_COLUMN_MAP) {
         code = wrap_entries(column, arrays, error);

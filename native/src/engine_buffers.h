@@ -25,6 +25,8 @@ int64_t seam_engine_buffer_bytes(const struct seam_engine_column *column, int in
 void seam_engine_set_buffer(struct seam_engine_column *column, int index, void *block);
 /* Copies one buffer, if it is borrowed. */
 int seam_engine_own_buffer(struct seam_engine_column *column, int index, struct seam_error *error);
+/* Releases the source's column behind child `index`, which borrows nothing any more. */
+void seam_engine_copied(const struct seam_engine_column *column, int64_t index);
 
 /* Loops. Addresses in a chain promise no alignment. */
 

@@ -7,7 +7,6 @@ columns out of the chain, later hand them on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from seambench.errors import UsageError
@@ -25,7 +24,7 @@ def fill(
     chain: Chain,
     expected: EngineSchema,
     allocator: TrackedAllocator,
-    release_column: Callable[[int], None] | None = None,
+    source: OffHeapTable | None = None,
 ) -> Any:
     """Copy a chain's columns into a `pyarrow.RecordBatch`, each buffer once.
 
@@ -34,7 +33,8 @@ def fill(
             against what its rows need; a bare address is believed.
         expected: the engine's columns, as many and in the same order as the chain's.
         allocator: owner of the batch's memory, which goes back when Arrow lets go of it.
-        release_column: called with each column's number when all are copied.
+        source: the table whose chain it is, if its columns should be released one by one as they
+            are copied: what was read last then serves the next column.
 
     Returns:
         A batch with `expected.schema`.
@@ -44,12 +44,8 @@ def fill(
         seambench_impl.errors.NativeMemoryError: the allocator's limit.
     """
     columns = EngineColumns(expected, allocator)
-    columns.borrow(chain)
-    batch = columns.to_arrow()
-    if release_column is not None:
-        for index in range(len(expected.types)):
-            release_column(index)
-    return batch
+    columns.borrow(chain, source)
+    return columns.to_arrow()
 
 
 def move(table: OffHeapTable, expected: EngineSchema) -> Any:
@@ -83,6 +79,7 @@ class EngineColumns:
         self.allocator = allocator
         self._error = new_error()
         self._filled = False
+        self._source: OffHeapTable | None = None
         self._chain = ffi.new("struct seam_chain *")
         self._column = ffi.gc(ffi.new("struct seam_engine_column *"), lib.seam_engine_column_reset)
         lib.seam_engine_column_init(self._column, allocator.pointer)
@@ -98,9 +95,17 @@ class EngineColumns:
         """
         self._done(lib.seam_engine_fill(*self._wanted, self._chain_of(chain), self._error))
 
-    def borrow(self, chain: Chain) -> None:
-        """As `fill`, but the buffers stay the chain's, which must live until they are handed on."""
+    def borrow(self, chain: Chain, source: OffHeapTable | None = None) -> None:
+        """As `fill`, but the buffers stay the chain's, which must live until they are handed on.
+
+        Args:
+            chain: as in `fill`.
+            source: the table whose chain it is; it loses column after column as they are handed on.
+        """
         self._done(lib.seam_engine_open(*self._wanted, self._chain_of(chain), self._error))
+        if source is not None:
+            self._source = source  # must live as long as the columns look at it
+            lib.seam_engine_release_behind(self._column, source.pointer)
 
     def move(self, table: OffHeapTable) -> None:
         """Take the buffers of a table over instead of copying them; what was there goes.

@@ -50,8 +50,13 @@ class _Engine:
 
     def all_three(self) -> Any:
         with self._new_table() as table:
-            self._columns.fill(table.chain())
-        return self._columns.export()
+            self._columns.borrow(table.chain(), table)
+            return self._columns.export()
+
+    def all_moved(self) -> Any:
+        with self._new_table() as table:
+            self._columns.move(table)
+            return self._columns.export()
 
     def _new_table(self) -> OffHeapTable:
         table = OffHeapTable(self._types, self._rows, self._allocator)
@@ -70,7 +75,8 @@ def engine_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[St
 
     `table-to-engine` copies the chain's buffers into engine columns; `table-to-engine-to-arrow`
     hands them on, too (a step of its own would have nothing left to do the second time);
-    `table-to-arrow` does both in one pass; `arrow-to-arrow` is the whole way with a new table.
+    `table-to-arrow` does both in one pass. `arrow-to-arrow` is the whole way with a new table,
+    released column by column as the chain is copied; `arrow-to-arrow-moved` takes its blocks over.
     """
     engine = _Engine(batch, allocator)
     size_bytes = engine.bytes()
@@ -79,4 +85,5 @@ def engine_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[St
         Stage("table-to-engine-to-arrow", engine.by_columns, engine.rows_of, 2 * size_bytes),
         Stage("table-to-arrow", engine.in_one_pass, engine.rows_of, size_bytes),
         Stage("arrow-to-arrow", engine.all_three, engine.rows_of, size_bytes),
+        Stage("arrow-to-arrow-moved", engine.all_moved, engine.rows_of, size_bytes),
     ]

@@ -304,7 +304,7 @@ def stream(scanner: ConnectorScanner, schema: Any) -> Iterator[Any]:
             rows = scanner.table.num_rows if scanner.table else 0
             if rows == 0:
                 return
-            batch = fill(chain, expected, scanner.allocator, scanner.release_column)
+            batch = fill(chain, expected, scanner.allocator, scanner.table)
             scanner.release_table()
             counters.convert_seconds += clock() - read
             counters.rows += rows

@@ -77,6 +77,7 @@ struct seam_engine_column {
     int64_t n_children;
     struct seam_engine_column *children;
     struct seam_allocator *allocator; /* borrowed */
+    struct seam_table *source;        /* of a chunk: see seam_engine_release_behind; borrowed */
 };
 
 void seam_engine_column_init(struct seam_engine_column *column, struct seam_allocator *allocator);
@@ -90,6 +91,10 @@ void seam_engine_column_reset(struct seam_engine_column *column);
  * error's offset is that of the word in bytes. */
 int seam_engine_open(struct seam_engine_column *column, const struct seam_engine_slot *slots,
                      int64_t n_slots, const struct seam_chain *chain, struct seam_error *error);
+/* From now on each column of `table`, whose chain was opened, is released as soon as it is copied,
+ * be it by seam_engine_own or seam_engine_export: its memory, still in the cache, serves the next.
+ */
+void seam_engine_release_behind(struct seam_engine_column *column, struct seam_table *table);
 /* Copies what is borrowed, all the way down. On failure some of it still is. */
 int seam_engine_own(struct seam_engine_column *column, struct seam_error *error);
 /* Both: what StarRocks' fill does. On failure `column` is empty. */
