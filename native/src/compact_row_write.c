@@ -171,7 +171,7 @@ static void put_singly(const struct row_lane *lane, struct block *block) {
 }
 
 ROW_INLINE void put_strings(const struct row_lane *lane, const int64_t *at, bool any_null,
-                            struct block *block) {
+                            int words, struct block *block) {
     const struct seam_view view = lane->leaf->view;
     int64_t ahead = block->ahead;
     for (int64_t i = 0; i < lane->count; i++) {
@@ -183,10 +183,30 @@ ROW_INLINE void put_strings(const struct row_lane *lane, const int64_t *at, bool
         const uint8_t *bytes;
         int64_t size = seam_view_bytes(&view, row_of(lane, at, i), &bytes);
         row_store32(to, (uint32_t)size);
-        row_copy(to + 4, bytes, size);
+        row_copy(to + 4, bytes, size, words);
         block->at[i] = to + 4 + size;
     }
     block->ahead = 0;
+}
+
+/* Strings one after the other, none null. */
+static void put_plain_strings(const struct row_lane *lane, struct block *block) {
+    switch (row_words(row_largest_bytes(lane))) {
+    case 1:
+        put_strings(lane, NULL, false, 1, block);
+        break;
+    case 2:
+        put_strings(lane, NULL, false, 2, block);
+        break;
+    case 4:
+        put_strings(lane, NULL, false, 4, block);
+        break;
+    case 8:
+        put_strings(lane, NULL, false, 8, block);
+        break;
+    default:
+        put_strings(lane, NULL, false, 0, block);
+    }
 }
 
 static void put_nested(const struct row_lane *lane, struct block *block) {
@@ -210,9 +230,9 @@ static void put_column(const struct row_lane *lane, struct block *block) {
     if (lane->leaf->kind == SEAM_NODE_NULLS || compact_nested(type)) {
         compact_varies(type) ? put_nested(lane, block) : put_singly(lane, block);
     } else if (compact_varies(type) && is_plain_string(lane)) {
-        put_strings(lane, NULL, false, block);
+        put_plain_strings(lane, block);
     } else if (compact_varies(type)) {
-        put_strings(lane, lane->at, lane->any_null, block);
+        put_strings(lane, lane->at, lane->any_null, 0, block);
     } else if (type->kind == SEAM_ROW_FIXED) {
         lane->at == NULL ? put_fixed(lane, NULL, block) : put_fixed(lane, lane->at, block);
     } else if (type->kind == SEAM_ROW_SHORT_DECIMAL) {

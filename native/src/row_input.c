@@ -150,6 +150,18 @@ const uint8_t *row_bytes_end(const struct seam_view *view) {
     return last + size;
 }
 
+int64_t row_largest_bytes(const struct row_lane *lane) {
+    const struct seam_view view = lane->leaf->view;
+    int64_t largest = 0;
+    const uint8_t *unused;
+    for (int64_t i = 0; i < lane->count; i++) {
+        bool null = lane->any_null && lane->null[i];
+        int64_t size = null ? 0 : seam_view_bytes(&view, row_of(lane, lane->at, i), &unused);
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
 /* A lane whose rows have to be looked up one by one. */
 static void resolve_each(struct row_lane *lane, const struct seam_node *node,
                          const struct seam_row_choice *choice, int64_t first) {

@@ -95,24 +95,54 @@ ROW_INLINE void row_copy_padded(uint8_t *to, const uint8_t *from, int64_t size_b
     }
 }
 
-/* Copies a string; most are short. */
-ROW_INLINE void row_copy(uint8_t *to, const uint8_t *from, int64_t size_bytes) {
-    if (size_bytes > 128) {
-        memcpy(to, from, (size_t)size_bytes);
+/* Copies a string of at least 8 and at most 8 * `words` bytes, without a branch on its size: words
+ * that would pass its end step back and meet those before them. */
+ROW_INLINE void row_copy_words(uint8_t *to, const uint8_t *from, int64_t size_bytes, int words) {
+    for (int64_t i = 0; i < words; i++) {
+        int64_t at = 8 * i < size_bytes - 8 ? 8 * i : size_bytes - 8;
+        row_store64(to + at, row_load64(from + at));
+    }
+}
+
+/* Copies a string; `words` is as for row_copy_words, or 0 where that is not known. */
+ROW_INLINE void row_copy(uint8_t *to, const uint8_t *from, int64_t size_bytes, int words) {
+    if (size_bytes >= 8 && words > 0) {
+        row_copy_words(to, from, size_bytes, words);
     } else if (size_bytes >= 8) {
-        for (int64_t i = 0; i < size_bytes - 8; i += 8) {
-            row_store64(to + i, row_load64(from + i));
-        }
-        row_store64(to + size_bytes - 8, row_load64(from + size_bytes - 8));
+        memcpy(to, from, (size_t)size_bytes);
     } else if (size_bytes >= 4) {
         uint32_t last = row_load32(from + size_bytes - 4);
         row_store32(to, row_load32(from));
         row_store32(to + size_bytes - 4, last);
-    } else {
-        for (int64_t i = 0; i < size_bytes; i++) {
-            to[i] = from[i];
-        }
+    } else if (size_bytes > 0) {
+        uint8_t middle = from[size_bytes >> 1];
+        uint8_t last = from[size_bytes - 1];
+        to[0] = from[0];
+        to[size_bytes >> 1] = middle;
+        to[size_bytes - 1] = last;
     }
+}
+
+/* As row_copy_padded for a string of 1 to 8 * `words` bytes, without a branch on its size. Reads up
+ * to the end of its last word. */
+ROW_INLINE void row_copy_padded_words(uint8_t *to, const uint8_t *from, int64_t size_bytes,
+                                      int words) {
+    int64_t last = (size_bytes - 1) >> 3;
+    uint64_t mask = UINT64_MAX >> (8 * (-size_bytes & 7));
+    for (int64_t i = 0; i < words; i++) {
+        int64_t at = i < last ? i : last;
+        uint64_t whole = (uint64_t)((i - last) >> 63); /* all ones before the last word */
+        row_store64(to + 8 * at, row_load64(from + 8 * at) & (mask | whole));
+    }
+}
+
+/* How many words of 8 bytes hold each of a block's strings: 1, 2, 4 or 8, or 0 if more. */
+ROW_INLINE int row_words(int64_t largest_bytes) {
+    return largest_bytes <= 8    ? 1
+           : largest_bytes <= 16 ? 2
+           : largest_bytes <= 32 ? 4
+           : largest_bytes <= 64 ? 8
+                                 : 0;
 }
 
 /* ---- decimals ---- */
@@ -237,6 +267,8 @@ ROW_INLINE void row_blame_row(struct row_trouble *trouble, const struct row_lane
 }
 /* Where the bytes of a column of strings end. */
 const uint8_t *row_bytes_end(const struct seam_view *view);
+/* Bytes of the largest string of a lane. */
+int64_t row_largest_bytes(const struct row_lane *lane);
 
 /* Sizes of rows into the places where they start. `*position` moves on; it begins as the gap. */
 int row_place(const struct seam_row_choice *choice, int64_t first, int64_t count,

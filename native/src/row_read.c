@@ -47,17 +47,20 @@ int row_read_boolean(struct row_reader *reader, struct row_column *column, const
 
 /* ---- strings of a block ---- */
 
-enum { COPY_STEP = 16, COPY_INLINE = 128 };
+/* Strings of up to so many bytes are copied in one piece of just that size, which may pass both
+ * ends: `to` has so much to spare, `from` where `end` says so. */
+enum { PIECE_BYTES = 64 };
 
-/* Copies in steps that may pass both ends, where `from` has so many bytes to spare; `to` has. */
-ROW_INLINE void copy_string(uint8_t *to, const uint8_t *from, int64_t size_bytes,
-                            const uint8_t *end) {
-    if (size_bytes > COPY_INLINE || end - from < size_bytes + COPY_STEP) {
-        memcpy(to, from, (size_t)size_bytes);
-        return;
-    }
-    for (int64_t i = 0; i < size_bytes; i += COPY_STEP) {
-        memcpy(to + i, from + i, COPY_STEP);
+ROW_INLINE void copy_strings(uint8_t *to, const uint8_t *const *from, const int64_t *sizes,
+                             int64_t count, const uint8_t *end, int64_t piece_bytes) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t size = sizes[i];
+        if (piece_bytes > 0 && end - from[i] >= piece_bytes) {
+            memcpy(to, from[i], (size_t)piece_bytes);
+        } else {
+            memcpy(to, from[i], (size_t)size);
+        }
+        to += size;
     }
 }
 
@@ -85,8 +88,10 @@ static int check_utf8(struct row_reader *reader, const struct row_column *column
 int row_block_strings(struct row_reader *reader, struct row_column *column, int64_t count,
                       const uint8_t *const *from, const int64_t *sizes) {
     int64_t total = 0;
+    int64_t largest = 0;
     for (int64_t i = 0; i < count; i++) {
         total += sizes[i];
+        largest = sizes[i] > largest ? sizes[i] : largest;
     }
     if (total > INT32_MAX - column->data.size_bytes) {
         return seam_fail(reader->error, SEAM_TOO_LARGE, -1,
@@ -95,7 +100,7 @@ int row_block_strings(struct row_reader *reader, struct row_column *column, int6
                          column->type->name);
     }
     struct row_builder *builder = &reader->builder;
-    int code = row_room(builder, &column->data, total + COPY_STEP, reader->error);
+    int code = row_room(builder, &column->data, total + PIECE_BYTES, reader->error);
     if (code == SEAM_OK) {
         code = row_room(builder, &column->offsets, 4 * count, reader->error);
     }
@@ -103,16 +108,20 @@ int row_block_strings(struct row_reader *reader, struct row_column *column, int6
         return code;
     }
     uint8_t *begin = column->data.data + column->data.size_bytes;
-    uint8_t *to = begin;
     uint8_t *offsets = column->offsets.data + column->offsets.size_bytes;
     uint32_t offset = (uint32_t)column->data.size_bytes;
-    const uint8_t *end = reader->end;
     for (int64_t i = 0; i < count; i++) {
-        int64_t size = sizes[i];
-        copy_string(to, from[i], size, end);
-        to += size;
-        offset += (uint32_t)size;
+        offset += (uint32_t)sizes[i];
         row_store32(offsets + 4 * i, offset);
+    }
+    if (largest <= 16) {
+        copy_strings(begin, from, sizes, count, reader->end, 16);
+    } else if (largest <= 32) {
+        copy_strings(begin, from, sizes, count, reader->end, 32);
+    } else if (largest <= PIECE_BYTES) {
+        copy_strings(begin, from, sizes, count, reader->end, PIECE_BYTES);
+    } else {
+        copy_strings(begin, from, sizes, count, reader->end, 0);
     }
     column->data.size_bytes += total;
     column->offsets.size_bytes += 4 * count;

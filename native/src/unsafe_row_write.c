@@ -174,21 +174,46 @@ ROW_INLINE void put_decimals(const struct row_lane *lane, const int64_t *at, str
 }
 
 ROW_INLINE void put_strings(const struct row_lane *lane, const int64_t *at, bool any_null,
-                            struct block *block) {
+                            int words, struct block *block) {
     const struct seam_view view = lane->leaf->view;
     const uint8_t *end = row_bytes_end(&view);
+    int64_t slot = block->slot;
     for (int64_t i = 0; i < lane->count; i++) {
         uint8_t *row = block->row[i];
         if (any_null && lane->null[i]) {
-            row_store64(row + block->slot, 0);
+            row_store64(row + slot, 0);
             continue;
         }
         const uint8_t *bytes;
         int64_t tail = block->tail[i];
         int64_t size = seam_view_bytes(&view, row_of(lane, at, i), &bytes);
-        row_store64(row + block->slot, unsafe_slot(tail, size));
-        row_copy_padded(row + tail, bytes, size, end);
+        row_store64(row + slot, unsafe_slot(tail, size));
+        if (words > 0 && size > 0 && end - bytes >= 8 * words) {
+            row_copy_padded_words(row + tail, bytes, size, words);
+        } else {
+            row_copy_padded(row + tail, bytes, size, end);
+        }
         block->tail[i] = tail + row_align8(size);
+    }
+}
+
+/* Strings one after the other, none null. */
+static void put_plain_strings(const struct row_lane *lane, struct block *block) {
+    switch (row_words(row_largest_bytes(lane))) {
+    case 1:
+        put_strings(lane, NULL, false, 1, block);
+        break;
+    case 2:
+        put_strings(lane, NULL, false, 2, block);
+        break;
+    case 4:
+        put_strings(lane, NULL, false, 4, block);
+        break;
+    case 8:
+        put_strings(lane, NULL, false, 8, block);
+        break;
+    default:
+        put_strings(lane, NULL, false, 0, block);
     }
 }
 
@@ -231,9 +256,9 @@ static void put_column(const struct row_lane *lane, struct block *block) {
     case SEAM_ROW_STRING:
     case SEAM_ROW_BINARY:
         if (lane->at == NULL && !lane->any_null) {
-            put_strings(lane, NULL, false, block);
+            put_plain_strings(lane, block);
         } else {
-            put_strings(lane, lane->at, lane->any_null, block);
+            put_strings(lane, lane->at, lane->any_null, 0, block);
         }
         break;
     default:
