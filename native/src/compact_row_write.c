@@ -109,10 +109,8 @@ ROW_INLINE void put_width(const struct row_lane *lane, const int64_t *at, int32_
     int64_t ahead = block->ahead;
     int64_t count = lane->count;
     for (int64_t i = 0; i < count; i++) {
-        uint64_t value = 0;
-        if (!lane->any_null || !lane->null[i]) {
-            value = row_load_fixed(data + row_of(lane, at, i) * width, width);
-        }
+        uint64_t value = lane->any_null ? row_load_or_zero(lane, data, at, i, width)
+                                        : row_load_fixed(data + row_of(lane, at, i) * width, width);
         row_store_fixed(block->at[i] + ahead, value, width);
     }
 }

@@ -175,6 +175,28 @@ static void resolve_each(struct row_lane *lane, const struct seam_node *node,
     lane->at = lane->rows;
 }
 
+/* A byte for each of `count` rows: 1 for a null. Returns whether there is one. */
+static bool spread_nulls(const struct seam_view *view, int64_t begin, int64_t count,
+                         uint8_t *null) {
+    const uint8_t *bits = view->validity + ((view->offset + begin) >> 3);
+    int shift = (int)((view->offset + begin) & 7);
+    uint64_t any = 0;
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 8) { /* so that the byte behind is one of the bitmap's */
+        uint64_t valid = (uint64_t)(bits[i >> 3] | bits[(i >> 3) + 1] << 8) >> shift & 0xFF;
+        /* Each bit to a byte of its own, still in its place; then to the lowest, turned. */
+        uint64_t apart = (valid * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
+        uint64_t word = ~(apart + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7 & UINT64_C(0x0101010101010101);
+        row_store64(null + i, word);
+        any |= word;
+    }
+    for (; i < count; i++) {
+        null[i] = !seam_bit(view->validity, view->offset + begin + i);
+        any |= null[i];
+    }
+    return any != 0;
+}
+
 void row_lane_open(struct row_lane *lane, const struct seam_row_input *input, int32_t column,
                    const struct seam_row_choice *choice, int64_t first, int64_t count,
                    struct row_trouble *trouble) {
@@ -197,12 +219,7 @@ void row_lane_open(struct row_lane *lane, const struct seam_row_input *input, in
     } else if (choice->rows != NULL) {
         lane->at = choice->rows + first;
     } else if (leaf->view.validity != NULL) {
-        uint8_t any = 0;
-        for (int64_t i = 0; i < count; i++) {
-            lane->null[i] = !seam_bit(leaf->view.validity, leaf->view.offset + lane->begin + i);
-            any |= lane->null[i];
-        }
-        lane->any_null = any != 0;
+        lane->any_null = spread_nulls(&leaf->view, lane->begin, count, lane->null);
     }
     for (int64_t i = 0; lane->any_null && !lane->type->nullable && i < count; i++) {
         if (lane->null[i]) {

@@ -106,14 +106,10 @@ ROW_INLINE void put_width(const struct row_lane *lane, const int64_t *at, int32_
     const uint8_t *data = view->data + view->offset * width;
     int64_t slot = block->slot;
     int64_t count = lane->count;
+    for (int64_t i = 0; lane->any_null && i < count; i++) {
+        row_store64(block->row[i] + slot, row_load_or_zero(lane, data, at, i, width));
+    }
     if (lane->any_null) {
-        for (int64_t i = 0; i < count; i++) {
-            uint64_t value = 0;
-            if (!lane->null[i]) {
-                value = row_load_fixed(data + row_of(lane, at, i) * width, width);
-            }
-            row_store64(block->row[i] + slot, value);
-        }
         return;
     }
     for (int64_t i = 0; i < count; i++) {
