@@ -18,24 +18,26 @@ __all__ = ["append_stage"]
 
 
 class _Append:
-    """Makes a table of a batch, and releases the one made before."""
+    """Makes the tables of a batch, chunk after chunk: each time the one before is released."""
 
     def __init__(self, batch: pa.RecordBatch, allocator: TrackedAllocator) -> None:
         self._batch = batch
         self._exported = ExportedBatch(batch)
-        self._types = CTypes([from_arrow(field.type) for field in batch.schema])
         self._allocator = allocator
-        self._table: OffHeapTable | None = None
+        types = CTypes([from_arrow(field.type) for field in batch.schema])
+        self._table = OffHeapTable(types, batch.num_rows, allocator)
 
     def run(self) -> OffHeapTable:
-        if self._table is not None:
-            self._table.release()
-        self._table = OffHeapTable(self._types, self._batch.num_rows, self._allocator)
-        self._table.append_exported(self._exported)
-        return self._table
+        table = self._table
+        table.renew()
+        table.append_exported(self._exported)
+        return table
 
     def rows(self, table: OffHeapTable) -> Any:
         return fill(table.chain(), EngineSchema(self._batch.schema), self._allocator)
+
+    def __del__(self) -> None:
+        self._table.release()
 
 
 def append_stage(batch: pa.RecordBatch, allocator: TrackedAllocator) -> Stage:

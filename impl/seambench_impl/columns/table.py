@@ -59,18 +59,28 @@ class OffHeapTable:
         self._c_types = types if isinstance(types, CTypes) else CTypes(types)
         self.types = self._c_types.types
         self.allocator = allocator
+        self._capacity = capacity
         self._error = new_error()
         self._table = ffi.new("struct seam_table *")
-        self._check(
-            lib.seam_table_init(
-                self._table,
-                self._c_types.pointer,
-                len(self.types),
-                capacity,
-                allocator.pointer,
-                self._error,
-            )
+        self._make()
+
+    def _make(self) -> None:
+        types = self._c_types
+        code = lib.seam_table_init(
+            self._table,
+            types.pointer,
+            len(types.types),
+            self._capacity,
+            self.allocator.pointer,
+            self._error,
         )
+        if code:
+            self._check(code)
+
+    def renew(self) -> None:
+        """Release the table and begin another of the same types and capacity: the next chunk."""
+        lib.seam_table_reset(self._table)
+        self._make()
 
     def _check(self, code: int, source: str = "") -> None:
         check(code, self._error, source=source)
@@ -128,9 +138,9 @@ class OffHeapTable:
 
     def append_exported(self, batch: ExportedBatch) -> None:
         """`append_batch` for C structures that are there already; string views are refused."""
-        self._check(
-            lib.seam_table_append_arrow(self._table, batch.schema, batch.array, self._error)
-        )
+        code = lib.seam_table_append_arrow(self._table, batch.schema, batch.array, self._error)
+        if code:
+            self._check(code)
 
     @property
     def num_rows(self) -> int:

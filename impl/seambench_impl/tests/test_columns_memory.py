@@ -134,6 +134,25 @@ def test_counters_follow_a_table() -> None:
     assert after.total_blocks == full.total_blocks
 
 
+def test_a_table_may_be_renewed() -> None:
+    """A renewed table is a new one: without rows, and with nothing of the old one's memory."""
+    with TrackedAllocator() as allocator, OffHeapTable(TYPES, 10, allocator) as table:
+        fresh = allocator.counters()
+        table.append_batch(BATCH)
+        table.release_column(1)
+        table.renew()
+        assert table.num_rows == 0
+        now = allocator.counters()
+        assert (now.current_bytes, now.live_blocks) == (fresh.current_bytes, fresh.live_blocks)
+        table.append_batch(BATCH)
+        batch = fill(table.chain(), EngineSchema(BATCH.schema), allocator)
+        assert batch.equals(BATCH)
+        table.release()
+        table.renew()
+        assert table.num_rows == 0
+        del batch
+
+
 _WIDE = pa.array([None, Decimal(10**20)], pa.decimal128(21, 0))
 
 

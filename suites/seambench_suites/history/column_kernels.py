@@ -60,7 +60,11 @@ class _Chunks:
         memory = feature("seambench_impl.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
         self.batch = lineitem(fixed_only=columns == "fixed")
-        self._types = [types.from_arrow(field.type) for field in self.batch.schema]
+        # Types and Arrow's C structures are made once for chunk after chunk, as a connector does.
+        made = feature("seambench_impl.columns.c_types", "CTypes")
+        self._types = made.CTypes([types.from_arrow(field.type) for field in self.batch.schema])
+        arrow_c = feature("seambench_impl.arrow_c", "ExportedBatch")
+        self._exported = arrow_c.ExportedBatch(self.batch)
         self._expected = engine.EngineSchema(self.batch.schema)
         self._columns_class = engine.EngineColumns
         self._table = self._new_table()
@@ -101,13 +105,15 @@ class AppendColumns(_Chunks):
         self._check(found.to_arrow())
 
     def run(self) -> None:
-        """Make and fill a table, again and again."""
-        for _ in range(self.loops):
-            with self._new_table() as table:
+        """Make and fill a table, release it and make the next."""
+        with self._new_table() as table:
+            self._append(table)
+            for _ in range(1, self.loops):
+                table.renew()
                 self._append(table)
 
     def _append(self, table: Any) -> None:
-        table.append_batch(self.batch)
+        table.append_exported(self._exported)
 
 
 class AppendRows(AppendColumns):
