@@ -339,10 +339,22 @@ def test_columns_of_other_types_are_refused(type_: str, array: pa.Array) -> None
         serialize(pa.record_batch([array], ["c"]), [SerdeField("c", type_)])
 
 
-def test_nulls_where_none_may_be_are_refused() -> None:
-    """A field that is not nullable refuses nulls in both directions."""
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, None], pa.int64()),
+        pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array([1], pa.int64())),
+        pa.DictionaryArray.from_arrays(
+            pa.array([0, 1], pa.int32()), pa.array([1, None], pa.int64())
+        ),
+        pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([None], pa.int64())),
+    ],
+    ids=["flat", "index", "entry", "run"],
+)
+def test_nulls_where_none_may_be_are_refused(column: pa.Array) -> None:
+    """A field that is not nullable refuses nulls in both directions, in any encoding."""
     strict = [SerdeField("c", "bigint", nullable=False)]
-    batch = pa.record_batch({"c": pa.array([None], pa.int64())})
+    batch = pa.record_batch([column], ["c"])
     with pytest.raises(UsageError, match="'c'"):
         serialize(batch, strict)
     with pytest.raises(InputError, match="'c'"):

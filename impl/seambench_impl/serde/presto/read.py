@@ -24,7 +24,7 @@ from seambench_impl.serde.presto.header import (
 )
 from seambench_impl.serde.presto.layout import Layout, with_layout
 from seambench_impl.serde.presto.options import PageOptions
-from seambench_impl.serde.presto.schema import page_schema
+from seambench_impl.serde.presto.schema import has_nulls, page_schema
 
 __all__ = ["PageReader", "deserialize", "read_pages"]
 
@@ -209,7 +209,7 @@ class PageReader:
 
     def _check_nulls(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         for i, field in enumerate(self._schema.fields):
-            if not field.nullable and batch.column(i).null_count:
+            if not field.nullable and has_nulls(batch.column(i)):
                 raise InputError(f"page: column {field.name!r} must not hold nulls, but does")
         return batch
 

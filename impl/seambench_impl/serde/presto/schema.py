@@ -15,7 +15,7 @@ from seambench_impl._seam import ffi, lib
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
 
-__all__ = ["PageSchema", "page_schema"]
+__all__ = ["PageSchema", "has_nulls", "page_schema"]
 
 _SHORT_DIGITS = 18
 # Kinds of the core by the type's word, with their bytes.
@@ -141,7 +141,7 @@ class PageSchema:
             UsageError: names the first that does.
         """
         for i in self._strict:
-            if batch.column(i).null_count:
+            if has_nulls(batch.column(i)):
                 raise UsageError(f"column {self.fields[i].name!r} must not hold nulls, but does")
         return batch
 
@@ -203,6 +203,23 @@ def _fits(given: pa.DataType, wanted: pa.DataType) -> bool:
         same = [field.name for field in given] == [field.name for field in wanted]
         return same and all(_fits(g.type, w.type) for g, w in zip(given, wanted, strict=True))
     return False
+
+
+def has_nulls(array: pa.Array) -> bool:
+    """Whether any row is null, behind a dictionary or in a run as well."""
+    if not len(array):
+        return False
+    if pa.types.is_run_end_encoded(array.type):
+        first, count = array.find_physical_offset(), array.find_physical_length()
+        return has_nulls(array.values.slice(first, count))
+    if array.null_count:
+        return True
+    if not pa.types.is_dictionary(array.type):
+        return False
+    entries = array.dictionary
+    if pa.types.is_dictionary(entries.type) or pa.types.is_run_end_encoded(entries.type):
+        return has_nulls(entries)  # entries that no row uses count: pages have none of those
+    return bool(entries.is_null().take(array.indices).true_count)
 
 
 @lru_cache(maxsize=256)
