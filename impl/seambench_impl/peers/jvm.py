@@ -16,14 +16,15 @@ import contextlib
 import functools
 import importlib.util
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from seambench.data.spark import Java, find_java
 from seambench.errors import RefusedError, SeambenchError, UnavailableError
 
-__all__ = ["JavaPeer", "java_failure", "spark_peer", "start"]
+__all__ = ["JavaPeer", "java_failure", "run_warm", "spark_peer", "start"]
 
 _lock = threading.Lock()
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
@@ -125,6 +126,20 @@ def java_failure(error: BaseException) -> str:
             parts.append(text)
         cause = cause.getCause() if hasattr(cause, "getCause") else cause.__cause__
     return "; ".join(parts)[:400]
+
+
+def run_warm(loop: Callable[[int], object], seconds: float) -> None:
+    """Run a loop of Java in longer and longer turns, so that Java compiles it.
+
+    Args:
+        loop: takes the number of passes of a turn.
+        seconds: time after which no further turn begins.
+    """
+    passes, end = 1, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        loop(passes)
+        # A turn of few short passes would be nearly all border.
+        passes = min(2 * passes, 1024)
 
 
 class JavaPeer:

@@ -20,7 +20,7 @@ from seambench.errors import InputError, RefusedError, SeambenchError, UsageErro
 from seambench.seams import Kind, SerdeRequest, Stage
 from seambench.serde_fields import fields_of
 from seambench.serde_types import SerdeType, parse_schema
-from seambench_impl.peers.jvm import JavaPeer, java_failure
+from seambench_impl.peers.jvm import JavaPeer, java_failure, run_warm
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
 from seambench_impl.serde.stages import PAGE_VARIANTS
@@ -327,6 +327,4 @@ class TimedPages:
     def warm_up(self, seconds: float = 3.0) -> None:
         """Run every loop until Java has compiled it: some seconds for each."""
         for what in get_args(Step):
-            spent = 0.0
-            while spent < seconds:
-                spent += sum(self.time(what, 10)) + 1e-6
+            run_warm(partial(self.time, what), seconds)

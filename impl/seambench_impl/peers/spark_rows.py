@@ -21,7 +21,7 @@ from seambench.errors import InputError, RefusedError, SeambenchError, Unavailab
 from seambench.seams import Kind, SerdeRequest, Stage
 from seambench.serde_fields import fields_of
 from seambench.serde_types import SerdeType, parse_schema
-from seambench_impl.peers.jvm import JavaPeer, java_failure, spark_peer
+from seambench_impl.peers.jvm import JavaPeer, java_failure, run_warm, spark_peer
 from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of, spark_schema
 
 __all__ = ["SparkJvmSerde", "TimedRows", "spark_helpers"]
@@ -279,9 +279,7 @@ class TimedRows:
     def warm_up(self, seconds: float = 3.0) -> None:
         """Run every loop until Java has compiled it: some seconds for each."""
         for what in get_args(Step):
-            spent = 0.0
-            while spent < seconds:
-                spent += sum(self.time(what, 10)) + 1e-6
+            run_warm(partial(self.time, what), seconds)
 
 
 def _unframe(stream: bytes) -> tuple[bytes, list[int]]:
