@@ -1,6 +1,7 @@
 #include "presto_values.h"
 
 #include "presto_wide.h"
+#include "wide.h"
 
 #include <string.h>
 
@@ -108,17 +109,25 @@ static int64_t decode_times(const uint8_t *wire, int64_t n, uint8_t *arrow) {
     return n;
 }
 
-static int64_t decode_short_decimals(int32_t digits, const uint8_t *wire, int64_t n,
-                                     uint8_t *arrow) {
-    const int64_t most = presto_power_of_ten(digits) - 1;
+/* Whether all values are within their digits; the others are found by whoever asks. */
+SEAM_WIDE static bool widen_decimals(int64_t most, const uint8_t *wire, int64_t n, uint8_t *arrow) {
     uint64_t bad = 0;
+    SEAM_EACH_ROW_ALONE
     for (int64_t i = 0; i < n; i++) {
         int64_t value = (int64_t)presto_load_u64(wire + i * 8);
         int64_t words[2] = {value, value >> 63};
-        bad |= (uint64_t)(value > most) | (uint64_t)(value < -most);
+        /* One comparison for both ends: the sum wraps round for what is too small. */
+        bad |= (uint64_t)((uint64_t)value + (uint64_t)most > 2 * (uint64_t)most);
         memcpy(arrow + i * 16, words, sizeof words);
     }
-    for (int64_t i = 0; bad != 0 && i < n; i++) {
+    return bad == 0;
+}
+
+static int64_t decode_short_decimals(int32_t digits, const uint8_t *wire, int64_t n,
+                                     uint8_t *arrow) {
+    const int64_t most = presto_power_of_ten(digits) - 1;
+    bool good = widen_decimals(most, wire, n, arrow);
+    for (int64_t i = 0; !good && i < n; i++) {
         int64_t value = (int64_t)presto_load_u64(wire + i * 8);
         if (value > most || value < -most) {
             return i;
@@ -337,17 +346,34 @@ static void encode_booleans(const struct seam_view *view, const struct presto_ro
     }
 }
 
+/* One value; returns 0 if it is within its digits. */
+static inline uint64_t narrow_decimal(int64_t most, const uint8_t *from, uint8_t *to) {
+    int64_t words[2];
+    memcpy(words, from, sizeof words);
+    memcpy(to, words, sizeof words[0]);
+    return (uint64_t)((uint64_t)words[0] + (uint64_t)most > 2 * (uint64_t)most) |
+           (uint64_t)(words[1] ^ (words[0] >> 63));
+}
+
+SEAM_WIDE static bool narrow_decimals(int64_t most, const uint8_t *data, int64_t n, uint8_t *wire) {
+    uint64_t bad = 0;
+    SEAM_EACH_ROW_ALONE
+    for (int64_t i = 0; i < n; i++) {
+        bad |= narrow_decimal(most, data + i * 16, wire + i * 8);
+    }
+    return bad == 0;
+}
+
 static bool encode_short_decimals(int32_t digits, const uint8_t *data,
                                   const struct presto_rows *rows, uint8_t *wire) {
     const int64_t most = presto_power_of_ten(digits) - 1;
+    if (rows->rows == NULL) {
+        return narrow_decimals(most, data + rows->begin * 16, rows->count, wire);
+    }
     uint64_t bad = 0;
-    EACH_ROW(rows, {
-        int64_t words[2];
-        memcpy(words, data + row * 16, sizeof words);
-        bad |= (uint64_t)(words[0] > most) | (uint64_t)(words[0] < -most);
-        bad |= (uint64_t)(words[1] ^ (words[0] >> 63));
-        memcpy(wire + i * 8, words, sizeof words[0]);
-    })
+    for (int64_t i = 0; i < rows->count; i++) {
+        bad |= narrow_decimal(most, data + (int64_t)rows->rows[i] * 16, wire + i * 8);
+    }
     return bad == 0;
 }
 
