@@ -115,8 +115,10 @@ static int plan_dictionary(struct seam_presto_writer *writer, const struct prest
                                 .ids = all ? NULL : usage.ids,
                                 .null_id = usage.ids[usage.entries],
                                 .n_children = 1};
-    if (code == SEAM_OK && writer->next_source < writer->options.n_sources) {
-        out->source = writer->options.sources + SEAM_PRESTO_SOURCE_BYTES * writer->next_source;
+    const int64_t last = writer->options.n_sources - 1;
+    if (code == SEAM_OK && last >= 0) {
+        int64_t number = writer->next_source < last ? writer->next_source : last;
+        out->source = writer->options.sources + SEAM_PRESTO_SOURCE_BYTES * number;
     }
     writer->next_source += 1;
     void *block;

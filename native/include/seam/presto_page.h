@@ -90,7 +90,7 @@ struct seam_presto_write_options {
     const uint8_t *marks;   /* of every column in the page to come, or NULL */
     int64_t n_marks;        /* must then be exactly the number of those columns */
     const uint8_t *sources; /* SEAM_PRESTO_SOURCE_BYTES for each dictionary to come, in order */
-    int64_t n_sources;      /* dictionaries beyond these get zeros */
+    int64_t n_sources;      /* dictionaries beyond these get the last; with none, zeros */
 };
 
 /* A selection of rows of the batch, in the order in which they are written. */

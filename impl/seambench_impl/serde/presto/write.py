@@ -128,7 +128,7 @@ class PageWriter:
         self._settings = ffi.new("struct seam_presto_write_options *")
         self._settings.flags = self.options.flags
         if any(self.options.source):
-            self._use_sources(self.options.source * 64)
+            self._use_sources(self.options.source)
         # The C schema of the batch before: most batches have the same.
         self._last: tuple[pa.Schema, Any] | None = None
 
