@@ -157,12 +157,14 @@ static int64_t decode_nanos(const uint8_t *wire, int64_t n, uint8_t *arrow) {
     for (int64_t i = 0; i < n; i++) {
         int64_t seconds = (int64_t)presto_load_u64(wire + i * 16);
         uint64_t nanos = presto_load_u64(wire + i * 16 + 8);
-        int64_t value;
+        if (nanos >= (uint64_t)SECOND_NANOS) {
+            return i;
+        }
         /* Before 1970 the product alone may be out of range where the sum is not. */
         bool early = seconds < 0 && nanos > 0;
         int64_t part = early ? (int64_t)nanos - SECOND_NANOS : (int64_t)nanos;
-        if (nanos >= (uint64_t)SECOND_NANOS ||
-            __builtin_mul_overflow(early ? seconds + 1 : seconds, SECOND_NANOS, &value) ||
+        int64_t value;
+        if (__builtin_mul_overflow(early ? seconds + 1 : seconds, SECOND_NANOS, &value) ||
             __builtin_add_overflow(value, part, &value)) {
             return i;
         }
