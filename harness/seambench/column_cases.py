@@ -28,6 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from seambench.column_golden import read_golden
 from seambench.column_oracle import expected_slots, parse_type
 from seambench.column_values import Nulls, column_values
 from seambench.errors import UsageError
@@ -58,9 +59,12 @@ class ColumnCase:
         """What a golden file holds; for a TOML file it is worked out.
 
         A request that must be refused has `refused` instead of `chunks`.
+
+        Raises:
+            UsageError: a golden file that lacks something.
         """
         if self.file.suffix == ".json":
-            return json.loads(self.file.read_text(encoding="utf-8"))
+            return read_golden(self.file)
         return _content(_load(self.file), self)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seambench.cases import ColumnCase, load_cases
+from seambench.column_cases import column_cases
 from seambench.column_check import kinds_of, masked_difference, needs_of
-from seambench.errors import RefusedError
+from seambench.errors import RefusedError, UsageError
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
 from seambench.worker import run_one
 
@@ -126,3 +128,64 @@ def test_masked_bytes_may_be_anything(golden: str, content: bytes, differs: bool
 def test_kinds_of_type_strings(text: str, kinds: list[str]) -> None:
     """A type string needs the kinds it names; fields of structs are no kinds."""
     assert list(kinds_of(text)) == kinds
+
+
+def _golden(**changes: Any) -> dict[str, Any]:
+    slots = [
+        {"kind": "nulls", "column": "a", "hex": "00"},
+        {"kind": "data", "column": "a", "hex": "07"},
+    ]
+    return {
+        "name": "mine",
+        "author": "somebody",
+        "fetch_size": 1,
+        "fields": ["a"],
+        "types": ["tinyint"],
+        "rows": [[7]],
+        "required_fields": ["a"],
+        "chunks": [{"num_rows": 1, "slots": slots}],
+    } | changes
+
+
+def _with_hex(text: Any) -> dict[str, Any]:
+    slots = [{"kind": "nulls", "column": "a", "hex": text}]
+    return _golden(chunks=[{"num_rows": 1, "slots": slots}])
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "mine.json: not readable as JSON"),
+        ([], "not empty"),
+        (5, "a table or a list of type strings"),
+        ([5], "entry 1: an object is expected"),
+        ([{"input": "int", "ok": True}], "entry 1: the key 'grammar' is missing"),
+        ({"a": 1}, "mine.json: the key 'chunks' is missing"),
+        (_golden(rows=7), "rows = 7 is not"),
+        (_golden(rows=[[7, 8]]), "row 1 has 2 values for 1 fields"),
+        (_golden(types=[]), "1 fields have 0 types"),
+        (_golden(chunks=[]), "it tests nothing"),
+        (_golden(chunks=[7]), "chunks = [7] is not"),
+        (_golden(chunks=[{"num_rows": 1}]), "chunk 1: the key 'slots' is missing"),
+        (_golden(chunks=[{"num_rows": 2, "slots": []}]), "the chunks have 2 rows, the file 1"),
+        (_with_hex("0"), "chunk 1, slot 1: hex is not pairs"),
+        (_with_hex("0X"), "chunk 1, slot 1: hex is not pairs"),
+        (_with_hex(None), "chunk 1, slot 1: hex is not pairs"),
+        (_with_hex(7), "chunk 1, slot 1: hex = 7 is not"),
+    ],
+)
+def test_golden_files_that_are_none_are_named(content: Any, says: str, tmp_path: Path) -> None:
+    """A file of somebody's own that lacks something is told with the place; it never passes."""
+    file = tmp_path / "mine.json"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    (case,) = column_cases(tmp_path, tmp_path)
+    with pytest.raises(UsageError) as told:
+        case.content()
+    assert says in str(told.value)
+
+
+def test_golden_files_may_say_more_about_themselves(tmp_path: Path) -> None:
+    """Keys that no check needs are let pass."""
+    (tmp_path / "mine.json").write_text(json.dumps(_golden()))
+    (case,) = column_cases(tmp_path, tmp_path)
+    assert case.content()["rows"] == [[7]]
