@@ -169,7 +169,7 @@ class ArrowCBatch:
         Raises:
             UsageError: that happened already, or the batch was moved on.
         """
-        self._registry._drop_structs(self._number)
+        self._registry._require_structs(self._number, drop=True)
         del self._exported
 
     def _move(self) -> pa.RecordBatch:
@@ -296,15 +296,12 @@ class HandleRegistry:
         with self._lock:
             return self._entries[handle].references if handle in self._entries else 0
 
-    def _require_structs(self, number: int) -> None:
+    def _require_structs(self, number: int, *, drop: bool = False) -> None:
         with self._lock:
             if number not in self._structs:
                 raise UsageError("the batch of C structures was released or moved on already")
-
-    def _drop_structs(self, number: int) -> None:
-        self._require_structs(number)
-        with self._lock:
-            self._structs.remove(number)
+            if drop:
+                self._structs.remove(number)
 
     # ------------------------------------------------------------------------------ conversions
 
