@@ -28,8 +28,8 @@ __all__ = ["TypeStringError", "parse_leniently"]
 Reason = Literal["index-out-of-range", "unsupported-type", "bad-number"]
 
 _STOP = re.compile(r"[<,>()]")
-#: What Java's `Integer.parseInt` takes.
-_NUMBER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+#: What Java's `Integer.parseInt` takes: digits of any script that 16 bits hold.
+_NUMBER = re.compile(r"[+-]?(?:(?![\U00010000-\U0010ffff])\d)+")
 #: What Java's `String.trim` takes away.
 _TRIMMED = "".join(map(chr, range(0x21)))
 
