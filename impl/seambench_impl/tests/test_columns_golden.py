@@ -50,6 +50,29 @@ def test_tables_match_byte_for_byte(name: str) -> None:
     assert table.live_blocks() == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "item", "content"),
+    [
+        ("string", "a\ud800b", b"a?b"),  # Java's encoder writes ? for half a character
+        ("string", "\U0001d518", b"\xf0\x9d\x94\x98"),
+        ("int(11)", 7, (7).to_bytes(4, "little")),  # Java ignores what follows a type
+        ("decimal32(9,2)", "1.5", (150).to_bytes(8, "little")),
+        ("date", "0000-01-01", (1721060).to_bytes(4, "little")),
+        ("date", "-0001-01-01", (1720695).to_bytes(4, "little")),
+        ("date", "-4712-01-01", (38).to_bytes(4, "little")),  # Julian day 0 is in -4713
+        ("date", "+10000-01-01", (5373485).to_bytes(4, "little")),
+        ("timestamp", "-0001-01-01 00:00:00.000001", (1720695 << 40 | 1).to_bytes(8, "little")),
+    ],
+)  # fmt: skip
+def test_values_that_only_java_has(text: str, item: Any, content: bytes) -> None:
+    """Tables brought by others may hold what StarRocks takes, and our own types refuse."""
+    request = ColumnRequest(["c"], [text], [[item]], ["c"], None, 1, [1])
+    table = OffHeapColumns()
+    (chunk,) = table.chunks(request)
+    assert chunk.slots[-1].content == content
+    assert table.live_blocks() == 0
+
+
 def test_there_are_golden_tables() -> None:
     """The golden folder is where the test looks for it, and holds as many cases as it should."""
     assert len(_cases()) == 45
