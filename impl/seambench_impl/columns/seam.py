@@ -25,7 +25,7 @@ from seambench_impl.memory import TrackedAllocator
 __all__ = ["OffHeapColumns"]
 
 _KINDS = (
-    *("boolean", "byte", "tinyint", "short", "int", "bigint", "float", "double"),
+    *("boolean", "tinyint", "short", "int", "bigint", "float", "double"),
     *("date", "time", "timestamp", "decimal", "string", "binary"),
     *("array", "map", "struct", "variant"),
 )

@@ -13,8 +13,8 @@ from seambench.serde_fields import fields_of
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.serde.checksum import page_checksum
 from seambench_impl.serde.presto.header import HEADER_BYTES
-from seambench_impl.serde.presto.read import deserialize
-from seambench_impl.serde.presto.write import serialize, serialize_many
+from seambench_impl.serde.presto.read import PageReader, deserialize
+from seambench_impl.serde.presto.write import PageWriter, serialize
 from seambench_impl.serde.rows.codec import RowCodec
 from seambench_impl.serde.rows.compact_row import CompactRows
 from seambench_impl.serde.rows.unsafe_row import UnsafeRows
@@ -57,23 +57,18 @@ def _page_stages(
     payload: int,
     allocator: TrackedAllocator,
 ) -> list[Stage]:
-    page = memoryview(serialize(batch, fields, options, allocator=allocator))
-
-    def rows(data: Any) -> pa.Table:
-        return pa.Table.from_batches(deserialize(data, fields, options))
-
+    writer = PageWriter(fields, options, allocator=allocator)
+    reader = PageReader(fields, options, allocator=allocator)
+    page = memoryview(writer.write(batch))
     return [
         Stage(
             f"{name}/serialize",
-            lambda: serialize(batch, fields, options, allocator=allocator),
-            rows,
+            lambda: writer.write(batch),
+            lambda data: pa.Table.from_batches(deserialize(data, fields, options)),
             payload,
         ),
         Stage(
-            f"{name}/deserialize",
-            lambda: deserialize(page, fields, options, allocator=allocator),
-            pa.Table.from_batches,
-            payload,
+            f"{name}/deserialize", lambda: list(reader.read(page)), pa.Table.from_batches, payload
         ),
     ]
 
@@ -83,9 +78,10 @@ def _parts_stage(
 ) -> Stage:
     numbers = np.arange(batch.num_rows, dtype=np.int32)
     parts = [np.ascontiguousarray(numbers[part::_PARTS]) for part in range(_PARTS)]
+    writer = PageWriter(fields, allocator=allocator)
     return Stage(
         f"presto/serialize {_PARTS} parts",
-        lambda: serialize_many(batch, fields, parts, allocator=allocator),
+        lambda: writer.write_many(batch, parts),
         lambda pages: pa.Table.from_batches(
             [found for page in pages for found in deserialize(page, fields)]
         ),

@@ -40,6 +40,7 @@ _TYPES = (
     *("varchar", "char", "varbinary", "json", "uuid", "ipaddress", "ipprefix", "unknown", "date"),
     *("time", "timestamp", "timestamp microseconds", "time with time zone", "array", "map", "row"),
     *("timestamp with time zone", "interval year to month", "interval day to second"),
+    *("hyperloglog", "p4hyperloglog", "setdigest", "qdigest", "tdigest"),
 )
 
 
