@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seambench.errors import InputError, RefusedError, SeambenchError
+from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench_impl._seam import ffi, lib
 
 __all__ = ["NativeMemoryError", "check", "new_error"]
@@ -17,13 +17,15 @@ def new_error() -> object:
     return ffi.new("struct seam_error *")
 
 
-def check(code: int, error: object, *, source: str = "") -> None:
+def check(code: int, error: object, *, source: str = "", by_caller: bool = False) -> None:
     """Raise what `code` stands for; return when it is 0.
 
     Args:
         code: what a core function returned.
         error: the `struct seam_error *` given to that call.
         source: the file (and block) the bytes came from, put before the message.
+        by_caller: whether whoever called us decides what the function is given, and when: what
+            breaks the function's contract is then a UsageError, not a mistake of ours.
     """
     if code == lib.SEAM_OK:
         return
@@ -37,4 +39,6 @@ def check(code: int, error: object, *, source: str = "") -> None:
         raise InputError(f"{where}{message}{at}")
     if code == lib.SEAM_UNSUPPORTED:
         raise RefusedError(f"{where}{message}{at}")
+    if code == lib.SEAM_BAD_ARGUMENT and by_caller:
+        raise UsageError(f"{where}{message}")
     raise AssertionError(f"a call into the core broke its contract: {message}")

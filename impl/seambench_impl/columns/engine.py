@@ -102,10 +102,11 @@ class EngineColumns:
             chain: as in `fill`.
             source: the table whose chain it is; it loses column after column as they are handed on.
         """
+        table = None if source is None else source.pointer
         self._done(lib.seam_engine_open(*self._wanted, self._chain_of(chain), self._error))
-        if source is not None:
+        if table is not None:
             self._source = source  # must live as long as the columns look at it
-            lib.seam_engine_release_behind(self._column, source.pointer)
+            lib.seam_engine_release_behind(self._column, table)
 
     def move(self, table: OffHeapTable) -> None:
         """Take the buffers of a table over instead of copying them; what was there goes.
@@ -126,7 +127,7 @@ class EngineColumns:
 
     def _done(self, code: int) -> None:
         self._filled = code == 0
-        check(code, self._error)
+        check(code, self._error, by_caller=True)
 
     def to_arrow(self) -> Any:
         """`export` as a `pyarrow.RecordBatch` with the schema expected."""

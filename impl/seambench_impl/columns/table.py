@@ -66,6 +66,7 @@ class OffHeapTable:
 
     def _make(self) -> None:
         types = self._c_types
+        self._released = True  # unless it comes to be
         code = lib.seam_table_init(
             self._table,
             types.pointer,
@@ -76,6 +77,7 @@ class OffHeapTable:
         )
         if code:
             self._check(code)
+        self._released = False
 
     def renew(self) -> None:
         """Release the table and begin another of the same types and capacity: the next chunk."""
@@ -83,11 +85,17 @@ class OffHeapTable:
         self._make()
 
     def _check(self, code: int, source: str = "") -> None:
-        check(code, self._error, source=source)
+        check(code, self._error, source=source, by_caller=True)
 
     @property
     def pointer(self) -> Any:
-        """The `struct seam_table *`, which stays this object's."""
+        """The `struct seam_table *`, which stays this object's.
+
+        Raises:
+            seambench.errors.UsageError: the table is released; so says every method that needs it.
+        """
+        if self._released:  # in C it is an empty table, and those end a stream
+            raise UsageError("the table is released; renew() begins another")
         return self._table
 
     def vector(self, index: int) -> Any:
@@ -95,7 +103,7 @@ class OffHeapTable:
 
         The pointer is valid until the column or the table is released.
         """
-        pointer = lib.seam_table_column(self._table, index)
+        pointer = lib.seam_table_column(self.pointer, index)
         if pointer == ffi.NULL:
             raise UsageError(f"the table has no column {index}, or it is released")
         return pointer
@@ -138,7 +146,7 @@ class OffHeapTable:
 
     def append_exported(self, batch: ExportedBatch) -> None:
         """`append_batch` for C structures that are there already; string views are refused."""
-        code = lib.seam_table_append_arrow(self._table, batch.schema, batch.array, self._error)
+        code = lib.seam_table_append_arrow(self.pointer, batch.schema, batch.array, self._error)
         if code:
             self._check(code)
 
@@ -149,16 +157,17 @@ class OffHeapTable:
 
     @num_rows.setter
     def num_rows(self, rows: int) -> None:
-        self._check(lib.seam_table_set_rows(self._table, rows, self._error))
+        self._check(lib.seam_table_set_rows(self.pointer, rows, self._error))
 
     def chain(self) -> Chain:
         """The meta chain over what is there now (Java: `getMetaNativeAddress`).
 
         Raises:
-            AssertionError: a column is released, or has not as many rows as the table states.
+            seambench.errors.UsageError: a column is released, or has not as many rows as the table
+                states.
         """
         out = ffi.new("struct seam_chain *")
-        self._check(lib.seam_table_chain(self._table, out, self._error))
+        self._check(lib.seam_table_chain(self.pointer, out, self._error))
         return Chain(
             int(ffi.cast("uintptr_t", out.words)),
             int(out.n_words),
@@ -167,10 +176,14 @@ class OffHeapTable:
 
     def release_column(self, index: int) -> None:
         """Give one column's memory back (Java: `releaseOffHeapColumnVector`); repeatable."""
-        self._check(lib.seam_table_release_column(self._table, index, self._error))
+        if not 0 <= index < len(self.types):
+            raise UsageError(f"the table has no column {index}")
+        if not self._released:
+            self._check(lib.seam_table_release_column(self._table, index, self._error))
 
     def release(self) -> None:
         """Give everything back (Java: `releaseOffHeapTable`); repeatable."""
+        self._released = True
         lib.seam_table_reset(self._table)
 
     def __enter__(self) -> Self:

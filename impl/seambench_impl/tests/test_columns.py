@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.columns.decode import Slot, column_values, slots
-from seambench_impl.columns.engine import EngineSchema, fill
+from seambench_impl.columns.engine import EngineSchema, fill, move
 from seambench_impl.columns.table import Chain, OffHeapTable
 from seambench_impl.columns.types import UNKNOWN, ColumnType, arrow_type, from_arrow, parse
 from seambench_impl.connector.append import bind
 from seambench_impl.errors import NativeMemoryError
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.tests.column_samples import tables
+
+INT = EngineSchema(pa.schema([("c", pa.int32())]))
 
 
 @pytest.fixture
@@ -265,3 +267,61 @@ def test_batches_outlive_the_allocator() -> None:
         batch = fill(table.chain(), EngineSchema(pa.schema([("t", pa.timestamp("us"))])), allocator)
     del table, allocator
     assert batch.to_pydict() == {"t": [datetime(2020, 1, 1)]}
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        (lambda table: table.vector(0), "the table is released"),
+        (lambda table: table.append_arrow(0, pa.array([1], pa.int32())), "the table is released"),
+        (lambda table: table.append_batch(pa.record_batch({"c": [1]})), "the table is released"),
+        (lambda table: setattr(table, "num_rows", 1), "the table is released"),
+        (lambda table: table.chain(), "the table is released"),
+        (lambda table: fill(Chain(0), INT, table.allocator, table), "the table is released"),
+        (lambda table: move(table, INT), "the table is released"),
+        (lambda table: table.release_column(1), "no column 1"),
+    ],
+)
+def test_a_released_table_is_no_empty_one(
+    allocator: TrackedAllocator, use: Callable[[OffHeapTable], Any], says: str
+) -> None:
+    """Whoever goes on with it is told, as 0 rows would end a stream; releases come in any order."""
+    table = OffHeapTable([parse("int")], 1, allocator)
+    table.release()
+    table.release_column(0)
+    with pytest.raises(UsageError, match=says):
+        use(table)
+    table.renew()
+    assert table.chain().n_words == 3
+    table.release()
+
+
+@pytest.mark.parametrize(
+    ("use", "says"),
+    [
+        (lambda table: setattr(table, "num_rows", -1), "-1 rows"),
+        (lambda table: setattr(table, "num_rows", 2), "column 0 has 1 rows, the table states 2"),
+        (lambda table: table.release_column(0), "column 0 is released"),
+        (lambda table: move(table, INT), "column 0 is released"),
+    ],
+)
+def test_calls_out_of_turn_are_the_callers_mistake(
+    allocator: TrackedAllocator, use: Callable[[OffHeapTable], Any], says: str
+) -> None:
+    """A chain is of columns that are there, and of as many rows as the table states."""
+    with OffHeapTable([parse("int")], 1, allocator) as table:
+        table.append_batch(pa.record_batch({"c": pa.array([1], pa.int32())}))
+        with pytest.raises(UsageError, match=says):  # noqa: PT012 - either step may tell
+            use(table)
+            table.chain()
+
+
+def test_a_table_that_could_not_be_renewed_is_released(allocator: TrackedAllocator) -> None:
+    """Without memory for the next chunk there is no table, and that is told."""
+    with OffHeapTable([parse("int")], 1, allocator) as table:
+        allocator.fail_after(1)
+        with pytest.raises(NativeMemoryError):
+            table.renew()
+        allocator.fail_after(0)
+        with pytest.raises(UsageError, match="released"):
+            table.chain()
