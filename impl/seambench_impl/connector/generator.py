@@ -152,9 +152,9 @@ def generated(
 
 
 def _item(column: ColumnType, dice: random.Random, nulls: float) -> Any:
-    if dice.random() < nulls:
-        return None
     kind, children = column.kind, column.children
+    if dice.random() < nulls or kind is Kind.BYTE:  # which has no values
+        return None
     if kind is Kind.ARRAY:
         return [_item(children[0], dice, nulls) for _ in range(dice.randrange(4))]
     if kind is Kind.MAP:

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seambench.errors import InputError
+from seambench.errors import InputError, UsageError
 from seambench.where import Filter, parse_filter
 from seambench_impl.columns.types import UNKNOWN, ColumnType, from_arrow
 from seambench_impl.connector.arrow_columns import unzoned
@@ -106,7 +106,14 @@ class ParquetScanner(ConnectorScanner):
             self._file = None
 
     def get_next(self) -> int:
-        """Append the next batch of which a row is left."""
+        """Append the next batch of which a row is left.
+
+        Raises:
+            seambench.errors.InputError: the file is broken.
+            seambench.errors.UsageError: the scanner is not open: it has no end to tell.
+        """
+        if self._file is None:
+            raise UsageError(f"{self.path}: the scanner is not open")
         try:
             for batch in self._batches:
                 self.counters.raw_rows += batch.num_rows

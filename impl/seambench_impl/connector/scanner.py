@@ -160,8 +160,10 @@ class ConnectorScanner(abc.ABC):
             seambench.errors.RefusedError: a column of another type.
             seambench.errors.InputError: a value that its column cannot hold, or another number of
                 columns.
+            seambench.errors.UsageError: no chunk is being made.
         """
-        assert self.table is not None
+        if self.table is None:
+            raise UsageError("rows are appended while a chunk is made: in get_next")
         self._flush()
         known = self._known()
         if batch.num_columns != len(known):
@@ -180,12 +182,15 @@ class ConnectorScanner(abc.ABC):
 
         Raises:
             seambench.errors.InputError: an item that its column does not take.
+            seambench.errors.UsageError: `get_next` tells another number of rows than it appended.
         """
         self.release_table()
         self.table = OffHeapTable(self._c_types, self.fetch_size, self.allocator)
         try:
             self.appenders = [self._bind(index) for index in self._known()]
             rows = self.get_next()
+            if rows is None:  # a `return` was forgotten
+                raise UsageError("get_next tells how many rows it appended, not None")
             self._flush()
             self.table.num_rows = rows
             self.row_number += rows

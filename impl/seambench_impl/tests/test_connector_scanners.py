@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -247,6 +248,59 @@ def test_a_slice_of_logs_alone(hudi: Callable[[str], str]) -> None:
     assert len(_columns(create("hudi", 4, parameters))[0]) > 0
 
 
+NESTED = json.loads((Path(__file__).parent / "golden" / "hudi-nested.json").read_text())
+_AT = datetime(2020, 1, 2, 3, 4, 5, 678901)
+#: What Spark shows of the tables, by column; a table with Parquet blocks has no NULL in an array.
+_SHOWN = {
+    "id": [1, 2, 3, 4],
+    "s": [
+        {"m": Decimal("1.25"), "gone": None, "at": _AT, "raw": b"\0\xff"},
+        {"m": Decimal("-1.25"), "gone": None, "at": _AT, "raw": b""},
+        dict.fromkeys(("m", "gone", "at", "raw")),
+        dict.fromkeys(("m", "gone", "at", "raw")),
+    ],
+    "l": [[[1, None], None, None], [[2**62]], [], [None]],
+    "p": [[("a", _AT), ("b", None)], [("z", None)], [], [("", None)]],
+    "ld": [[Decimal("1.500"), None], [Decimal("-0.001")], [], [None]],
+    "lt": [[_AT, None], [_AT], [], [None]],
+}
+_SHOWN_PARQUET = _SHOWN | {
+    "l": [[[1, 5], None], [[2**62]], [], []],
+    "ld": [[Decimal("1.500")], [Decimal("-0.001")], [], []],
+    "lt": [[_AT], [_AT], [], []],
+}
+
+
+def _nested_slice(folder: Path, blocks: str, **changes: str) -> ConnectorScanner:
+    with zipfile.ZipFile(Path(__file__).parent / "golden" / f"hudi-nested-{blocks}.zip") as packed:
+        packed.extractall(folder)
+    parameters = {
+        "hive_column_names": NESTED["names"],
+        "hive_column_types": NESTED["types"],
+        "required_fields": ",".join(_SHOWN),
+        "nested_fields": "s.m,s.gone,s.at,s.raw,l.$0.y",
+    }
+    return create("hudi", 2, _slice_parameters(str(folder)) | parameters | changes)
+
+
+@pytest.mark.parametrize(("blocks", "shown"), [("avro", _SHOWN), ("parquet", _SHOWN_PARQUET)])
+def test_nested_columns_of_a_hudi_slice(tmp_path: Path, blocks: str, shown: Any) -> None:
+    """Parts of nested columns come out of base file and logs as Spark shows them."""
+    columns = dict(zip(shown, _columns(_nested_slice(tmp_path, blocks)), strict=True))
+    columns["l"] = [[e and e["y"] for e in row] if row else row for row in columns["l"]]
+    columns["p"] = [[(key, v and v["at"]) for key, v in row] for row in columns["p"]]
+    assert columns.keys() == shown.keys()
+    order = sorted(range(4), key=columns["id"].__getitem__)
+    assert {name: [column[i] for i in order] for name, column in columns.items()} == shown
+
+
+def test_nested_types_must_be_those_of_the_table(tmp_path: Path) -> None:
+    """A field of another type deep inside is as wrong as a column's."""
+    types = NESTED["types"].replace("y:array<bigint>", "y:array<int>")
+    with pytest.raises(RefusedError, match="column 'l' is array<struct<x:string,y:array<bigint>>>"):
+        _nested_slice(tmp_path, "avro", hive_column_types=types)
+
+
 def _type(data_type: Any) -> ColumnType:
     return parse({"string": "string", "int64": "bigint", "int32": "int"}[str(data_type)])
 
@@ -486,6 +540,49 @@ class _Empties(ConnectorScanner):
 def test_empty_batches_are_read_over() -> None:
     """Zero rows mean the end, so a batch without rows must not become a chunk."""
     assert _columns(_Empties()) == [[0, 1, 0]]
+
+
+class _Miscounts(_Empties):
+    """A scanner that tells something else than it appended."""
+
+    def __init__(self, told: Any) -> None:
+        super().__init__()
+        self._told = told
+
+    def get_next(self) -> Any:
+        """Append one row."""
+        self.appenders[0].put(7)
+        return self._told
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        (None, "get_next tells how many rows it appended, not None"),
+        (0, "column 0 has 1 rows, the table states 0"),
+        (2, "column 0 has 1 rows, the table states 2"),
+        (-1, "-1 rows"),
+    ],
+)
+def test_scanners_that_miscount_are_told(told: Any, reason: str) -> None:
+    """What a scanner says is what an engine reads: too few rows would be lost, 0 end the stream."""
+    scanner = _Miscounts(told)
+    with pytest.raises(UsageError, match=reason):
+        scanner.get_next_off_heap_chunk()
+    assert scanner.table is None
+
+
+def test_calls_out_of_turn(parquet: str) -> None:
+    """A file that is not open has no end to tell; rows are appended to a chunk."""
+    scanner = create("parquet", 9, {"data_file_path": parquet, "required_fields": "id"})
+    with pytest.raises(UsageError, match="not open"):
+        scanner.get_next_off_heap_chunk()
+    scanner.open()
+    with pytest.raises(UsageError, match="while a chunk is made"):
+        scanner.append_batch(pa.record_batch({"id": [1]}))
+    scanner.close()
+    with pytest.raises(UsageError, match="not open"):
+        scanner.get_next_off_heap_chunk()
 
 
 def test_a_missing_column_has_no_appender() -> None:
