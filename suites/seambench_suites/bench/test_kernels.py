@@ -7,13 +7,29 @@ from typing import Any
 
 import pytest
 
-from seambench_suites.history import column_kernels, kernels, row_kernels, stream_kernels
+from seambench_suites.history import (
+    column_kernels,
+    kernels,
+    page_kernels,
+    row_kernels,
+    stream_kernels,
+)
 
 KERNELS: dict[str, Callable[[], Any]] = {
     "avro-decode-all": lambda: kernels.AvroDecode("all"),
     "avro-decode-two": lambda: kernels.AvroDecode("two"),
+    "checksum": page_kernels.Checksum,
+    "ipc-in": lambda: page_kernels.IpcIn("65536"),
+    "ipc-out": lambda: page_kernels.IpcOut("65536"),
     "merge": kernels.Merge,
     "off-heap-fill": kernels.OffHeapFill,
+    "page-parts": page_kernels.PageParts,
+    "pages-in-lz4": lambda: page_kernels.PagesIn("lz4+checksum", "65536"),
+    "pages-in-plain": lambda: page_kernels.PagesIn("plain", "65536"),
+    "pages-in-small": lambda: page_kernels.PagesIn("plain", "4096"),
+    "pages-out-lz4": lambda: page_kernels.PagesOut("lz4+checksum", "65536"),
+    "pages-out-plain": lambda: page_kernels.PagesOut("plain", "65536"),
+    "pages-out-small": lambda: page_kernels.PagesOut("plain", "4096"),
     "rows-in-compact": lambda: row_kernels.RowsIn("compactrow"),
     "rows-in-unsafe": lambda: row_kernels.RowsIn("unsaferow"),
     "rows-out-compact": lambda: row_kernels.RowsOut("compactrow"),

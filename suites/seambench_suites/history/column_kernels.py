@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seambench_suites.history.kernels import feature
+from .kernels import feature
 
 __all__ = ["AppendColumns", "AppendRows", "ArrowOut", "EngineFill", "PlainCopy", "lineitem"]
 

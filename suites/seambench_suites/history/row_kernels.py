@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench_suites.history.column_kernels import lineitem
-from seambench_suites.history.kernels import feature
+from .column_kernels import lineitem
+from .kernels import feature
 
 __all__ = ["RowsIn", "RowsOut"]
 

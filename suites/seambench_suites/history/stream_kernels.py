@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seambench_suites.history.column_kernels import lineitem
-from seambench_suites.history.kernels import feature
+from .column_kernels import lineitem
+from .kernels import feature
 
 __all__ = ["StreamPartition"]
 
