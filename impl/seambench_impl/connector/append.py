@@ -24,6 +24,7 @@ from seambench_impl.connector.gather import (
     BadItemError,
     Buffers,
     careful,
+    flags_pointer,
     in_turn,
     null_flags,
 )
@@ -315,11 +316,7 @@ class _Entries(_Nested):
         ends = list(accumulate(counts))
         contents = [halves[index] for index, _ in self.parts]
         self.write_parts(write, contents, lambda row: bisect_right(ends, row))
-        flags = null_flags(items)
-        arguments = (
-            ffi.new("int64_t[]", counts),
-            ffi.NULL if flags is None else ffi.from_buffer("uint8_t[]", flags),
-        )
+        arguments = ffi.new("int64_t[]", counts), flags_pointer(null_flags(items))
         self.append(Buffers(lib.seam_vector_append_entries, arguments), items)
 
 
@@ -361,8 +358,7 @@ class _Struct(_Nested):
 
     def _write(self, write: str, contents: Sequence[Sequence[Any]], items: Sequence[Any]) -> None:
         self.write_parts(write, contents, lambda row: row)
-        flags = null_flags(items)
-        pointer = ffi.NULL if flags is None else ffi.from_buffer("uint8_t[]", flags)
+        pointer = flags_pointer(null_flags(items))
         self.append(Buffers(lib.seam_vector_append_structs, (pointer,)), items)
 
 
@@ -387,8 +383,7 @@ class _Variant(_Node):
             vector = lib.seam_vector_child(self.vector, at)
             child = _Flat(vector, binary, binary, f"{self.name[0]}.{name}", Source())
             child.write([pair[at] for pair in pairs])
-        flags = null_flags(values)
-        pointer = ffi.NULL if flags is None else ffi.from_buffer("uint8_t[]", flags)
+        pointer = flags_pointer(null_flags(values))
         self.append(Buffers(lib.seam_vector_append_structs, (pointer,)), values)
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "BadItemError",
     "Buffers",
     "careful",
+    "flags_pointer",
     "in_turn",
     "null_flags",
 ]
@@ -99,22 +100,27 @@ def null_flags(items: Sequence[Any]) -> bytes | None:
     return flags if 1 in flags else None
 
 
-def _pointer(flags: bytes | None) -> Any:
+def flags_pointer(flags: bytes | None) -> Any:
+    """Null flags as the core takes them: a cffi pointer that keeps them alive, or NULL."""
     return ffi.NULL if flags is None else ffi.from_buffer("uint8_t[]", flags)
 
 
 def _longs(numbers: bytes, flags: bytes | None) -> Buffers:
     values = ffi.from_buffer("int64_t[]", numbers)
-    return Buffers(lib.seam_vector_append_longs, (values, _pointer(flags)))
+    return Buffers(lib.seam_vector_append_longs, (values, flags_pointer(flags)))
 
 
 def _doubles(numbers: bytes, flags: bytes | None) -> Buffers:
     values = ffi.from_buffer("double[]", numbers)
-    return Buffers(lib.seam_vector_append_doubles, (values, _pointer(flags)))
+    return Buffers(lib.seam_vector_append_doubles, (values, flags_pointer(flags)))
 
 
 def _runs(content: bytes, sizes: bytes, flags: bytes | None) -> Buffers:
-    arguments = (ffi.from_buffer(content), ffi.from_buffer("int64_t[]", sizes), _pointer(flags))
+    arguments = (
+        ffi.from_buffer(content),
+        ffi.from_buffer("int64_t[]", sizes),
+        flags_pointer(flags),
+    )
     return Buffers(lib.seam_vector_append_runs, arguments)
 
 
@@ -157,7 +163,7 @@ _EPOCH = date(1970, 1, 1)
 def _plain_dates(items: Sequence[Any]) -> Buffers:
     days, flags = _only(date, items, _EPOCH)
     ordinals = ffi.from_buffer("int64_t[]", _pack("q", list(map(date.toordinal, days))))
-    arguments = (ordinals, _EPOCH.toordinal(), _pointer(flags))
+    arguments = (ordinals, _EPOCH.toordinal(), flags_pointer(flags))
     return Buffers(lib.seam_vector_append_days, arguments)
 
 
@@ -183,7 +189,7 @@ def _plain_bytes(items: Sequence[Any]) -> Buffers:
 def _plain_decimals(items: Sequence[Any]) -> Buffers:
     decimals, flags = _only(Decimal, items, 0)
     text = (("%s\n" * len(decimals)) % tuple(decimals)).encode()
-    arguments = (ffi.from_buffer(text), len(text), _pointer(flags))
+    arguments = (ffi.from_buffer(text), len(text), flags_pointer(flags))
     return Buffers(lib.seam_vector_append_decimal_texts, arguments)
 
 
@@ -272,7 +278,8 @@ class _Form(NamedTuple):
 def _wide(unscaled: list[Any], flags: bytes | None) -> Buffers:
     words = b"".join([index(number).to_bytes(16, "little", signed=True) for number in unscaled])
     return Buffers(
-        lib.seam_vector_append_decimals128, (ffi.from_buffer("uint8_t[]", words), _pointer(flags))
+        lib.seam_vector_append_decimals128,
+        (ffi.from_buffer("uint8_t[]", words), flags_pointer(flags)),
     )
 
 

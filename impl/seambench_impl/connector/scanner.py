@@ -188,9 +188,7 @@ class ConnectorScanner(abc.ABC):
         self.table = OffHeapTable(self._c_types, self.fetch_size, self.allocator)
         try:
             self.appenders = [self._bind(index) for index in self._known()]
-            rows = self.get_next()
-            if rows is None:  # a `return` was forgotten
-                raise UsageError("get_next tells how many rows it appended, not None")
+            rows = self._next_rows()
             self._flush()
             self.table.num_rows = rows
             self.row_number += rows
@@ -198,6 +196,12 @@ class ConnectorScanner(abc.ABC):
         except BaseException:
             self.release_table()
             raise
+
+    def _next_rows(self) -> int:
+        rows = self.get_next()
+        if rows is None:  # a `return` was forgotten
+            raise UsageError("get_next tells how many rows it appended, not None")
+        return rows
 
     def _known(self) -> list[int]:
         """Columns that the source has."""
