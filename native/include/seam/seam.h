@@ -23,6 +23,7 @@
 #include "seam/row_input.h"
 #include "seam/row_type.h"
 #include "seam/stream_arena.h"
+#include "seam/streamvbyte.h"
 #include "seam/table.h"
 #include "seam/unsafe_row.h"
 #include "seam/vector.h"
