@@ -1,10 +1,11 @@
-"""How a chunk becomes bytes, by name: `arrow`, `presto` or `unsaferow`.
+"""How a chunk becomes bytes, by name: `arrow`, `presto`, `starrocks` or `unsaferow`.
 
 Both sides of an exchange are given the same name and schema; the bytes do not say what they are.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from seambench.errors import InputError, UsageError
 from seambench.serde_fields import fields_of
+from seambench_impl.exchange.chunk_bytes import ChunkOptions, ChunkReader, ChunkWriter
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.serde.presto import read, write
 from seambench_impl.serde.rows import serde as rows
@@ -48,7 +50,8 @@ def chunk_format(
     Args:
         name: see `FORMATS`.
         schema: of every chunk.
-        options: of the format: those of `seambench.seams.SerdeRequest`, or Arrow's `codec`.
+        options: of the format: those of `seambench.seams.SerdeRequest`, Arrow's `codec`, or fields
+            of `ChunkOptions`.
         allocator: owner of what is made; a new one without limit by default.
 
     Raises:
@@ -96,6 +99,20 @@ def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator)
     )
 
 
+def _starrocks(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
+    known = {field.name for field in dataclasses.fields(ChunkOptions)}
+    if unknown := [name for name in options if name not in known]:
+        raise UsageError(f"the starrocks format has no option {unknown[0]!r}")
+    bound = ChunkOptions(**options)
+    reader = ChunkReader(schema, bound, owner)
+    # Every chunk says all of its columns: who reads it may be anybody.
+    return ChunkFormat(
+        "starrocks",
+        ChunkWriter(schema, bound, owner).encode,
+        lambda data: reader.decode(data)[0],
+    )
+
+
 def _unsaferow(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
     fields = fields_of(schema, "spark")
     return ChunkFormat(
@@ -118,5 +135,6 @@ def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 FORMATS: Mapping[str, Callable[[pa.Schema, dict[str, Any], TrackedAllocator], ChunkFormat]] = {
     "arrow": _arrow,
     "presto": _presto,
+    "starrocks": _starrocks,
     "unsaferow": _unsaferow,
 }

@@ -14,7 +14,15 @@ from google.protobuf.message import DecodeError
 from seambench.errors import InputError
 from seambench_impl.exchange.messages import Answer, Chunk, Request
 
-__all__ = ["PARAMS", "RESULT", "decode_answer", "decode_request", "encode_answer", "encode_request"]
+__all__ = [
+    "CHUNK",
+    "PARAMS",
+    "RESULT",
+    "decode_answer",
+    "decode_request",
+    "encode_answer",
+    "encode_request",
+]
 
 _PACKAGE = "seambench.exchange"
 _TYPES = {
@@ -84,6 +92,7 @@ def _message_classes() -> dict[str, Any]:
 
 
 _CLASSES = _message_classes()
+CHUNK: Any = _CLASSES["ChunkPB"]
 PARAMS: Any = _CLASSES["PTransmitChunkParams"]
 RESULT: Any = _CLASSES["PTransmitChunkResult"]
 
