@@ -93,13 +93,14 @@ static int plan_dictionary(struct seam_presto_writer *writer, const struct prest
     if (code != SEAM_OK) {
         return code;
     }
+    const bool as_read = presto_as_read(writer) && !usage.nulls;
     const bool velox = presto_flag(writer, SEAM_PRESTO_VELOX);
-    if (velox && velox_flattens(writer, type, &usage, rows->count)) {
+    if (velox && !as_read && velox_flattens(writer, type, &usage, rows->count)) {
         *kept = false;
         return SEAM_OK;
     }
     struct presto_rows entries = {.rows = usage.order, .count = usage.used, .gaps = usage.nulls};
-    const bool all = usage.used == usage.entries + usage.nulls;
+    const bool all = as_read || usage.used == usage.entries + usage.nulls;
     if (velox || all) { /* a dictionary that is used up stays as it is */
         keep_order(&usage);
     }
@@ -156,7 +157,8 @@ static int plan_run(struct seam_presto_writer *writer, const struct presto_type 
                     const struct seam_node *node, const struct presto_rows *rows,
                     struct presto_plan *out, bool *kept, struct seam_error *error) {
     int64_t run = common_run(node, rows);
-    if (run < 0 || (rows->count == 0 && presto_flag(writer, SEAM_PRESTO_VELOX))) {
+    const bool flat_when_empty = presto_flag(writer, SEAM_PRESTO_VELOX) && !presto_as_read(writer);
+    if (run < 0 || (rows->count == 0 && flat_when_empty)) {
         *kept = false;
         return SEAM_OK;
     }

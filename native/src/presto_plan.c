@@ -141,7 +141,7 @@ static int64_t flags_bytes(const struct presto_plan *plan) {
 
 int presto_take_mark(struct seam_presto_writer *writer, uint8_t *mark, struct seam_error *error) {
     *mark = 0;
-    if (writer->options.marks == NULL) {
+    if (!presto_as_read(writer)) {
         return SEAM_OK;
     }
     if (writer->next_mark >= writer->options.n_marks) {
@@ -478,6 +478,6 @@ int presto_plan_column(struct seam_presto_writer *writer, const struct presto_ty
         return plan_bare_nulls(out, error);
     }
     /* Velox's batch writer keeps encodings at the top and in rows, not in arrays and maps. */
-    bool below = keep && !(nested && presto_flag(writer, SEAM_PRESTO_VELOX));
-    return plan_flat(writer, below, mark, out, error);
+    bool drop = nested && presto_flag(writer, SEAM_PRESTO_VELOX) && !presto_as_read(writer);
+    return plan_flat(writer, keep && !drop, mark, out, error);
 }

@@ -68,6 +68,12 @@ static inline bool presto_row_valid(const struct seam_node *node, int64_t row) {
 int presto_check_layout(const struct presto_type *type, const struct seam_node *node,
                         struct seam_error *error);
 
+/* Whether a layout came along: then encodings are written as they were read, whatever an engine
+ * would make of them. */
+static inline bool presto_as_read(const struct seam_presto_writer *writer) {
+    return writer->options.marks != NULL;
+}
+
 /* Plans a column over `rows` of `node`. `keep`: dictionaries and runs may stay. */
 int presto_plan_column(struct seam_presto_writer *writer, const struct presto_type *type,
                        const struct seam_node *node, const struct presto_rows *rows, bool keep,

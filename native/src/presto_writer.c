@@ -109,7 +109,7 @@ int seam_presto_writer_measure(struct seam_presto_writer *writer,
                                int64_t *sizes_bytes, struct seam_error *error) {
     const int64_t n_columns = writer->program->n_columns;
     int code = SEAM_OK;
-    if (writer->pages != NULL || (writer->options.marks != NULL && n != 1)) {
+    if (writer->pages != NULL || (presto_as_read(writer) && n != 1)) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
                          "a writer measures once, and one page only where marks are given");
     }
@@ -118,8 +118,7 @@ int seam_presto_writer_measure(struct seam_presto_writer *writer,
     }
     code = code == SEAM_OK ? take_pages(writer, selections, n, error) : code;
     code = code == SEAM_OK ? plan_pages(writer, selections, error) : code;
-    if (code == SEAM_OK && writer->options.marks != NULL &&
-        writer->next_mark != writer->options.n_marks) {
+    if (code == SEAM_OK && presto_as_read(writer) && writer->next_mark != writer->options.n_marks) {
         code = seam_fail(error, SEAM_BAD_INPUT, -1,
                          "the layout is of %lld columns, the batch has %lld of them",
                          (long long)writer->options.n_marks, (long long)writer->next_mark);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -428,6 +429,45 @@ def test_dictionaries_are_compacted_as_presto_does(used: list[int], expected: An
     fields = [SerdeField("c", "varchar")]
     found = deserialize(serialize(pa.record_batch([array], ["c"]), fields), fields)[0].column(0)
     assert (found.dictionary.to_pylist(), found.indices.to_pylist()) == expected
+
+
+def _block(name: str, *content: int | bytes) -> bytes:
+    """A column by its encoding's name; whole numbers take four bytes."""
+    parts = [name.encode(), *content]
+    return struct.pack("<i", len(name)) + b"".join(
+        part if isinstance(part, bytes) else struct.pack("<i", part) for part in parts
+    )
+
+
+_THREE = _block("LONG_ARRAY", 3, b"\0", struct.pack("<3q", 7, 8, 9))
+_CODED = _block("DICTIONARY", 3, _THREE, 2, 0, 2, bytes(24))
+_NULL = _block("LONG_ARRAY", 1, b"\1\x80")
+
+
+@pytest.mark.parametrize("dialect", ["presto", "velox"])
+@pytest.mark.parametrize(
+    ("type_", "column", "values"),
+    [
+        ("bigint", _CODED, [9, 7, 9]),
+        ("array(bigint)", _block("ARRAY", _CODED, 2, 0, 2, 3, b"\0"), [[9, 7], [9]]),
+        ("bigint", _block("RLE", 0, _NULL), []),
+        ("bigint", _block("DICTIONARY", 0, _THREE, bytes(24)), []),
+    ],
+    ids=["an entry to spare", "below an array", "empty run", "empty dictionary"],
+)
+def test_encodings_are_written_as_they_were_read(
+    dialect: str, type_: str, column: bytes, values: list[Any]
+) -> None:
+    """With `layout="preserve"` no dictionary or run that was read is compacted or taken out.
+
+    The bytes are laid out by hand (Presto 0.296, DictionaryBlockEncoding, RunLengthBlockEncoding).
+    """
+    fields = [SerdeField("c", type_)]
+    page = frame(len(values), struct.pack("<i", 1) + column)
+    options = {"dialect": dialect, "layout": "preserve"}
+    (batch,) = deserialize(page, fields, options)
+    assert batch.column(0).to_pylist() == values
+    assert bytes(serialize(batch, fields, options)) == page
 
 
 def test_every_dictionary_gets_the_source_that_was_given() -> None:
