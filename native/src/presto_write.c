@@ -111,7 +111,7 @@ static void strings_init(struct strings *strings, const struct presto_plan *plan
 static inline void put_string(struct strings *strings, const uint8_t *from, int64_t size,
                               const int64_t chunks) {
     const int64_t moved = chunks * 16;
-    if (size <= moved && strings->source_end - from >= moved &&
+    if (chunks > 0 && size <= moved && strings->source_end - from >= moved &&
         strings->limit - strings->at >= moved) {
         memcpy(strings->at, from, (size_t)moved);
     } else if (size > 0) {
