@@ -13,6 +13,7 @@ struct reader {
     struct presto_budget budget;
     struct seam_presto_trace *trace;
     struct seam_error *error;
+    bool alone; /* one column or value, not a page */
 };
 
 /* The code stands outside the call, so that the compiler sees that it is not 0. */
@@ -409,7 +410,8 @@ static bool any_null(const struct presto_column *column) {
     }
 }
 
-static int read_map(struct reader *reader, int64_t mark, int depth, struct presto_column *out) {
+/* Keys, values and hash table of all maps of a column. */
+static int read_entries(struct reader *reader, int64_t mark, int depth, struct presto_column *out) {
     const struct presto_type *key = out->type + 1;
     const int64_t begin = reader->position;
     int code = presto_make_children(&reader->budget, out, 2, reader->error);
@@ -424,8 +426,12 @@ static int read_map(struct reader *reader, int64_t mark, int depth, struct prest
         code = FAIL(reader, second, "column '%s': %lld keys, %lld values", out->type->name,
                     (long long)out->children[0].length, (long long)out->children[1].length);
     }
-    code =
-        code == SEAM_OK ? read_hash_table(reader, mark, out->type, out->children[0].length) : code;
+    return code == SEAM_OK ? read_hash_table(reader, mark, out->type, out->children[0].length)
+                           : code;
+}
+
+static int read_map(struct reader *reader, int64_t mark, int depth, struct presto_column *out) {
+    int code = read_entries(reader, mark, depth, out);
     const int64_t at = reader->position + 4;
     code = code == SEAM_OK ? read_offsets(reader, out) : code;
     code = code == SEAM_OK ? read_flags(reader, mark, out) : code;
@@ -499,6 +505,34 @@ static int read_row(struct reader *reader, int64_t mark, int depth, struct prest
         out->offsets = NULL;
     }
     return code == SEAM_OK ? spread_fields(reader, out, at) : code;
+}
+
+/* --- values that stand alone --- */
+
+/* A map or row by itself, as constants of plans hold it: without count, offsets and flags. */
+static int read_element(struct reader *reader, int64_t mark, int depth, struct presto_column *out) {
+    void *offsets;
+    const int64_t at = reader->position;
+    out->length = 1;
+    if (out->type->encoding == PRESTO_ROW) {
+        int code = read_fields(reader, depth, out);
+        return code == SEAM_OK ? spread_fields(reader, out, at) : code;
+    }
+    int code = read_entries(reader, mark, depth, out);
+    code = code == SEAM_OK
+               ? presto_take(&reader->budget, 2 * sizeof *out->offsets, &offsets, reader->error)
+               : code;
+    if (code == SEAM_OK) {
+        out->offsets = offsets;
+        out->offsets[0] = 0;
+        out->offsets[1] = (int32_t)out->children[0].length;
+    }
+    return code;
+}
+
+static bool is_element(const struct presto_type *type, enum presto_encoding encoding) {
+    return (encoding == PRESTO_MAP_ELEMENT && type->encoding == PRESTO_MAP) ||
+           (encoding == PRESTO_ROW_ELEMENT && type->encoding == PRESTO_ROW);
 }
 
 /* --- encodings around others --- */
@@ -586,6 +620,9 @@ static int read_flat(struct reader *reader, enum presto_encoding encoding, int64
     if (encoding != out->type->encoding) {
         if (encoding == PRESTO_BYTE_ARRAY) {
             return read_bare_nulls(reader, mark, out);
+        }
+        if (reader->alone && depth == 1 && is_element(out->type, encoding)) {
+            return read_element(reader, mark, depth, out);
         }
         return FAIL(reader, at, "column '%s' needs %s, this is %s", out->type->name,
                     PRESTO_NAMES[out->type->encoding].text, PRESTO_NAMES[encoding].text);
@@ -701,7 +738,8 @@ int seam_presto_read_column(struct seam_allocator *allocator,
                             .options = options,
                             .budget = {.allocator = allocator, .limit_bytes = options->size_limit},
                             .trace = trace,
-                            .error = error};
+                            .error = error,
+                            .alone = true};
     struct presto_column page = {.type = &WHOLE};
     if (program->n_columns != 1) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%d types came for a column that is alone",

@@ -9,7 +9,8 @@
 const struct presto_name PRESTO_NAMES[PRESTO_N_ENCODINGS] = {
     NAME("BYTE_ARRAY"),   NAME("SHORT_ARRAY"),    NAME("INT_ARRAY"), NAME("LONG_ARRAY"),
     NAME("INT128_ARRAY"), NAME("VARIABLE_WIDTH"), NAME("ARRAY"),     NAME("MAP"),
-    NAME("ROW"),          NAME("DICTIONARY"),     NAME("RLE"),
+    NAME("ROW"),          NAME("DICTIONARY"),     NAME("RLE"),       NAME("MAP_ELEMENT"),
+    NAME("ROW_ELEMENT"),
 };
 
 /* What is the same for every type of a kind; of SEAM_PRESTO_FIXED the widths follow from the size.

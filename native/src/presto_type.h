@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Block encodings by name. MAP_ELEMENT, ROW_ELEMENT and LAZY are never columns of a page. */
+/* Block encodings by name. MAP_ELEMENT and ROW_ELEMENT are values that stand alone, never columns
+ * of a page; LAZY is never written. */
 enum presto_encoding {
     PRESTO_BYTE_ARRAY,
     PRESTO_SHORT_ARRAY,
@@ -20,6 +21,8 @@ enum presto_encoding {
     PRESTO_ROW,
     PRESTO_DICTIONARY,
     PRESTO_RLE,
+    PRESTO_MAP_ELEMENT,
+    PRESTO_ROW_ELEMENT,
     PRESTO_N_ENCODINGS,
 };
 

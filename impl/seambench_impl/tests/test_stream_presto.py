@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from seambench.errors import InputError, UsageError
 from seambench.seams import SerdeField, SerdeRequest
-from seambench.serde.pages import PageOptions, read_pages
+from seambench.serde.pages import PageOptions, frame, read_pages
 from seambench.serde.plain_pages import payload_of
 from seambench.serde.values import plain_values
 from seambench.serde_types import parse_presto, schema_of
@@ -281,6 +282,77 @@ def test_one_column_alone(allocator: TrackedAllocator) -> None:
     assert serde.deserialize_column(source, field, {}).to_pylist() == column.to_pylist()
     assert source.remaining() == 4
     del alone
+
+
+def _name(encoding: str) -> bytes:
+    return struct.pack("<i", len(encoding)) + encoding.encode()
+
+
+# Keys 7 and 8, values "a" and null, laid out by hand.
+_KEYS = _name("INT_ARRAY") + struct.pack("<ib2i", 2, 0, 7, 8)
+_VALUES = _name("VARIABLE_WIDTH") + struct.pack("<3iBBi", 2, 1, 1, 1, 0x40, 1) + b"a"
+_SEVEN = _name("INT_ARRAY") + struct.pack("<ibi", 1, 0, 7)
+_NULL = _name("VARIABLE_WIDTH") + struct.pack("<2iBBi", 1, 0, 1, 0x80, 0)
+_MAP = SerdeField("m", "map(integer,varchar)")
+_ROW = SerdeField("r", "row(x integer,y varchar)")
+_OF_MAP = pa.array([[(1, "z")], [(7, "a"), (8, None)]], pa.map_(pa.int32(), pa.string()))
+_OF_ROW = pa.array([None, {"x": 7, "y": None}], pa.struct({"x": pa.int32(), "y": pa.string()}))
+
+
+@pytest.mark.parametrize(
+    ("field", "column", "content"),
+    [
+        (_MAP, _OF_MAP, _name("MAP_ELEMENT") + _KEYS + _VALUES + struct.pack("<i", -1)),
+        (_ROW, _OF_ROW, _name("ROW_ELEMENT") + struct.pack("<i", 2) + _SEVEN + _NULL),
+    ],
+    ids=["map", "row"],
+)
+def test_one_value_alone(
+    allocator: TrackedAllocator, field: SerdeField, column: Any, content: bytes
+) -> None:
+    """A map or row by itself has no count, offsets or flags (Presto 0.296, SingleMapBlock)."""
+    serde = PrestoVectorSerde(allocator)
+    assert bytes(serde.serialize_value(field, {}, column.slice(1))) == content
+    source = ByteInputStream([content, b"rest"], allocator)
+    found = serde.deserialize_column(source, field, {})
+    found.validate(full=True)
+    assert found.to_pylist() == column.to_pylist()[1:]
+    assert source.remaining() == 4
+    del found
+    for end in range(len(content)):
+        with pytest.raises(InputError, match="at byte"):
+            serde.deserialize_column(ByteInputStream([content[:end]], allocator), field, {})
+
+
+def test_hash_tables_of_single_maps_are_passed_over(allocator: TrackedAllocator) -> None:
+    """Two slots for each entry may follow; another number is refused where it stands."""
+    content = _name("MAP_ELEMENT") + _KEYS + _VALUES
+    table = struct.pack("<5i", 4, 0, -1, 1, -1)
+    serde = PrestoVectorSerde(allocator)
+    found = serde.deserialize_column(ByteInputStream([content + table], allocator), _MAP, {})
+    assert found.to_pylist() == _OF_MAP.to_pylist()[1:]
+    del found
+    source = ByteInputStream([content + struct.pack("<2i", 1, 0)], allocator)
+    with pytest.raises(InputError, match=rf"hash table.*at byte {len(content)}"):
+        serde.deserialize_column(source, _MAP, {})
+
+
+def test_single_values_are_no_columns(allocator: TrackedAllocator) -> None:
+    """A page, or a part of a column, cannot be one map; and only maps and rows stand alone."""
+    content = _name("MAP_ELEMENT") + _KEYS + _VALUES + struct.pack("<i", -1)
+    page = frame(1, struct.pack("<i", 1) + content)
+    serde = PrestoVectorSerde(allocator)
+    with pytest.raises(InputError, match=r"MAP_ELEMENT.*at byte 25"):
+        serde.deserialize(ByteInputStream([page], allocator), [_MAP], {})
+    with pytest.raises(InputError, match="MAP_ELEMENT"):
+        serde.deserialize_column(ByteInputStream([content], allocator), _ROW, {})
+    for field, column in (
+        (SerdeField("a", "bigint"), pa.array([1])),
+        (_MAP, _OF_MAP),
+        (_ROW, _OF_ROW.slice(0, 1)),
+    ):
+        with pytest.raises(UsageError, match="one map or one row"):
+            serde.serialize_value(field, {}, column)
 
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])

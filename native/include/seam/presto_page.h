@@ -152,8 +152,10 @@ int seam_presto_read(struct seam_allocator *allocator, const struct seam_presto_
                      struct seam_error *error);
 
 /* Reads one column that stands alone, without page header and count of columns, as Velox's
- * serializeSingleColumn writes constants of plans. `program` is of one column; the bytes may go on
- * behind it: `*used_bytes` are its own. All else as seam_presto_read. */
+ * serializeSingleColumn writes constants of plans; or a single map or row, a column of one row
+ * here, as Presto's SingleMapBlockEncoding and SingleRowBlockEncoding write it. `program` is of one
+ * column; the bytes may go on behind it: `*used_bytes` are its own. All else as seam_presto_read.
+ */
 int seam_presto_read_column(struct seam_allocator *allocator,
                             const struct seam_presto_program *program, const uint8_t *bytes,
                             int64_t size_bytes, const struct seam_presto_read_options *options,

@@ -7,6 +7,7 @@ August 2026). The batch serializer is the page writer, which keeps encodings.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from seambench.errors import UsageError
 from seambench.seams import SerdeField
+from seambench.serde_types import parse_presto
 from seambench_impl._seam import ffi, lib
 from seambench_impl.arrow_c import ExportedBatch
 from seambench_impl.errors import check, new_error
@@ -288,10 +290,45 @@ class PrestoVectorSerde:
         arena.clear()
         return block.view
 
+    def serialize_value(
+        self, field: SerdeField, options: Mapping[str, Any], value: Any
+    ) -> memoryview:
+        """One map or row alone, as Presto's constants in plans are: MAP_ELEMENT or ROW_ELEMENT.
+
+        Presto 0.296, SingleMapBlockEncoding (without a hash table) and SingleRowBlockEncoding.
+
+        Args:
+            field: its name and type.
+            options: see `serialize_column`.
+            value: a `pyarrow.Array` of one row.
+
+        Raises:
+            UsageError: another type, or not one value.
+        """
+        type_ = parse_presto(field.type)
+        if type_.kind not in ("map", "row") or len(value) != 1 or value.null_count:
+            raise UsageError(f"column {field.name!r}: one map or one row is meant, and no null")
+        if type_.kind == "map":
+            begin, end = value.offsets.to_pylist()
+            parts = [side.slice(begin, end - begin) for side in (value.keys, value.items)]
+            name, head, foot = b"MAP_ELEMENT", b"", struct.pack("<i", -1)
+        else:
+            parts = value.flatten()
+            name, head, foot = b"ROW_ELEMENT", struct.pack("<i", len(parts)), b""
+        pieces = [struct.pack("<i", len(name)), name, head]
+        for at, (part, child) in enumerate(zip(parts, type_.children, strict=True)):
+            key = type_.kind == "map" and at == 0
+            inner = SerdeField(f"{field.name}.{at}", child.text, not key)
+            pieces.append(bytes(self.serialize_column(inner, options, part)))
+        return memoryview(b"".join([*pieces, foot]))
+
     def deserialize_column(
         self, source: ByteInputStream, field: SerdeField, options: Mapping[str, Any]
     ) -> Any:
-        """The way back: a `pyarrow.Array`. `source` is left at the byte after the column."""
+        """The way back, for values too: a `pyarrow.Array`.
+
+        `source` is left at the byte after the column.
+        """
         start = source.tell()
         reader = PageReader([field], options, allocator=self._allocator)
         column, used_bytes = reader.column(source.read(source.remaining()), start)
