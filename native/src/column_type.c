@@ -57,7 +57,8 @@ int seam_column_is_decimal(int32_t kind) {
     return kind >= SEAM_COLUMN_DECIMALV2 && kind <= SEAM_COLUMN_DECIMAL128;
 }
 
-int seam_column_is_nested(int32_t kind) {
+/* Array, map, struct, variant. */
+static int is_nested(int32_t kind) {
     return (kind >= SEAM_COLUMN_ARRAY && kind <= SEAM_COLUMN_STRUCT) || kind == SEAM_COLUMN_VARIANT;
 }
 
@@ -71,7 +72,7 @@ const struct seam_column_type *seam_column_children(const struct seam_column_typ
         *n_children = VARIANT_PARTS;
         return VARIANT;
     }
-    *n_children = seam_column_is_nested(type->kind) ? type->n_children : 0;
+    *n_children = is_nested(type->kind) ? type->n_children : 0;
     return type->children;
 }
 
@@ -125,7 +126,7 @@ static int check_children(const struct seam_column_type *type, struct seam_error
         wrong = "has the children $0 and $1, or what is left of them";
     } else if (type->kind == SEAM_COLUMN_STRUCT && count == 0) {
         wrong = "has a field at least";
-    } else if (!seam_column_is_nested(type->kind) && count != 0) {
+    } else if (!is_nested(type->kind) && count != 0) {
         wrong = "has no children";
     } else if (type->kind == SEAM_COLUMN_VARIANT && count != 0 &&
                (count != VARIANT_PARTS || type->children[0].kind != SEAM_COLUMN_BINARY ||

@@ -1,5 +1,7 @@
 #include "seam/vector.h"
 
+#include "engine_buffers.h" /* seam_flags_count */
+
 #include <string.h>
 
 void seam_vector_reset(struct seam_vector *vector) {
@@ -191,6 +193,10 @@ static void truncate_tree(struct seam_vector *vector, int64_t rows) {
         memset(vector->nulls + rows, 0, (size_t)(vector->rows - rows));
     }
     vector->rows = rows;
+}
+
+int64_t seam_vector_null_count(const struct seam_vector *vector) {
+    return vector->nulls == NULL ? 0 : seam_flags_count(vector->nulls, vector->rows);
 }
 
 int seam_vector_truncate(struct seam_vector *vector, int64_t rows, struct seam_error *error) {

@@ -22,8 +22,25 @@ static void nulls_are_bytes_and_values_under_them_are_zero(struct seam_allocator
     CHECK_OK(seam_vector_append_null(&vector, &error));
     CHECK_OK(seam_vector_append_long(&vector, -2, &error));
     CHECK(vector.rows == 3 && memcmp(vector.nulls, "\0\1\0", 3) == 0);
+    CHECK(seam_vector_null_count(&vector) == 1);
     CHECK(memcmp(vector.data, "\1\0\0\0\0\0\0\0\xfe\xff\xff\xff", 12) == 0);
     seam_vector_reset(&vector);
+}
+
+static void nulls_are_counted(struct seam_allocator *allocator) {
+    struct seam_vector vector = make(allocator, SEAM_COLUMN_STRING, 1);
+    CHECK(seam_vector_null_count(&vector) == 0);
+    for (int64_t i = 0; i < 1000; i++) {
+        CHECK_OK(i % 3 == 0 ? seam_vector_append_null(&vector, &error)
+                            : seam_vector_append_bytes(&vector, "x", 1, &error));
+        CHECK(seam_vector_null_count(&vector) == i / 3 + 1);
+    }
+    CHECK_OK(seam_vector_truncate(&vector, 999, &error));
+    CHECK(seam_vector_null_count(&vector) == 333);
+    seam_vector_reset(&vector);
+    struct seam_vector unknown = make(allocator, SEAM_COLUMN_UNKNOWN, 4);
+    CHECK(seam_vector_null_count(&unknown) == 0);
+    seam_vector_reset(&unknown);
 }
 
 static void offsets_start_at_zero_and_repeat_under_nulls(struct seam_allocator *allocator) {
@@ -168,6 +185,7 @@ static int fill_strings(struct seam_allocator *allocator, struct seam_error *out
 int main(void) {
     struct seam_allocator *allocator = seam_allocator_new(0);
     nulls_are_bytes_and_values_under_them_are_zero(allocator);
+    nulls_are_counted(allocator);
     offsets_start_at_zero_and_repeat_under_nulls(allocator);
     growth_doubles_what_is_needed(allocator);
     whole_numbers_keep_to_their_width(allocator);

@@ -108,6 +108,14 @@ class OffHeapTable:
             raise UsageError(f"the table has no column {index}, or it is released")
         return pointer
 
+    def column_rows(self, index: int) -> int:
+        """Rows that column `index` has got so far (Java: `elementsAppended`)."""
+        return int(self.vector(index).rows)
+
+    def null_count(self, index: int) -> int:
+        """How many of them are NULL (Java: `numNulls`)."""
+        return int(lib.seam_vector_null_count(self.vector(index)))
+
     def append_arrow(self, index: int, values: Any) -> None:
         """Append a `pyarrow.Array` or `ChunkedArray` to column `index`, all of it or nothing.
 

@@ -14,7 +14,7 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.columns.decode import column_values, slots
 from seambench_impl.columns.engine import EngineSchema, fill
 from seambench_impl.columns.table import OffHeapTable
-from seambench_impl.columns.types import ColumnType, parse
+from seambench_impl.columns.types import UNKNOWN, ColumnType, parse
 from seambench_impl.errors import NativeMemoryError
 from seambench_impl.memory import HostMemory, TrackedAllocator
 
@@ -132,6 +132,19 @@ def test_counters_follow_a_table() -> None:
     after = allocator.counters()
     assert (after.current_bytes, after.live_blocks) == (0, 0)
     assert after.total_blocks == full.total_blocks
+
+
+def test_columns_count_rows_and_nulls() -> None:
+    """Each column tells what it got so far; one that the file lacks gets nothing."""
+    with TrackedAllocator() as allocator:
+        types = [parse("int"), UNKNOWN, parse("array<string>")]
+        with OffHeapTable(types, 1, allocator) as table:
+            table.append_arrow(0, pa.array([1, None, None], pa.int32()))
+            table.append_arrow(2, pa.array([None, ["x", None], []], pa.list_(pa.string())))
+            assert [table.column_rows(i) for i in range(3)] == [3, 0, 3]
+            assert [table.null_count(i) for i in range(3)] == [2, 0, 1]
+            table.renew()
+            assert [(table.column_rows(i), table.null_count(i)) for i in (0, 2)] == [(0, 0)] * 2
 
 
 def test_a_table_may_be_renewed() -> None:

@@ -70,8 +70,6 @@ int32_t seam_column_width(int32_t kind);
 /* Whether values are runs of bytes, found through offsets. */
 int seam_column_has_offsets(int32_t kind);
 int seam_column_is_decimal(int32_t kind);
-/* Array, map, struct, variant. */
-int seam_column_is_nested(int32_t kind);
 /* The children that a column of this type has; those of a variant are always its two binaries. */
 const struct seam_column_type *seam_column_children(const struct seam_column_type *type,
                                                     int32_t *n_children);

@@ -30,8 +30,8 @@
 
 struct seam_vector {
     struct seam_column_type type;
-    int32_t width; /* bytes per value, 0 if values are found through offsets or not at all */
-    int64_t rows;
+    int32_t width;    /* bytes per value, 0 if values are found through offsets or not at all */
+    int64_t rows;     /* appended so far; Java: elementsAppended */
     int64_t capacity; /* rows for which there is room */
     /* Each a block of its own, aligned to SEAM_ALIGNMENT. Flags behind the last row are 0. */
     uint8_t *nulls;
@@ -57,6 +57,9 @@ int seam_vector_reserve_bytes(struct seam_vector *vector, int64_t total_bytes,
 
 /* Child `index`, borrowed; NULL if there is none. */
 struct seam_vector *seam_vector_child(struct seam_vector *vector, int64_t index);
+/* How many rows are NULL (Java: numNulls); counted each time. 0 for kind unknown, which has none.
+ */
+int64_t seam_vector_null_count(const struct seam_vector *vector);
 /* Takes back every row from `rows` on, in children too: the way back from a nested row of which
  * only a part could be appended. SEAM_BAD_ARGUMENT if there are fewer rows. */
 int seam_vector_truncate(struct seam_vector *vector, int64_t rows, struct seam_error *error);
