@@ -8,6 +8,9 @@
  *
  * Input need not be a whole number of words: what is missing of the last is taken as 0, and dropped
  * when reading (StarRocks, column_array_serde: integers of any width are taken as such words).
+ *
+ * Why no library: the packages there are (libstreamvbyte 0.3.8) know no differences, and read
+ * beyond the end of a stream whose lengths ask for more than there is.
  */
 #ifndef SEAM_STREAMVBYTE_H
 #define SEAM_STREAMVBYTE_H
