@@ -19,6 +19,7 @@ from seambench_impl.columns.types import (
     ColumnType,
     Kind,
     decimal_type,
+    shown,
 )
 
 __all__ = ["TypeStringError", "parse_leniently"]
@@ -44,7 +45,7 @@ class TypeStringError(InputError):
 
     def __init__(self, text: str, at: int, reason: Reason, token: str | None = None) -> None:
         named = "" if token is None else f" '{token}'"
-        super().__init__(f"column type '{text}', character {at + 1}: {reason}{named}")
+        super().__init__(f"column type '{shown(text)}', character {at + 1}: {reason}{named}")
         self.reason = reason
         self.token = token
 
@@ -93,7 +94,7 @@ class _Parser:
 
     def type(self, depth: int) -> ColumnType:
         if depth > DEPTH_LIMIT:
-            raise InputError(f"column type '{self.text}': nested deeper than {DEPTH_LIMIT}")
+            raise InputError(f"column type '{shown(self.text)}': nested deeper than {DEPTH_LIMIT}")
         word = self.token()
         if word.startswith("decimal"):
             return self.decimal(word)

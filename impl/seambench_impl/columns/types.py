@@ -34,6 +34,7 @@ __all__ = [
     "from_arrow",
     "name_problem",
     "parse",
+    "shown",
 ]
 
 #: Deepest nesting of a type, the column itself counted; the core has the same limit.
@@ -215,6 +216,11 @@ def name_problem(name: str) -> str | None:
     return None
 
 
+def shown(text: str) -> str:
+    """A type string as messages show it: of a very long one, the beginning."""
+    return text if len(text) <= 200 else f"{text[:200]}.."
+
+
 def parse(text: str) -> ColumnType:
     """The type a type string names, read strictly.
 
@@ -238,7 +244,7 @@ class _Parser:
 
     def wrong(self, reason: str, at: int | None = None) -> InputError:
         position = (self.at if at is None else at) + 1
-        return InputError(f"column type '{self.text}', character {position}: {reason}")
+        return InputError(f"column type '{shown(self.text)}', character {position}: {reason}")
 
     def blanks(self) -> int:
         """Pass blanks by; how many there were."""

@@ -253,4 +253,7 @@ class PlainValue(ColumnValue):
             if len(item) != len(names):
                 raise ValueError(f"a struct of {len(names)} fields has {len(item)} values")
             return [self.part(item[index], index) for index in field_indexes]
+        for index in field_indexes:
+            if names[index] not in item:
+                raise ValueError(f"the field '{names[index]}' is not there")
         return [self.part(item[names[index]], index) for index in field_indexes]

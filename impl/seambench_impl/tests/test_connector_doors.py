@@ -297,6 +297,14 @@ def test_a_batch_has_a_column_for_each_that_the_source_has() -> None:
         scanner.found()
 
 
+def test_a_missing_field_is_named() -> None:
+    """A dict is to have all fields that are asked for: a NULL is said, not left out."""
+    items = [{"a": 1, "b": "x"}, {"a": 1}]
+    scanner = _OneColumn(parse("struct<a:int,b:string>"), [], _by_items(items, PlainValue))
+    with pytest.raises(InputError, match="the field 'b' is not there"):
+        scanner.found()
+
+
 @pytest.mark.parametrize(
     ("text", "items", "path", "row"),
     [
