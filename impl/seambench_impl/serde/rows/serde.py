@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -92,7 +93,7 @@ def row_codec(
         UsageError: there is no such format, or an option that it does not have.
         RefusedError: a type that is not known, or nested deeper than the limit.
     """
-    program = RowProgram(fields, depth_limit=options.depth_limit)
+    program = _program(tuple(fields), options.depth_limit)
     if format_ == "unsaferow":
         return UnsafeRows(program, options.writer, allocator)
     if format_ == "compactrow":
@@ -100,6 +101,12 @@ def row_codec(
             raise UsageError("option writer is of UnsafeRows: CompactRows have one writer, Velox")
         return CompactRows(program, allocator)
     raise UsageError(f"format {format_!r}: one of {', '.join(get_args(Format))} is meant")
+
+
+@lru_cache(maxsize=256)
+def _program(fields: tuple[SerdeField, ...], depth_limit: int) -> RowProgram:
+    """Compiled once for batch after batch: of few rows, that would take most of the time."""
+    return RowProgram(fields, depth_limit=depth_limit)
 
 
 def serialize(
