@@ -162,6 +162,11 @@ class Receiver:
             found.closed or (self._remaining == 0 and not found.chunks) for found in queues
         )
 
+    def has_ended(self, be_number: int) -> bool:
+        """Whether a sender's end came, and everything before it."""
+        sender = self._senders.get(be_number)
+        return sender is not None and sender.ended
+
     @property
     def buffered_bytes(self) -> int:
         """Bytes of chunks that wait."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from seambench.errors import UsageError
+from seambench.errors import RefusedError, UsageError
 from seambench_impl.exchange.formats import ChunkFormat
 from seambench_impl.exchange.messages import Answer, Chunk, Request
 from seambench_impl.exchange.options import SinkOptions
@@ -21,6 +21,10 @@ from seambench_impl.exchange.transports.base import Channel, OnAnswer, OnFailure
 from seambench_impl.memory import TrackedAllocator
 
 __all__ = ["ExchangeSink", "Routing", "SinkDriver"]
+
+
+#: So that the message of a request, without its payloads, stays below what transports take.
+_CHUNKS_AT_MOST = 16_384
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,9 @@ class ExchangeSink:
         drivers: drivers that will write; each must `finish` or the whole is cancelled.
         format: how batches become payloads; None where every channel passes them through.
         options: the knobs.
-        max_transmit_batched_bytes: a request leaves when its chunks have more bytes than this.
+        max_transmit_batched_bytes: a request leaves when its chunks have more bytes than this. It
+            never has more than the least `most_bytes` of the channels: chunks that do not fit wait
+            for the next one, and a batch whose chunk alone is too large is halved.
         sender_id: which input of a merging receiver this is.
     """
 
@@ -81,6 +87,8 @@ class ExchangeSink:
         self.be_number = be_number
         self.sender_id = sender_id
         self.batched_bytes = max_transmit_batched_bytes
+        bounds = [channel.most_bytes for channel in channels if channel.most_bytes is not None]
+        self.most_bytes = min(bounds, default=None)
         self.allocator = TrackedAllocator()
         self._buffer = SinkBuffer(dict.fromkeys(range(len(channels)), drivers), options)
         self._changed = threading.Condition()
@@ -243,29 +251,51 @@ class SinkDriver:
             self._put(channel, chunk, driver)
 
     def _broadcast(self, batch: pa.RecordBatch) -> None:
-        encoded: object = None
+        encoded: list[Chunk] | None = None
         for channel in range(len(self._waiting)):
             if self._sink.channels[channel].pass_through:
                 self._add(channel, Chunk(batch, batch.nbytes))
                 continue
             if encoded is None:
-                assert self._sink.format is not None
-                encoded = self._sink.format.encode(batch)
-            self._add(channel, Chunk(encoded, len(memoryview(encoded))))  # type: ignore[arg-type]
+                encoded = list(self._encode(batch, 0))
+            for chunk in encoded:
+                self._add(channel, chunk)
 
     def _put(self, channel: int, batch: pa.RecordBatch, driver: int) -> bool:
+        """Whether a request left for it."""
         if self._sink.channels[channel].pass_through:
             return self._add(channel, Chunk(batch, batch.nbytes, driver))
+        left = False
+        for chunk in self._encode(batch, driver):
+            left |= self._add(channel, chunk)
+        return left
+
+    def _encode(self, batch: pa.RecordBatch, driver: int) -> Iterator[Chunk]:
+        """A batch as chunks of which each fits into a request."""
         assert self._sink.format is not None
-        encoded = self._sink.format.encode(batch)
-        return self._add(channel, Chunk(encoded, len(memoryview(encoded)), driver))
+        payload = self._sink.format.encode(batch)
+        size, most = memoryview(payload).nbytes, self._sink.most_bytes
+        if most is None or size <= most:
+            yield Chunk(payload, size, driver)
+            return
+        if batch.num_rows < 2:
+            raise RefusedError(
+                f"a chunk of one row has {size} bytes, and a request to these channels carries "
+                f"{most}: raise most_bytes at both ends"
+            )
+        half = batch.num_rows // 2
+        yield from self._encode(batch.slice(0, half), driver)
+        yield from self._encode(batch.slice(half), driver)
 
     def _add(self, channel: int, chunk: Chunk) -> bool:
         """Whether a request left for it."""
+        waiting, most = self._waiting[channel], self._sink.most_bytes
+        left = most is not None and waiting.bytes + chunk.bytes > most and self._flush(channel)
         waiting = self._waiting[channel]
         waiting.chunks.append(chunk)
         waiting.bytes += chunk.bytes
-        return waiting.bytes > self._sink.batched_bytes and self._flush(channel)
+        full = waiting.bytes > self._sink.batched_bytes or len(waiting.chunks) >= _CHUNKS_AT_MOST
+        return (full and self._flush(channel)) or left
 
     def _flush(self, channel: int) -> bool:
         waiting = self._waiting[channel]

@@ -94,6 +94,13 @@ class ExchangeSource:
             self._changed.notify_all()
         self._answer(answers)
 
+    def lose(self, be_number: int, reason: str) -> None:
+        """Nothing more comes from a sender: unless it has ended, everything is cancelled."""
+        with self._changed:
+            over = self._receiver.is_finished() or self._receiver.has_ended(be_number)
+        if not over:
+            self.cancel(f"sender {be_number} is lost before its end: {reason}")
+
     @property
     def buffered_bytes(self) -> int:
         """Bytes of chunks that wait."""
@@ -152,3 +159,10 @@ class SourceRegistry:
             reply(Answer(request.be_number, request.sequence, reason))
             return
         source.deliver(request, reply)
+
+    def lose(self, exchange: int, be_number: int, reason: str) -> None:
+        """A sender's connection is gone; see `ExchangeSource.lose`."""
+        with self._lock:
+            source = self._sources.get(exchange)
+        if source is not None:
+            source.lose(be_number, reason)

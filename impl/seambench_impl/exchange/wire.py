@@ -6,6 +6,7 @@ attachment): messages mean the same, but a StarRocks server does not understand 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -15,11 +16,13 @@ from seambench.errors import InputError
 from seambench_impl.exchange.messages import Answer, Chunk, Request
 
 __all__ = [
+    "BEAT",
     "CHUNK",
     "PARAMS",
     "RESULT",
     "decode_answer",
     "decode_request",
+    "decode_request_with",
     "encode_answer",
     "encode_request",
 ]
@@ -129,6 +132,29 @@ def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, 
     Raises:
         InputError: the bytes are no such message, or sizes and attachment do not agree.
     """
+    params = _params(message)
+    if attachment is None:
+        return _request(params, [part.data for part in params.chunks])
+    payloads, at = [], 0
+    for part in params.chunks:
+        payloads.append(attachment[at : at + max(part.data_size, 0)])
+        at += part.data_size
+    exchange, request = _request(params, payloads)
+    if at != len(attachment):
+        raise InputError(f"chunks of {at} bytes came with an attachment of {len(attachment)}")
+    return exchange, request
+
+
+def decode_request_with(message: bytes, payloads: Sequence[memoryview]) -> tuple[int, Request]:
+    """The same, with the payload of each chunk beside the message.
+
+    Raises:
+        InputError: the bytes are no such message, or sizes and payloads do not agree.
+    """
+    return _request(_params(message), payloads)
+
+
+def _params(message: bytes) -> Any:
     try:
         params = PARAMS.FromString(message)
     except DecodeError as error:
@@ -137,17 +163,17 @@ def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, 
         raise InputError(
             f"{len(params.chunks)} chunks have {len(params.driver_sequences)} driver sequences"
         )
-    chunks, at = [], 0
-    for part, driver in zip(params.chunks, params.driver_sequences, strict=True):
-        payload: Any = part.data
-        if attachment is not None:
-            payload = attachment[at : at + max(part.data_size, 0)]
-            at += part.data_size
+    return params
+
+
+def _request(params: Any, payloads: Sequence[Any]) -> tuple[int, Request]:
+    if len(payloads) != len(params.chunks):
+        raise InputError(f"{len(params.chunks)} chunks came with {len(payloads)} payloads")
+    chunks = []
+    for part, driver, payload in zip(params.chunks, params.driver_sequences, payloads, strict=True):
         if len(payload) != part.data_size:
             raise InputError(f"a chunk of {part.data_size} bytes came with {len(payload)}")
         chunks.append(Chunk(payload, part.data_size, driver))
-    if attachment is not None and at != len(attachment):
-        raise InputError(f"chunks of {at} bytes came with an attachment of {len(attachment)}")
     request = Request(
         params.be_number, params.sender_id, tuple(chunks), params.eos, params.sequence
     )
@@ -157,11 +183,16 @@ def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, 
 def encode_answer(answer: Answer) -> bytes:
     """An answer as a message."""
     message = RESULT(be_number=answer.be_number, sequence=answer.sequence)
+    message.status.SetInParent()  # required by StarRocks; and so no answer is of no bytes
     if answer.error is not None:
         message.status.status_code = 6  # internal error
         message.status.error_msgs.append(answer.error)
     encoded: bytes = message.SerializeToString()
     return encoded
+
+
+#: An answer to no request: the receiver lives.
+BEAT = encode_answer(Answer(0, -1))
 
 
 def decode_answer(message: bytes) -> Answer:

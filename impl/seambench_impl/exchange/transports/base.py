@@ -1,17 +1,30 @@
-"""What a transport offers to a sink."""
+"""What a transport offers to a sink and to a process that receives, and what transports share."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Protocol
 
 from seambench_impl.exchange.messages import Answer, Request
 
-__all__ = ["Channel", "OnAnswer", "OnFailure"]
+__all__ = ["Channel", "OnAnswer", "OnFailure", "OpenRequests", "Server"]
 
 OnAnswer = Callable[[Answer], None]
 #: Told the sequence number of a request of which nobody knows whether it arrived, and why.
 OnFailure = Callable[[int, str], None]
+
+#: Both ends say first what they speak; the last byte is the version of the protocol.
+HELLO = b"SEAMXCH\x01"
+#: For connecting, a handshake and the greeting.
+SECONDS_TO_GREET = 10.0
+#: A server that is silent for so long is given up. Answers may be withheld for hours, so what
+#: counts is any sign of life.
+SILENCE_SECONDS = 60.0
+#: How often a server that has nothing to say shows that it lives.
+BEAT_SECONDS = 15.0
+#: A message without its payloads.
+MESSAGE_BYTES_AT_MOST = 1 << 20
 
 
 class Channel(Protocol):
@@ -19,9 +32,11 @@ class Channel(Protocol):
 
     Attributes:
         pass_through: payloads are batches and change hands as they are; otherwise they are buffers.
+        most_bytes: payload that one request may carry; None for any.
     """
 
     pass_through: bool
+    most_bytes: int | None
 
     def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:
         """Get ready. The callbacks come from any thread, also from within `send`.
@@ -38,3 +53,52 @@ class Channel(Protocol):
     def close(self) -> None:
         """Give up what is open; requests without an answer fail. Repeatable."""
         ...
+
+
+class Server(Protocol):
+    """Takes requests for the exchanges of a process.
+
+    Attributes:
+        address: where it listens, with the port that was found.
+        errors: what peers did wrong, a sentence each.
+    """
+
+    address: str
+    errors: list[str]
+
+    def close(self) -> None:
+        """Stop listening and drop every connection. Repeatable."""
+        ...
+
+
+class OpenRequests:
+    """Requests of a channel that wait for an answer. Thread-safe."""
+
+    def __init__(self, on_failure: OnFailure) -> None:
+        self._on_failure = on_failure
+        self._lock = threading.Lock()
+        self._sequences: set[int] = set()
+        self._broken: str | None = None
+
+    def add(self, sequence: int) -> bool:
+        """A request is about to leave; False where it failed, since the channel is broken."""
+        with self._lock:
+            broken = self._broken
+            if broken is None:
+                self._sequences.add(sequence)
+                return True
+        self._on_failure(sequence, broken)
+        return False
+
+    def answered(self, sequence: int) -> None:
+        """An answer came."""
+        with self._lock:
+            self._sequences.discard(sequence)
+
+    def fail(self, reason: str) -> None:
+        """Whatever has no answer failed; and so will what is still to be sent."""
+        with self._lock:
+            self._broken = self._broken or reason
+            unanswered, self._sequences = sorted(self._sequences), set()
+        for sequence in unanswered:
+            self._on_failure(sequence, reason)

@@ -13,6 +13,7 @@ class LocalChannel:
     """A `Channel` into a registry of this process."""
 
     pass_through = True
+    most_bytes: int | None = None
 
     def __init__(self, registry: SourceRegistry, exchange: int) -> None:
         self._registry = registry

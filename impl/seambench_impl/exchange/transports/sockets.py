@@ -2,7 +2,8 @@
 
 A connection begins with eight bytes from each side. Then frames follow: two little-endian words,
 the sizes of message and attachment, the message (`seambench_impl.exchange.wire`), the attachment:
-the payloads of all chunks. Answers come back on the same connection, without an attachment.
+the payloads of all chunks. Answers come back on the same connection, without an attachment; one to
+no request says that the server lives.
 """
 
 from __future__ import annotations
@@ -12,14 +13,30 @@ import socket
 import ssl
 import struct
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from seambench.errors import InputError, UnavailableError, UsageError
+from seambench.errors import InputError, UnavailableError
 from seambench_impl.exchange.messages import Answer, Request
 from seambench_impl.exchange.source import SourceRegistry
-from seambench_impl.exchange.transports.base import OnAnswer, OnFailure
+from seambench_impl.exchange.transports.address import parse_address
+from seambench_impl.exchange.transports.arrivals import Arrivals
+from seambench_impl.exchange.transports.base import (
+    BEAT_SECONDS,
+    HELLO,
+    MESSAGE_BYTES_AT_MOST,
+    SECONDS_TO_GREET,
+    SILENCE_SECONDS,
+    OnAnswer,
+    OnFailure,
+    OpenRequests,
+)
+from seambench_impl.exchange.transports.streams import PlainStream, Stream, TlsStream
+from seambench_impl.exchange.transports.tls import ClientTls, ServerTls
 from seambench_impl.exchange.wire import (
+    BEAT,
     decode_answer,
     decode_request,
     encode_answer,
@@ -29,62 +46,66 @@ from seambench_impl.memory import Block, TrackedAllocator
 
 __all__ = ["SocketChannel", "SocketServer"]
 
-#: Sent by both sides first; the last byte is the version of the protocol.
-HELLO = b"SEAMXCH\x01"
 _SIZES = struct.Struct("<IQ")
-_MESSAGE_BYTES_AT_MOST = 1 << 20
-_SECONDS_TO_GREET = 10.0
-_PIECES_AT_ONCE = 64  # far below what one sendmsg takes
-
-
-def _parse(address: str) -> tuple[socket.AddressFamily, Any]:
-    kind, _, rest = address.partition(":")
-    if kind == "unix" and rest:
-        return socket.AF_UNIX, rest
-    host, _, port = rest.rpartition(":")
-    if kind == "tcp" and host and port.isdigit():
-        return socket.AF_INET, (host, int(port))
-    raise UsageError(f"{address!r} is no address: unix:PATH or tcp:HOST:PORT is meant")
+_MOST_BYTES = 256 << 20
 
 
 class _Connection:
-    """Frames over a connected socket. One thread reads; any may write."""
+    """Frames over a stream. One thread reads; any may write.
 
-    def __init__(self, sock: socket.socket, most_bytes: int, allocator: TrackedAllocator) -> None:
-        self._sock = sock
+    Args:
+        stream: the way.
+        most_bytes: attachment beyond which the peer is refused.
+        allocator: owner of attachments.
+    """
+
+    def __init__(self, stream: Stream, most_bytes: int, allocator: TrackedAllocator) -> None:
+        self._stream = stream
         self._most_bytes = most_bytes
         self._allocator = allocator
         self._writing = threading.Lock()
+        self._beat_seconds: float | None = None
+        self._beaten = 0.0
 
     def greet(self, peer: str) -> None:
         """Say which protocol this is and hear the same."""
-        self._sock.settimeout(_SECONDS_TO_GREET)
-        self._sock.sendall(HELLO)
+        self._stream.bound(SECONDS_TO_GREET, SECONDS_TO_GREET)
+        self._write_all([memoryview(HELLO)])
         heard = bytearray(len(HELLO))
         self._receive(memoryview(heard))
         if heard[:-1] != HELLO[:-1]:
             raise InputError(f"{peer} does not speak this protocol: it says {bytes(heard)!r}")
         if heard[-1] != HELLO[-1]:
             raise InputError(f"{peer} speaks version {heard[-1]} of the protocol, not {HELLO[-1]}")
-        self._sock.settimeout(None)
+
+    def watch(self, seconds: float) -> None:
+        """Give the peer up when it is silent for so long, or takes nothing."""
+        self._stream.bound(seconds, seconds)
+
+    def beat(self, seconds: float) -> None:
+        """Show the peer, so often, that this side lives; whoever reads does that."""
+        self._beat_seconds = seconds
+        self._beaten = time.monotonic()
+        self._stream.bound(seconds, SILENCE_SECONDS)
 
     def write(self, message: bytes, payloads: list[Any]) -> None:
-        """Send one frame whole."""
+        """Send one frame whole; a connection that stalls within one is of no more use."""
         views = [memoryview(payload).cast("B") for payload in payloads]
         sizes = _SIZES.pack(len(message), sum(len(view) for view in views))
-        pieces = [memoryview(sizes + message), *(view for view in views if len(view))]
         with self._writing:
-            while pieces:
-                sent = self._send(pieces[:_PIECES_AT_ONCE])
-                while pieces and sent >= len(pieces[0]):
-                    sent -= len(pieces.pop(0))
-                if sent:
-                    pieces[0] = pieces[0][sent:]
+            try:
+                self._write_all([memoryview(sizes + message), *(v for v in views if len(v))])
+            except OSError:
+                self._stream.hang_up()
+                raise
 
-    def _send(self, pieces: list[memoryview]) -> int:
-        if isinstance(self._sock, ssl.SSLSocket):  # which cannot send many pieces at once
-            return self._sock.send(pieces[0])
-        return self._sock.sendmsg(pieces)
+    def _write_all(self, pieces: list[memoryview]) -> None:
+        while pieces:
+            sent = self._stream.send(pieces)
+            while pieces and sent >= len(pieces[0]):
+                sent -= len(pieces.pop(0))
+            if sent:
+                pieces[0] = pieces[0][sent:]
 
     def read(self) -> tuple[bytes, memoryview] | None:
         """The next frame; None when the peer closed between two."""
@@ -92,10 +113,10 @@ class _Connection:
         if not self._receive(memoryview(head), at_border=True):
             return None
         message_bytes, attachment_bytes = _SIZES.unpack(head)
-        if message_bytes > _MESSAGE_BYTES_AT_MOST or attachment_bytes > self._most_bytes:
+        if message_bytes > MESSAGE_BYTES_AT_MOST or attachment_bytes > self._most_bytes:
             raise InputError(
                 f"a frame of {message_bytes} + {attachment_bytes} bytes; at most "
-                f"{_MESSAGE_BYTES_AT_MOST} + {self._most_bytes} are taken"
+                f"{MESSAGE_BYTES_AT_MOST} + {self._most_bytes} are taken"
             )
         message = bytearray(message_bytes)
         self._receive(memoryview(message))
@@ -109,19 +130,34 @@ class _Connection:
         """Fill `target`; False where the stream may end and does."""
         done = 0
         while done < len(target):
-            count = self._sock.recv_into(target[done:])
+            try:
+                count = self._stream.receive(target[done:])
+            except TimeoutError:
+                if self._beat_seconds is None:
+                    raise
+                count = -1
+            except ConnectionResetError:  # the peer left without reading all that was said to it
+                if not (at_border and done == 0):
+                    raise
+                count = 0
+            if self._beat_seconds is not None:
+                self._beat_when_due(self._beat_seconds)
             if count == 0:
                 if at_border and done == 0:
                     return False
                 raise InputError(f"the connection ended {len(target) - done} bytes too early")
-            done += count
+            done += max(count, 0)
         return True
 
-    def close(self) -> None:
-        """Wake whoever reads, then close. Repeatable."""
-        with contextlib.suppress(OSError):
-            self._sock.shutdown(socket.SHUT_RDWR)
-        self._sock.close()
+    def _beat_when_due(self, seconds: float) -> None:
+        now = time.monotonic()
+        if now - self._beaten >= seconds:
+            self._beaten = now
+            self.write(BEAT, [])
+
+    def hang_up(self) -> None:
+        """Wake whoever reads or writes. Repeatable."""
+        self._stream.hang_up()
 
 
 class SocketServer:
@@ -130,8 +166,12 @@ class SocketServer:
     Args:
         registry: where exchanges are known.
         address: `unix:PATH` or `tcp:HOST:PORT`; port 0 for any.
-        tls: a server's context, or None for plain connections.
+        tls: None for plain connections.
         most_bytes: payload of one request beyond which a peer is refused.
+        beat_seconds: how often clients are shown that the server lives.
+
+    Raises:
+        UnavailableError: the address cannot be had.
     """
 
     def __init__(
@@ -139,29 +179,31 @@ class SocketServer:
         registry: SourceRegistry,
         address: str,
         *,
-        tls: ssl.SSLContext | None = None,
-        most_bytes: int = 256 << 20,
+        tls: ServerTls | None = None,
+        most_bytes: int = _MOST_BYTES,
+        beat_seconds: float = BEAT_SECONDS,
     ) -> None:
-        family, where = _parse(address)
+        self._where = parse_address(address)
         self._registry = registry
-        self._tls = tls
+        self._tls = None if tls is None else tls.context()
         self._most_bytes = most_bytes
+        self._beat_seconds = beat_seconds
         self.allocator = TrackedAllocator()
         self.errors: list[str] = []
-        self._listener = socket.socket(family)
+        self._listener = socket.socket(self._where.family)
         try:
-            if family == socket.AF_INET:
+            if self._where.path:
+                self._listener.bind(self._where.path)
+            else:
                 self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._listener.bind(where)
+                self._listener.bind((self._where.host, self._where.port))
+                self._where = self._where.with_port(self._listener.getsockname()[1])
             self._listener.listen()
         except OSError as error:
             self._listener.close()
             raise UnavailableError(f"cannot listen at {address}: {error.strerror}") from error
-        self.address = address
-        if family == socket.AF_INET:
-            host, port = self._listener.getsockname()
-            self.address = f"tcp:{host}:{port}"
-        self._connections: set[_Connection | None] = set()
+        self.address = str(self._where)
+        self._connections: set[_Connection] = set()
         self._lock = threading.Lock()
         self._closed = False
         threading.Thread(target=self._accept, daemon=True).start()
@@ -172,14 +214,14 @@ class SocketServer:
             if self._closed:
                 return
             self._closed = True
-            connections = [connection for connection in self._connections if connection]
+            connections = list(self._connections)
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        if self.address.startswith("unix:"):
-            Path(self.address.removeprefix("unix:")).unlink(missing_ok=True)
+        if self._where.path:
+            Path(self._where.path).unlink(missing_ok=True)
         for connection in connections:
-            connection.close()
+            connection.hang_up()
 
     def _accept(self) -> None:
         while True:
@@ -190,29 +232,57 @@ class SocketServer:
             threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
-        """One connection, from its greeting to its end; what breaks the protocol ends it."""
-        connection: _Connection | None = None
+        """One connection, from its handshake to its end; what breaks the protocol ends it."""
+        stream: Stream = PlainStream(sock)
+        arrivals = Arrivals(self._registry)
+        reason = "its connection ended"
         try:
-            sock.settimeout(_SECONDS_TO_GREET)
-            if self._tls is not None:
-                sock = self._tls.wrap_socket(sock, server_side=True)
-            connection = _Connection(sock, self._most_bytes, self.allocator)
-            with self._lock:
-                self._connections.add(connection)
-            connection.greet("the peer")
-            while (frame := connection.read()) is not None:
-                exchange, request = decode_request(*frame)
-                self._registry.deliver(exchange, request, _replier(connection))
+            stream = _secured(sock, self._tls, server_side=True)
+            self._converse(_Connection(stream, self._most_bytes, self.allocator), arrivals)
         except (InputError, OSError) as error:
+            reason = str(error)
             if not self._closed:
-                self.errors.append(str(error))
+                self.errors.append(reason)
         finally:
-            sock.close()
+            stream.close()
+            arrivals.end(reason)
+
+    def _converse(self, connection: _Connection, arrivals: Arrivals) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._connections.add(connection)
+        try:
+            connection.greet("the peer")
+            connection.beat(self._beat_seconds)
+            while (frame := connection.read()) is not None:
+                arrivals.deliver(*decode_request(*frame), _replier(connection))
+        finally:
             with self._lock:
                 self._connections.discard(connection)
 
 
-def _replier(connection: _Connection) -> OnAnswer:
+def _secured(
+    sock: socket.socket,
+    tls: ssl.SSLContext | None,
+    *,
+    server_side: bool = False,
+    server_name: str | None = None,
+) -> Stream:
+    """The stream of a connected socket, in bounded time."""
+    if sock.family == socket.AF_INET:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Hosts that vanish: what was sent to them must be acknowledged in time.
+        milliseconds = int(SILENCE_SECONDS * 1000)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+    if tls is None:
+        sock.settimeout(None)
+        return PlainStream(sock)
+    sock.settimeout(SECONDS_TO_GREET)
+    return TlsStream(tls.wrap_socket(sock, server_side=server_side, server_hostname=server_name))
+
+
+def _replier(connection: _Connection) -> Callable[[Answer], None]:
     def reply(answer: Answer) -> None:
         with contextlib.suppress(OSError):  # a sender that is gone needs no answer
             connection.write(encode_answer(answer), [])
@@ -226,8 +296,10 @@ class SocketChannel:
     Args:
         address: of a `SocketServer`.
         exchange: number of the exchange there.
-        tls: a client's context, or None for a plain connection.
-        server_name: the name that the server's certificate must have; with `tls`.
+        tls: None for a plain connection.
+        most_bytes: payload of one request; the server takes no more than its own bound.
+        silence_seconds: a server that shows no life for so long is given up; more than its
+            `beat_seconds`.
     """
 
     pass_through = False
@@ -237,79 +309,83 @@ class SocketChannel:
         address: str,
         exchange: int,
         *,
-        tls: ssl.SSLContext | None = None,
-        server_name: str | None = None,
+        tls: ClientTls | None = None,
+        most_bytes: int = _MOST_BYTES,
+        silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
+        self.most_bytes: int | None = most_bytes
         self._address = address
+        self._where = parse_address(address)
         self._exchange = exchange
         self._tls = tls
-        self._server_name = server_name
-        self._open: set[int] = set()
-        self._lock = threading.Lock()
-        self._broken: str | None = None
+        self._silence_seconds = silence_seconds
+        self._open: OpenRequests | None = None
         self._connection: _Connection | None = None
-        self._on_failure: OnFailure = lambda _sequence, _reason: None
 
     def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:
         """Connect and greet.
 
         Raises:
             UnavailableError: nobody is there, or not one that speaks this protocol.
+            InputError: a file of `tls` is not what it should be.
         """
-        family, where = _parse(self._address)
-        sock = socket.socket(family)
+        where, tls = self._where, self._tls
+        context = None if tls is None else tls.context()
+        sock = socket.socket(where.family)
+        stream: Stream = PlainStream(sock)
         try:
-            sock.settimeout(_SECONDS_TO_GREET)
-            sock.connect(where)
-            if family == socket.AF_INET:
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if self._tls is not None:
-                sock = self._tls.wrap_socket(sock, server_hostname=self._server_name)
-            self._connection = _Connection(sock, _MESSAGE_BYTES_AT_MOST, TrackedAllocator())
-            self._connection.greet(self._address)
+            sock.settimeout(SECONDS_TO_GREET)
+            sock.connect(where.path or (where.host, where.port))
+            name = None if tls is None else tls.server_name or where.host
+            stream = _secured(sock, context, server_name=name)
+            connection = _Connection(stream, 0, TrackedAllocator())
+            connection.greet(self._address)
+            connection.watch(self._silence_seconds)
         except (OSError, InputError) as error:
-            sock.close()
+            stream.close()
             raise UnavailableError(f"{self._address} cannot be reached: {error}") from error
-        self._on_failure = on_failure
-        threading.Thread(target=self._listen, args=(on_answer,), daemon=True).start()
+        self._connection = connection
+        self._open = OpenRequests(on_failure)
+        threading.Thread(
+            target=self._listen, args=(stream, connection, self._open, on_answer), daemon=True
+        ).start()
 
     def send(self, request: Request) -> None:
         """Write the request; waits while the socket takes no more."""
         assert self._connection is not None, "a channel is opened before it sends"
-        with self._lock:
-            broken = self._broken
-            if broken is None:
-                self._open.add(request.sequence)
-        if broken is not None:
-            self._on_failure(request.sequence, broken)
+        assert self._open is not None
+        if not self._open.add(request.sequence):
             return
         message, payloads = encode_request(self._exchange, request, inline=False)
         try:
             self._connection.write(message, payloads)
         except OSError as error:
-            self._fail(f"{self._address}: {error}")
+            self._open.fail(f"{self._address}: {error}")
 
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:
-            self._connection.close()
+            self._connection.hang_up()
 
-    def _listen(self, on_answer: OnAnswer) -> None:
-        assert self._connection is not None
+    def _listen(
+        self,
+        stream: Stream,
+        connection: _Connection,
+        waiting: OpenRequests,
+        on_answer: OnAnswer,
+    ) -> None:
+        """Read answers until the connection ends."""
         try:
-            while (frame := self._connection.read()) is not None:
+            while (frame := connection.read()) is not None:
                 answer = decode_answer(frame[0])
-                with self._lock:
-                    self._open.discard(answer.sequence)
+                if answer.sequence < 0:
+                    continue  # it lives
+                waiting.answered(answer.sequence)
                 on_answer(answer)
-            self._fail(f"{self._address} closed the connection")
+            reason = "closed the connection"
+        except TimeoutError:
+            reason = f"showed no life for {self._silence_seconds} s"
         except (OSError, InputError) as error:
-            self._fail(f"{self._address}: {error}")
-
-    def _fail(self, reason: str) -> None:
-        """Whatever has no answer failed; and so will what is still to be sent."""
-        with self._lock:
-            self._broken = self._broken or reason
-            unanswered, self._open = sorted(self._open), set()
-        for sequence in unanswered:
-            self._on_failure(sequence, reason)
+            reason = str(error)
+        stream.close()
+        waiting.fail(f"{self._address}: {reason}")
