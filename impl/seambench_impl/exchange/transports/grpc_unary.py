@@ -1,0 +1,315 @@
+"""gRPC: one unary call a request, the payloads inside the protobuf message.
+
+Messages and their meaning are those of StarRocks' transmit_chunk, but the payload of a chunk is in
+its `data`: brpc's attachments are not gRPC's. The server runs on one event loop, where a withheld
+answer is a future and no thread. HTTP/2 pings tell a call that waits from a peer that is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from seambench.errors import InputError, UnavailableError
+from seambench_impl.exchange.messages import Answer, Request
+from seambench_impl.exchange.source import SourceRegistry
+from seambench_impl.exchange.transports.address import Address, parse_address
+from seambench_impl.exchange.transports.base import (
+    BEAT_SECONDS,
+    HELLO,
+    MESSAGE_BYTES_AT_MOST,
+    SECONDS_TO_GREET,
+    SILENCE_SECONDS,
+    OnAnswer,
+    OnFailure,
+    OpenRequests,
+)
+from seambench_impl.exchange.transports.tls import ClientTls, ServerTls, read_pem
+from seambench_impl.exchange.wire import (
+    decode_answer,
+    decode_request,
+    encode_answer,
+    encode_request,
+)
+
+__all__ = ["GrpcChannel", "GrpcServer"]
+
+_SERVICE = "seambench.exchange.PInternalService"
+_MOST_BYTES = 64 << 20
+#: No proxy between workers, no shared connections, no second try of what may have arrived.
+_OPTIONS = [
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_retries", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.keepalive_permit_without_calls", 1),
+]
+
+
+def _grpc() -> Any:
+    try:
+        import grpc
+    except ImportError as error:
+        raise UnavailableError(
+            "gRPC needs the package 'grpcio': pip install 'seambench[exchange]'"
+        ) from error
+    return grpc
+
+
+class _Loop:
+    """The event loop of all servers of this process, in a thread of its own.
+
+    There is one since grpc.aio polls one queue for the whole process.
+    """
+
+    _lock = threading.Lock()
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def get(cls) -> asyncio.AbstractEventLoop:
+        with cls._lock:
+            if cls._loop is None:
+                cls._loop = asyncio.new_event_loop()
+                threading.Thread(target=cls._loop.run_forever, daemon=True).start()
+            return cls._loop
+
+
+class GrpcServer:
+    """Takes requests from gRPC calls and delivers them to a registry.
+
+    A server of unary calls learns that a client is gone only while one of its calls waits. A reader
+    that must not wait for ever for a sender lost between two calls gives `ExchangeSource.read` a
+    timeout.
+
+    Args:
+        registry: where exchanges are known.
+        address: `unix:PATH` or `tcp:HOST:PORT`; port 0 for any.
+        tls: None for plain connections.
+        most_bytes: payload of one request beyond which a peer is refused.
+        beat_seconds: how often clients are asked whether they live.
+
+    Raises:
+        UnavailableError: the address cannot be had, or grpcio is not installed.
+    """
+
+    def __init__(
+        self,
+        registry: SourceRegistry,
+        address: str,
+        *,
+        tls: ServerTls | None = None,
+        most_bytes: int = _MOST_BYTES,
+        beat_seconds: float = BEAT_SECONDS,
+    ) -> None:
+        self._grpc = _grpc()
+        self._where = parse_address(address)
+        self._registry = registry
+        self.errors: list[str] = []
+        self._loop = _Loop.get()
+        self._closed = False
+        options = [
+            *_OPTIONS,
+            ("grpc.so_reuseport", 0),
+            ("grpc.max_receive_message_length", most_bytes + MESSAGE_BYTES_AT_MOST),
+            # Clients may ask as often as they like whether this side lives.
+            ("grpc.http2.min_ping_interval_without_data_ms", 1),
+            ("grpc.http2.max_ping_strikes", 0),
+            *_pings(beat_seconds, SILENCE_SECONDS),
+        ]
+        credentials = None if tls is None else self._credentials(tls)
+        self._server, where = self._on_loop(self._start(options, credentials))
+        self.address = str(where)
+
+    def close(self) -> None:
+        """Stop listening and break off every call. Repeatable."""
+        if not self._closed:
+            self._closed = True
+            self._on_loop(self._server.stop(None))
+
+    def _on_loop(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _credentials(self, tls: ServerTls) -> Any:
+        tls.context()  # which says what is wrong with the files; gRPC would only log it
+        return self._grpc.ssl_server_credentials(
+            [(read_pem(tls.key), read_pem(tls.certificate))],
+            root_certificates=read_pem(tls.client_roots),
+            require_client_auth=tls.client_roots is not None,
+        )
+
+    async def _start(self, options: list[tuple[str, int]], credentials: Any) -> tuple[Any, Address]:
+        server = self._grpc.aio.server(options=options)
+        handlers = {
+            "hello": self._grpc.unary_unary_rpc_method_handler(self._hello),
+            "transmit_chunk": self._grpc.unary_unary_rpc_method_handler(self._transmit_chunk),
+        }
+        server.add_generic_rpc_handlers(
+            [self._grpc.method_handlers_generic_handler(_SERVICE, handlers)]
+        )
+        try:
+            if credentials is None:
+                port = server.add_insecure_port(self._where.target)
+            else:
+                port = server.add_secure_port(self._where.target, credentials)
+        except RuntimeError as error:
+            raise UnavailableError(f"cannot listen at {self._where}: {error}") from error
+        await server.start()
+        return server, self._where.with_port(port)
+
+    async def _hello(self, said: bytes, context: Any) -> bytes:
+        if said != HELLO:
+            await self._refuse(context, f"the peer says {said[:16]!r} and not {HELLO!r}")
+        return HELLO
+
+    async def _transmit_chunk(self, message: bytes, context: Any) -> bytes:
+        try:
+            exchange, request = decode_request(message, None)
+        except InputError as error:
+            await self._refuse(context, str(error))
+            raise
+        answered: asyncio.Future[Answer] = self._loop.create_future()
+        try:
+            self._registry.deliver(exchange, request, _replier(self._loop, answered))
+            return encode_answer(await answered)
+        except asyncio.CancelledError:
+            self._registry.lose(exchange, request.be_number, "its call was broken off")
+            raise
+
+    async def _refuse(self, context: Any, reason: str) -> None:
+        self.errors.append(reason)
+        await context.abort(self._grpc.StatusCode.INVALID_ARGUMENT, reason)
+
+
+def _replier(
+    loop: asyncio.AbstractEventLoop, answered: asyncio.Future[Answer]
+) -> Callable[[Answer], None]:
+    def settle(answer: Answer) -> None:
+        if not answered.done():
+            answered.set_result(answer)
+
+    def reply(answer: Answer) -> None:
+        loop.call_soon_threadsafe(settle, answer)
+
+    return reply
+
+
+def _pings(every_seconds: float, patience_seconds: float) -> list[tuple[str, int]]:
+    patience = int(patience_seconds * 1000)
+    return [
+        ("grpc.keepalive_time_ms", int(every_seconds * 1000)),
+        ("grpc.keepalive_timeout_ms", patience),
+        ("grpc.http2.ping_timeout_ms", patience),  # a minute otherwise, which would count
+    ]
+
+
+class GrpcChannel:
+    """A `Channel` of unary calls.
+
+    Args:
+        address: of a `GrpcServer`.
+        exchange: number of the exchange there.
+        tls: None for a plain connection.
+        most_bytes: payload of one request; the server takes no more than its own bound.
+        silence_seconds: a server that shows no life for so long is given up.
+    """
+
+    pass_through = False
+
+    def __init__(
+        self,
+        address: str,
+        exchange: int,
+        *,
+        tls: ClientTls | None = None,
+        most_bytes: int = _MOST_BYTES,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self._grpc = _grpc()
+        self.most_bytes: int | None = most_bytes
+        self._address = address
+        self._where = parse_address(address)
+        self._exchange = exchange
+        self._tls = tls
+        self._silence_seconds = silence_seconds
+        self._channel: Any = None
+        self._call: Any = None
+        self._open: OpenRequests | None = None
+        self._on_answer: OnAnswer | None = None
+
+    def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:
+        """Connect and greet.
+
+        Raises:
+            UnavailableError: nobody is there, or not one that speaks this protocol.
+            InputError: a file of `tls` is not what it should be.
+        """
+        half = self._silence_seconds / 2
+        options: list[tuple[str, Any]] = [
+            *_OPTIONS,
+            ("grpc.max_send_message_length", -1),
+            *_pings(half, half),
+        ]
+        if self._tls is None:
+            channel = self._grpc.insecure_channel(self._where.target, options)
+        else:
+            if self._tls.server_name:
+                options.append(("grpc.ssl_target_name_override", self._tls.server_name))
+            credentials = self._credentials(self._tls)
+            channel = self._grpc.secure_channel(self._where.target, credentials, options)
+        try:
+            heard = channel.unary_unary(f"/{_SERVICE}/hello")(HELLO, timeout=SECONDS_TO_GREET)
+        except self._grpc.RpcError as error:
+            channel.close()
+            raise UnavailableError(
+                f"{self._address} cannot be reached: {_reason(error)}"
+            ) from error
+        if heard != HELLO:
+            channel.close()
+            raise UnavailableError(f"{self._address} does not speak this protocol: {heard[:16]!r}")
+        self._channel = channel
+        self._call = channel.unary_unary(f"/{_SERVICE}/transmit_chunk")
+        self._open = OpenRequests(on_failure)
+        self._on_answer = on_answer
+
+    def send(self, request: Request) -> None:
+        """Start the call of the request."""
+        assert self._open is not None, "a channel is opened before it sends"
+        if not self._open.add(request.sequence):
+            return
+        message, _ = encode_request(self._exchange, request, inline=True)
+        try:
+            self._call.future(message).add_done_callback(self._ended)
+        except ValueError as error:  # what grpcio raises over a channel that is closed
+            self._open.fail(f"{self._address}: {error}")
+
+    def close(self) -> None:
+        """Break off what is open and disconnect."""
+        if self._channel is not None:
+            self._channel.close()
+
+    def _credentials(self, tls: ClientTls) -> Any:
+        tls.context()  # which says what is wrong with the files; gRPC would only log it
+        return self._grpc.ssl_channel_credentials(
+            read_pem(tls.roots), read_pem(tls.key), read_pem(tls.certificate)
+        )
+
+    def _ended(self, call: Future[bytes]) -> None:
+        """A call has its answer, or never will."""
+        assert self._open is not None
+        assert self._on_answer is not None
+        try:
+            answer = decode_answer(call.result())
+        except self._grpc.RpcError as error:
+            self._open.fail(f"{self._address}: {_reason(error)}")
+        except (self._grpc.FutureCancelledError, InputError) as error:
+            self._open.fail(f"{self._address}: {error or 'the channel was closed'}")
+        else:
+            self._open.answered(answer.sequence)
+            self._on_answer(answer)
+
+
+def _reason(error: Any) -> str:
+    return f"{error.code().name}: {error.details()}"

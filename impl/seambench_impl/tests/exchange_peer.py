@@ -1,0 +1,75 @@
+"""The other process of an exchange, for tests: `python -m seambench_impl.tests.exchange_peer ROLE`.
+
+The first line of its input are settings as JSON. `read` serves an exchange, says its address, then
+what it read; `hold` serves and never reads; `send` sends one batch, says so, and never ends.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from seambench_impl.exchange.formats import chunk_format
+from seambench_impl.exchange.options import ReceiverOptions
+from seambench_impl.exchange.sink import ExchangeSink, Routing
+from seambench_impl.exchange.source import ExchangeSource, SourceRegistry
+from seambench_impl.exchange.transports.by_name import connect, serve
+from seambench_impl.exchange.transports.tls import ClientTls, ServerTls
+from seambench_impl.tests.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
+
+
+def _say(text: object) -> None:
+    print(text, flush=True)  # noqa: T201 - how it talks to the test
+
+
+def _paths(settings: dict[str, str]) -> dict[str, Any]:
+    return {name: Path(path) for name, path in settings.items()}
+
+
+def _serve(role: str, transport: str, address: str, options: dict[str, Any]) -> None:
+    if "tls" in options:
+        options["tls"] = ServerTls(**_paths(options["tls"]))
+    limits = ReceiverOptions(exchg_node_buffer_size_bytes=0) if role == "hold" else None
+    source = ExchangeSource(1, 1, chunk_format("arrow", SCHEMA), limits)
+    registry = SourceRegistry()
+    registry.register(EXCHANGE, source)
+    server = serve(transport, registry, address, **options)
+    _say(server.address)
+    if role == "read":
+        keys = [key for batch in source.batches(0, PATIENCE) for key in batch["k"].to_pylist()]
+        _say(f"{len(keys)} rows, sum {sum(keys)}")
+    sys.stdin.read()
+    server.close()
+
+
+def _send(transport: str, address: str, options: dict[str, Any]) -> None:
+    if "tls" in options:
+        options["tls"] = ClientTls(**_paths(options["tls"]))
+    sink = ExchangeSink(
+        SCHEMA,
+        [connect(transport, address, EXCHANGE, **options)],
+        Routing("single"),
+        be_number=3,
+        format=chunk_format("arrow", SCHEMA),
+        max_transmit_batched_bytes=1,
+    )
+    sink.driver().write(sample_batch(0, 10))
+    _say("sent")
+    threading.Event().wait()
+
+
+def main() -> None:
+    """Do what the role says."""
+    role, settings = sys.argv[1], json.loads(sys.stdin.readline())
+    transport, address = settings.pop("transport"), settings.pop("address")
+    if role == "send":
+        _send(transport, address, settings)
+    else:
+        _serve(role, transport, address, settings)
+
+
+if __name__ == "__main__":
+    main()
