@@ -9,7 +9,7 @@ write the same page again, hash tables and source ids aside.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import accumulate
 from typing import Any
@@ -17,32 +17,14 @@ from typing import Any
 import pyarrow as pa
 
 from seambench.errors import InputError
+from seambench.serde.flat_encodings import FLAT, SHORT_DECIMAL
 from seambench.serde.pages import Block
 from seambench.serde.values import arrow_array
 from seambench.serde_types import SerdeType, arrow_type
 
-__all__ = ["FLAT", "SHORT_DECIMAL", "block_array", "block_values"]
+__all__ = ["block_array", "block_values"]
 
 _INT128_MAGNITUDE = (1 << 127) - 1
-FLAT: Mapping[str, tuple[str, str]] = {
-    "boolean": ("BYTE_ARRAY", "b"),
-    "tinyint": ("BYTE_ARRAY", "b"),
-    "unknown": ("BYTE_ARRAY", "b"),
-    "smallint": ("SHORT_ARRAY", "h"),
-    "integer": ("INT_ARRAY", "i"),
-    "date": ("INT_ARRAY", "i"),
-    "interval year to month": ("INT_ARRAY", "i"),
-    "real": ("INT_ARRAY", "f"),
-    "bigint": ("LONG_ARRAY", "q"),
-    "time": ("LONG_ARRAY", "q"),
-    "interval day to second": ("LONG_ARRAY", "q"),
-    "double": ("LONG_ARRAY", "d"),
-    "timestamp": ("LONG_ARRAY", "q"),
-    "timestamp microseconds": ("LONG_ARRAY", "q"),
-    "timestamp with time zone": ("LONG_ARRAY", "q"),
-    "time with time zone": ("LONG_ARRAY", "q"),
-}
-SHORT_DECIMAL = 18
 _NANOS = 1_000_000_000
 
 

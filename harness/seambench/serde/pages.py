@@ -20,9 +20,11 @@ import pyarrow as pa
 
 from seambench.errors import RefusedError, UsageError
 from seambench.serde.cursor import Cursor, Met
+from seambench.serde.flat_encodings import encoding_of
 from seambench.serde_types import SerdeType
 
 __all__ = [
+    "CHECKSUMMED",
     "CODECS",
     "COMPRESSED",
     "HEADER_BYTES",
@@ -46,6 +48,9 @@ _WIDTHS = {
     "LONG_ARRAY": 8,
     "INT128_ARRAY": 16,
 }
+_ENCODINGS = (*_WIDTHS, "VARIABLE_WIDTH", "ARRAY", "MAP", "ROW")
+# Dictionaries and runs of any type, and bare nulls, which stand in for any.
+_ANY_TYPE = ("DICTIONARY", "RLE", "BYTE_ARRAY")
 _SOURCE_ID_BYTES = 24
 # pyarrow's names; gzip and zlib are Python's own.
 CODECS: Mapping[str, str] = {"lz4": "lz4_raw", "zstd": "zstd", "snappy": "snappy"}
@@ -282,6 +287,9 @@ class _Reader:
         begin = cursor.at
         length = cursor.count("length of the encoding's name", 64)
         name = cursor.text(length, "encoding")
+        if name not in (*_ANY_TYPE, *([encoding_of(type_)] if type_ else _ENCODINGS)):
+            told = f"{type_.text} needs {encoding_of(type_)}, this is" if type_ else "there is no"
+            raise cursor.broken("encoding", f"{told} {name!r}", begin)
         if name in _WIDTHS:
             return self._fixed(cursor, name, type_)
         readers = {
@@ -292,8 +300,6 @@ class _Reader:
             "DICTIONARY": self._dictionary,
             "RLE": self._run,
         }
-        if name not in readers:
-            raise cursor.broken("encoding", f"there is no encoding {name!r}", begin)
         return readers[name](cursor, type_, depth)
 
     def _rows(self, cursor: Cursor) -> int:
@@ -323,6 +329,10 @@ class _Reader:
         rows = self._rows(cursor)
         nulls = self._nulls(cursor, rows)
         count = rows - sum(nulls or ())
+        if count and type_ is not None and name != encoding_of(type_):
+            raise cursor.broken(
+                "has nulls", f"{name} of a {type_.text} has {count} values, not only nulls"
+            )
         data = cursor.take(width * count, f"{count} values of {width} bytes")
         values = [data[at : at + width] for at in range(0, len(data), width)]
         return Block(name, rows, nulls, values)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from seambench.serde.blocks import FLAT, SHORT_DECIMAL
+from seambench.serde.flat_encodings import FLAT, SHORT_DECIMAL, encoding_of
 from seambench.serde.pages import PageOptions
 from seambench.serde_types import SerdeType
 
@@ -58,7 +58,7 @@ def _column(values: Sequence[Any], type_: SerdeType, options: PageOptions) -> by
     if kind == "row":
         return _rows(values, type_, options)
     present = [value for value in values if value is not None]
-    encoding = _encoding(type_)
+    encoding = encoding_of(type_)
     if encoding != "VARIABLE_WIDTH":
         raw = b"".join(_fixed(value, type_, options) for value in present)
         return _name(encoding) + _i32(len(values)) + _flags(values) + raw
@@ -67,14 +67,6 @@ def _column(values: Sequence[Any], type_: SerdeType, options: PageOptions) -> by
     data = b"".join(texts)
     head = _name(encoding) + _i32(len(values), *ends) + _flags(values)
     return head + _i32(len(data)) + data
-
-
-def _encoding(type_: SerdeType) -> str:
-    if type_.kind in FLAT:
-        return FLAT[type_.kind][0]
-    if type_.kind == "decimal":
-        return "LONG_ARRAY" if type_.precision <= SHORT_DECIMAL else "INT128_ARRAY"
-    return "INT128_ARRAY" if type_.kind in ("uuid", "ipaddress") else "VARIABLE_WIDTH"
 
 
 def _fixed(value: Any, type_: SerdeType, options: PageOptions) -> bytes:

@@ -124,6 +124,7 @@ def _golden_pages(content: Mapping[str, Any], file: Path) -> Vector:
     types = parse_schema(request)
     timestamps = str(options.get("timestamps", "millis"))
     batches = []
+    told = all("layout" in page for page in content["pages"])
     for page in content["pages"]:
         pairs = zip(page["values"], types, strict=True)
         columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
@@ -134,7 +135,7 @@ def _golden_pages(content: Mapping[str, Any], file: Path) -> Vector:
         batches,
         _bytes_of(content, file),
         traits=frozenset(content.get("traits", ())),
-        layouts=[page.get("layout", ()) for page in content["pages"]],
+        layouts=[page["layout"] for page in content["pages"]] if told else (),
     )
 
 

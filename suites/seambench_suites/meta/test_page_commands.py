@@ -74,6 +74,25 @@ def test_broken_pages_show_where_they_break(run: Any, tmp_path: Path, cut: int, 
     assert ("number of rows" in out) == (cut > 20)
 
 
+@pytest.mark.parametrize(
+    ("page", "schema", "said"),
+    [
+        ("bigint_16_rows", "c varchar", "at byte 25, encoding: varchar needs VARIABLE_WIDTH"),
+        ("array_real", "c array(bigint)", "encoding: bigint needs LONG_ARRAY, this is 'INT_ARRAY'"),
+        ("boolean_64_rows", "c bigint", "has nulls: BYTE_ARRAY of a bigint has 54 values"),
+    ],
+)
+def test_pages_of_another_schema_show_where_they_part(
+    run: Any, page: str, schema: str, said: str
+) -> None:
+    """With a schema, an encoding that its type does not have is where the page breaks."""
+    code, out, err = run("inspect", str(PAGES / f"{page}.bin"), "--schema", schema)
+
+    assert code == 2
+    assert said in err
+    assert "number of columns" in out
+
+
 def test_rows_need_a_schema(run: Any) -> None:
     """Rows say nothing of their fields, so that a schema must be given."""
     code, _, err = run("inspect", str(ROWS / "map_int_bigint.bin"), "--format", "unsaferow")

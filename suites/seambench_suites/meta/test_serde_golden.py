@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,13 +13,21 @@ import pytest
 from seambench.cases import load_cases
 from seambench.plain import canonical
 from seambench.serde.blocks import block_array, block_values
-from seambench.serde.cases import SerdeCase
-from seambench.serde.check import batches_of, encode_problem
-from seambench.serde.pages import layout_of, read_pages
+from seambench.serde.cases import SerdeCase, serde_cases
+from seambench.serde.check import batches_of, encode_problem, marker_differs
+from seambench.serde.pages import (
+    CHECKSUMMED,
+    COMPRESSED,
+    Page,
+    PageOptions,
+    layout_of,
+    read_pages,
+)
 from seambench.serde.plain_pages import payload_of
 from seambench.serde.plain_rows import framed, unsafe_row
 from seambench.serde.values import plain_values
 from seambench.serde.vectors import Vector, derived, load_golden, page_options
+from seambench.serde_types import parse_presto
 from seambench.worker import run_one
 from seambench_suites.cases import ROOT
 from seambench_suites.meta.plain_serde import PlainSerde
@@ -59,6 +70,37 @@ def test_pages_hold_their_values(file: Path) -> None:
             wanted = [canonical(value) for value in column]
             assert [canonical(value) for value in block_values(block, type_)] == wanted
             assert [canonical(value) for value in plain_values(array)] == wanted
+
+
+def test_brought_vectors_need_no_layouts(tmp_path: Path) -> None:
+    """Values are judged without `layout` too, which only adds what encodings to expect."""
+    name = "stream_three_pages"
+    content = json.loads((ROOT / "golden" / "presto" / f"{name}.json").read_text())
+    for page in content["pages"]:
+        del page["layout"]
+    file = tmp_path / f"{name}.json"
+    file.write_text(json.dumps({**content, "traits": ["rle"]}))
+    shutil.copy(ROOT / "golden" / "presto" / f"{name}.bin", tmp_path)
+    cases = {case.id.split("/")[-1]: case for case in serde_cases(ROOT, tmp_path)}
+
+    assert run_one(cases["decode"], PlainSerde()) == ("pass", "")
+
+
+_PAYLOAD = payload_of([list(range(40))], [parse_presto("bigint")], PageOptions())
+
+
+@pytest.mark.parametrize(
+    ("size", "kept"), [(0.85, True), (0.3, False)], ids=["hardly smaller", "much smaller"]
+)
+def test_codecs_differ_only_where_they_save_little(size: float, kept: bool) -> None:
+    """A page re-encoded plain was compressed by another library of the codec, or should be."""
+    n = len(_PAYLOAD)
+    plain = Page(40, 0, n, n, 0, _PAYLOAD, [])
+    packed = replace(plain, marker=COMPRESSED, size=int(size * n))
+
+    assert marker_differs(plain, packed) == marker_differs(packed, plain) == (not kept)
+    assert marker_differs(packed, replace(packed, marker=COMPRESSED | CHECKSUMMED))
+    assert not marker_differs(packed, packed)
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: file.stem)
