@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 import time
 from collections import Counter
@@ -442,6 +443,24 @@ def test_a_request_above_the_servers_bound_fails(transport: str) -> None:
         _write_until_it_fails(sink, sink.driver(), 50_000)
     sink.close()
     server.close()
+
+
+@pytest.mark.parametrize(
+    ("transport", "module", "reason"),
+    [
+        ("grpc", "grpc", r"pip install 'seambench\[exchange\]'"),
+        ("flight", "pyarrow.flight", "built without Flight"),
+    ],
+)
+def test_a_missing_package_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, transport: str, module: str, reason: str
+) -> None:
+    """Only the transport that needs it is, and the message says what to install."""
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UnavailableError, match=reason):
+        connect(transport, "tcp:127.0.0.1:1", 1)
+    with pytest.raises(UnavailableError, match=reason):
+        serve(transport, SourceRegistry(), "tcp:127.0.0.1:0")
 
 
 def test_grpc_calls_of_strangers_are_refused() -> None:
