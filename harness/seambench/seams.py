@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
-import pyarrow.dataset as ds
+
+if TYPE_CHECKING:
+    # Brings pandas in, which takes longer than all else that a process for cases needs to start.
+    import pyarrow.dataset as ds
 
 __all__ = [
     "ColumnChunk",
