@@ -1,5 +1,6 @@
 #include "presto_values.h"
 
+#include "bits.h"
 #include "presto_wide.h"
 #include "wide.h"
 
@@ -341,9 +342,7 @@ static void encode_booleans(const struct seam_view *view, const struct presto_ro
     for (int64_t i = 0; i < rows->count; i += 8) {
         int64_t count = rows->count - i < 8 ? rows->count - i : 8;
         uint64_t bits = presto_load_bits(view->data, first + i, count);
-        /* Each bit in a byte of its own: copies of the byte, one bit of each kept, made 0 or 1. */
-        uint64_t word = bits * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        word = ((word + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7) & UINT64_C(0x0101010101010101);
+        uint64_t word = seam_spread((uint8_t)bits);
         memcpy(wire + i, &word, (size_t)count);
     }
 }
