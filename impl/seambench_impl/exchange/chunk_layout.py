@@ -8,14 +8,15 @@ is a LargeBinaryColumn, with sizes and offsets of 64 bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from seambench.errors import RefusedError
 from seambench_impl.columns.engine import EngineSchema
-from seambench_impl.columns.types import ColumnType, Kind, from_arrow
+from seambench_impl.columns.types import ColumnType, Kind
+from seambench_impl.exchange.column_types import table_type
 
 __all__ = ["ChunkColumn", "TopColumn", "top_column"]
 
@@ -64,17 +65,10 @@ def top_column(field: Any) -> TopColumn:
     """
     runs = pa.types.is_run_end_encoded(field.type)
     values = field.type.value_type if runs else field.type
-    column = _narrowed(from_arrow(values))
+    column = table_type(values)
     wire = _wire(field.name, values, column)
     engine = EngineSchema(pa.schema([pa.field(field.name, values)]), [column])
     return TopColumn(field, column, wire, engine, runs)
-
-
-def _narrowed(column: ColumnType) -> ColumnType:
-    """The same with the decimals that StarRocks makes of so many digits."""
-    if column.kind is Kind.DECIMAL64 and column.precision <= 9:
-        return replace(column, kind=Kind.DECIMAL32)
-    return replace(column, children=tuple(_narrowed(child) for child in column.children))
 
 
 def _wire(path: str, data_type: Any, column: ColumnType) -> ChunkColumn:

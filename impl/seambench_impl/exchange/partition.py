@@ -14,8 +14,9 @@ from seambench.errors import RefusedError, UsageError
 from seambench_impl._seam import ffi, lib
 from seambench_impl.arrow_c import ExportedBatch, address
 from seambench_impl.columns.c_types import CTypes
-from seambench_impl.columns.types import ColumnType, from_arrow
+from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
+from seambench_impl.exchange.column_types import table_type
 from seambench_impl.memory import TrackedAllocator
 
 __all__ = [
@@ -88,7 +89,7 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
     double = [name for name, index in zip(rule.keys, indexes, strict=True) if index < 0]
     if double:
         raise UsageError(f"more than one column is called '{double[0]}'")
-    types = rule.types or [from_arrow(schema.field(index).type) for index in indexes]
+    types = rule.types or [table_type(schema.field(index).type) for index in indexes]
     if len(types) != len(indexes):
         raise UsageError(f"{len(indexes)} key columns have {len(types)} types")
     function, usual = FUNCTIONS[rule.function]
@@ -182,7 +183,7 @@ def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
     batch = pa.RecordBatch.from_arrays([column], ["value"])
     exported, error, allocator = ExportedBatch(batch), new_error(), TrackedAllocator()
     hashes = np.empty(len(column), dtype=np.int32)
-    types = CTypes([from_arrow(column.type)])
+    types = CTypes([table_type(column.type)])
     code = lib.seam_partition_iceberg(
         allocator.pointer,
         types.pointer,

@@ -67,6 +67,7 @@ _NOON = datetime(2020, 1, 1, 0, 0, 1)
             0xE754F8DC,
             None,
         ),
+        ([pa.array([Decimal("12.34")], pa.decimal128(9, 2))], 0xD1E84A5B, 0xAA1006D2, None),
         ([pa.array([Decimal("12.34")], pa.decimal128(10, 2))], 0x525D550B, 0xD5558A1B, None),
         ([pa.array([Decimal("12.34")], pa.decimal128(38, 2))], 0x78C20B6B, 0x75C32EC5, None),
         ([pa.array([Decimal("12.34")], pa.decimal128(27, 9))], 0xE1CCED38, 0x024DA3D6, None),
