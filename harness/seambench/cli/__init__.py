@@ -36,7 +36,7 @@ _INTERRUPTED_TEXT = "interrupted; nothing half-written is left"
 
 app = typer.Typer(
     name="seambench",
-    help="Is a reader of lakehouse tables right, and how fast is it?",
+    help="Are scanners, columns and serdes of query engines right, and how fast are they?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
