@@ -1,11 +1,8 @@
 /* Hash functions on bytes. */
+#include "murmur3.h"
 #include "seam/hash.h"
 
 #include <string.h>
-
-static uint32_t rotate32(uint32_t value, int bits) {
-    return value << bits | value >> (32 - bits);
-}
 
 static uint32_t read32(const uint8_t *at) {
     uint32_t value;
@@ -19,26 +16,17 @@ static uint64_t read64(const uint8_t *at) {
     return value;
 }
 
-static uint32_t murmur_mix(uint32_t hash, uint32_t word) {
-    word = rotate32(word * UINT32_C(0xcc9e2d51), 15) * UINT32_C(0x1b873593);
-    return rotate32(hash ^ word, 13) * 5 + UINT32_C(0xe6546b64);
-}
-
 uint32_t seam_murmur3(uint32_t seed, const uint8_t *bytes, int64_t size_bytes) {
     uint32_t hash = seed;
     int64_t i = 0;
     for (; i + 4 <= size_bytes; i += 4) {
-        hash = murmur_mix(hash, read32(bytes + i));
+        hash = murmur3_mix(hash, read32(bytes + i));
     }
     uint32_t tail = 0;
     for (int shift = 0; i < size_bytes; i++, shift += 8) {
         tail |= (uint32_t)bytes[i] << shift;
     }
-    hash ^= rotate32(tail * UINT32_C(0xcc9e2d51), 15) * UINT32_C(0x1b873593);
-    hash ^= (uint32_t)size_bytes;
-    hash = (hash ^ hash >> 16) * UINT32_C(0x85ebca6b);
-    hash = (hash ^ hash >> 13) * UINT32_C(0xc2b2ae35);
-    return hash ^ hash >> 16;
+    return murmur3_finish(hash ^ murmur3_word(tail), (uint32_t)size_bytes);
 }
 
 /* ---- XXH3, 64 bits, after the specification of xxHash 0.8 -------------------------------------

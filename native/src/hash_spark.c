@@ -1,28 +1,13 @@
 /* Murmur3 as Spark SQL and Iceberg's bucket transform use it. */
 #include "hash_value.h"
+#include "murmur3.h"
 #include "seam/hash.h"
 
 #include <string.h>
 
-static uint32_t rotate(uint32_t value, int bits) {
-    return value << bits | value >> (32 - bits);
-}
-
-static uint32_t mix(uint32_t hash, uint32_t word) {
-    word = rotate(word * UINT32_C(0xcc9e2d51), 15) * UINT32_C(0x1b873593);
-    return rotate(hash ^ word, 13) * 5 + UINT32_C(0xe6546b64);
-}
-
-static uint32_t finish(uint32_t hash, uint32_t size_bytes) {
-    hash ^= size_bytes;
-    hash = (hash ^ hash >> 16) * UINT32_C(0x85ebca6b);
-    hash = (hash ^ hash >> 13) * UINT32_C(0xc2b2ae35);
-    return hash ^ hash >> 16;
-}
-
 static uint32_t spark_long(uint32_t seed, int64_t value) {
-    uint32_t hash = mix(seed, (uint32_t)value);
-    return finish(mix(hash, (uint32_t)((uint64_t)value >> 32)), 8);
+    uint32_t hash = murmur3_mix(seed, (uint32_t)value);
+    return murmur3_finish(murmur3_mix(hash, (uint32_t)((uint64_t)value >> 32)), 8);
 }
 
 /* Whole words, then each byte of the rest as a signed word of its own. */
@@ -32,12 +17,12 @@ static uint32_t spark_bytes(uint32_t seed, const uint8_t *bytes, int64_t size_by
     for (; i + 4 <= size_bytes; i += 4) {
         uint32_t word;
         memcpy(&word, bytes + i, sizeof word);
-        hash = mix(hash, word);
+        hash = murmur3_mix(hash, word);
     }
     for (; i < size_bytes; i++) {
-        hash = mix(hash, (uint32_t)(int32_t)(int8_t)bytes[i]);
+        hash = murmur3_mix(hash, (uint32_t)(int32_t)(int8_t)bytes[i]);
     }
-    return finish(hash, (uint32_t)size_bytes);
+    return murmur3_finish(hash, (uint32_t)size_bytes);
 }
 
 /* The shortest big-endian two's complement form of 16 little-endian bytes, at least one byte. */
@@ -64,7 +49,7 @@ static uint32_t spark_float(const struct seam_view *view, int64_t row, uint32_t 
         memcpy(&bits, at, sizeof bits);
         int is_nan = (bits & UINT32_C(0x7FFFFFFF)) > UINT32_C(0x7F800000);
         bits = bits == UINT32_C(0x80000000) ? 0 : is_nan ? UINT32_C(0x7FC00000) : bits;
-        return finish(mix(state, bits), 4);
+        return murmur3_finish(murmur3_mix(state, bits), 4);
     }
     uint64_t bits;
     memcpy(&bits, at, sizeof bits);
@@ -85,7 +70,7 @@ static uint32_t spark_flat(const struct seam_column_type *type, const struct sea
     case SEAM_COLUMN_SHORT:
     case SEAM_COLUMN_INT:
     case SEAM_COLUMN_DATE:
-        return finish(mix(state, (uint32_t)seam_hash_number(type, node, row)), 4);
+        return murmur3_finish(murmur3_mix(state, (uint32_t)seam_hash_number(type, node, row)), 4);
     case SEAM_COLUMN_STRING:
     case SEAM_COLUMN_BINARY:
         seam_hash_value_of(type, node, row, &value);
