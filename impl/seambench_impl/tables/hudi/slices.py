@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from seambench.errors import InputError, RefusedError
+from seambench_impl.tables.hudi.listing import Listing
 from seambench_impl.tables.hudi.timeline import Timeline
-from seambench_impl.tables.storage import FileStatus, Storage
+from seambench_impl.tables.storage import FileStatus
 
 __all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices"]
 
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$")
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
 _NATIVE_LOG = re.compile(r"^[^.]+_.*\.(?:log|deletes|cdc)\.parquet$")
-_PARTITION_MARKER = ".hoodie_partition_metadata"
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,8 @@ class _Group:
     pending: list[str] = field(default_factory=list)
 
 
-def list_slices(storage: Storage, timeline: Timeline, as_of: str | None) -> list[FileSlice]:
-    """The latest slice of every file group, as of an instant or now.
+def list_slices(listing: Listing, timeline: Timeline, as_of: str | None) -> list[FileSlice]:
+    """The latest slice of every file group of the listing, as of an instant or now.
 
     Slices come in the order of partition and file id.
 
@@ -80,9 +79,9 @@ def list_slices(storage: Storage, timeline: Timeline, as_of: str | None) -> list
         RefusedError: a file of a newer format lies among the table's files.
         InputError: a file is missing that the timeline says belongs to a latest slice.
     """
-    groups = _group_files(storage, timeline)
+    groups = _group_files(listing, timeline)
     replaced = timeline.replaced_groups(as_of)
-    _check_nothing_missing(storage, timeline, as_of, replaced)
+    _check_nothing_missing(listing, timeline, as_of, replaced)
     for instant in timeline.pending_compactions():
         for key in timeline.compaction_plan(instant):
             groups[key].pending.append(instant.requested)
@@ -95,9 +94,9 @@ def list_slices(storage: Storage, timeline: Timeline, as_of: str | None) -> list
     return slices
 
 
-def _group_files(storage: Storage, timeline: Timeline) -> dict[tuple[str, str], _Group]:
+def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], _Group]:
     groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
-    for partition, files in _partitions(storage):
+    for partition, files in listing.partitions.items():
         for status in files:
             base = _base_file(status, partition)
             if base is not None:
@@ -111,14 +110,14 @@ def _group_files(storage: Storage, timeline: Timeline) -> dict[tuple[str, str], 
                 groups[partition, log.file_id].logs.append(log)
             elif log is None and _NATIVE_LOG.match(status.name):
                 raise RefusedError(
-                    f"{storage.full(status.path)}: log files in this format belong to a newer "
+                    f"{timeline.storage.full(status.path)}: log files in this format belong to a newer "
                     "table version and are not supported"
                 )
     return groups
 
 
 def _check_nothing_missing(
-    storage: Storage, timeline: Timeline, as_of: str | None, replaced: set[tuple[str, str]]
+    listing: Listing, timeline: Timeline, as_of: str | None, replaced: set[tuple[str, str]]
 ) -> None:
     """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
 
@@ -142,21 +141,11 @@ def _check_nothing_missing(
         begin, base = newest_base.get(key, ("", ""))
         wanted = [path for at, path in logs[key] if at > begin] + ([base] if base else [])
         for path in wanted:
-            if not storage.exists(path):
+            if not listing.has(path):
                 raise InputError(
-                    f"{storage.full(path)}: missing, but the timeline says that it holds rows of "
+                    f"{timeline.storage.full(path)}: missing, but the timeline says that it holds rows of "
                     "the table; restore the file, or roll its commit back with Hudi's own tools"
                 )
-
-
-def _partitions(storage: Storage, folder: str = "") -> Iterable[tuple[str, list[FileStatus]]]:
-    """Folders that carry the partition marker, at any depth."""
-    entries = storage.list(folder)
-    if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
-        yield folder, [entry for entry in entries if entry.size_bytes is not None]
-    for entry in entries:
-        if entry.size_bytes is None and entry.name != ".hoodie":
-            yield from _partitions(storage, entry.path)
 
 
 def _base_file(status: FileStatus, partition: str) -> BaseFile | None:

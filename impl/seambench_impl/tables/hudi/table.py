@@ -14,6 +14,7 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench.seams import Query
 from seambench_impl.avro import arrow_schema
 from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
+from seambench_impl.tables.hudi.listing import list_files
 from seambench_impl.tables.hudi.properties import load_config
 from seambench_impl.tables.hudi.slices import FileSlice, list_slices
 from seambench_impl.tables.hudi.timeline import load_timeline, parse_instant
@@ -62,7 +63,7 @@ class HudiTable:
 
     def slices(self, as_of: str | None = None) -> list[FileSlice]:
         """The latest file slice of every file group, as of an instant or now."""
-        return list_slices(self._storage, self._timeline, as_of)
+        return list_slices(list_files(self._storage), self._timeline, as_of)
 
     def scan(
         self,
@@ -107,7 +108,7 @@ class HudiTable:
             self.config,
             self._timeline,
             schema,
-            list_slices(self._storage, self._timeline, instant),
+            self.slices(instant),
             wanted,
             condition=filter,
             merge_logs=query == "snapshot",
