@@ -110,8 +110,8 @@ def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], 
                 groups[partition, log.file_id].logs.append(log)
             elif log is None and _NATIVE_LOG.match(status.name):
                 raise RefusedError(
-                    f"{timeline.storage.full(status.path)}: log files in this format belong to a newer "
-                    "table version and are not supported"
+                    f"{timeline.storage.full(status.path)}: log files in this format belong "
+                    "to a newer table version and are not supported"
                 )
     return groups
 
@@ -143,8 +143,8 @@ def _check_nothing_missing(
         for path in wanted:
             if not listing.has(path):
                 raise InputError(
-                    f"{timeline.storage.full(path)}: missing, but the timeline says that it holds rows of "
-                    "the table; restore the file, or roll its commit back with Hudi's own tools"
+                    f"{timeline.storage.full(path)}: missing, but the timeline says that it holds "
+                    "rows of the table; restore the file, or roll its commit back with Hudi's own tools"
                 )
 
 
