@@ -18,7 +18,7 @@ test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
 	$(TOX) run -e lint,types,native,tests,conformance
 
 all: $(TOX)  ## everything CI runs: the tests, Spark, the page in a browser, asv
-	$(TOX) run -e lint,types,native,tests,conformance,spark,site,history
+	$(TOX) run -e lint,types,native,tests,conformance,spark,storage,site,history
 
 $(TOX): requirements-tox.txt
 	$(PYTHON) -m venv .venv

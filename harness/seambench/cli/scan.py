@@ -29,7 +29,9 @@ _WARNINGS_SHOWN = 10
 
 
 def scan(
-    table: Annotated[str, typer.Argument(help="Folder of the table.")],
+    table: Annotated[
+        str, typer.Argument(help="Folder of the table, or its address (s3://, gs://, hdfs://).")
+    ],
     columns: Annotated[
         str | None, typer.Option(help="Names between commas (default: all but _hoodie_*).")
     ] = None,
@@ -55,6 +57,10 @@ def scan(
         bool, typer.Option("--strict", help="Refuse damage that is otherwise skipped.")
     ] = False,
     meta: Annotated[bool, typer.Option("--meta", help="Also the _hoodie_* columns.")] = False,
+    storage_option: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE of the storage's fsspec file system, repeatable: anon=true."),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -71,6 +77,7 @@ def scan(
     names, memory = parse_list(columns), parse_bytes(memory_limit)
     from seambench.export import check_target, export
     from seambench.seams import ScanRequest
+    from seambench.serde.schema_text import parse_options
 
     if output is not None:
         check_target(output)
@@ -87,6 +94,7 @@ def scan(
         threads=threads,
         memory_limit=memory,
         strict=strict,
+        storage_options=parse_options(storage_option or [], "--storage-option"),
     )
     reading = TableReading(reader, request, names, where=where, meta=meta, limit=limit)
     with reading.open() as stream:

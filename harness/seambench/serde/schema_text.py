@@ -56,8 +56,12 @@ def _of_golden(format_: str, file: Path, options: Mapping[str, Any]) -> SerdeReq
     return SerdeRequest(format_, fields, {**told, **content.get("options", {}), **options})
 
 
-def parse_options(given: list[str]) -> dict[str, Any]:
+def parse_options(given: list[str], flag: str = "--option") -> dict[str, Any]:
     """Options `NAME=VALUE`; values are JSON where they can be read so, text otherwise.
+
+    Args:
+        given: the options as they were written.
+        flag: the command line's word for them, for messages.
 
     Raises:
         UsageError: one without `=`.
@@ -66,7 +70,7 @@ def parse_options(given: list[str]) -> dict[str, Any]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"--option {text!r}: write NAME=VALUE, for example codec=lz4")
+            raise UsageError(f"{flag} {text!r}: write NAME=VALUE, for example codec=lz4")
         try:
             options[name] = json.loads(value)
         except ValueError:

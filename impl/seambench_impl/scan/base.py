@@ -34,7 +34,8 @@ class BaseReader:
 
     def __init__(self, storage: Storage, path: str) -> None:
         self.name = storage.full(path)
-        self._filesystem = storage.filesystem
+        self._storage = storage
+        self._path = path
         try:
             self._file = pq.ParquetFile(storage.open(path))
         except (OSError, pa.ArrowInvalid) as error:
@@ -98,7 +99,7 @@ class BaseReader:
             batch_rows: most rows in a batch.
             use_threads: let pyarrow decode columns in parallel.
         """
-        fragment = ds.ParquetFileFormat().make_fragment(self.name, self._filesystem)
+        fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
         scanner = fragment.scanner(
             schema=schema,
             columns=list(columns),

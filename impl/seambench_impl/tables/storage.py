@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from seambench.errors import InputError, RefusedError
+from seambench.errors import InputError, UsageError
+from seambench_impl.tables.remote import RemoteFiles, Retry
 
 __all__ = ["FileStatus", "Storage"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileStatus:
     """One entry of a folder: its name, its path below the table, its size (None: a folder)."""
 
@@ -22,50 +26,97 @@ class FileStatus:
     size_bytes: int | None
 
 
+class _Files(Protocol):
+    """What a kind of storage can do; paths are full ones, a missing file is a FileNotFoundError."""
+
+    parallel: int
+
+    def entries(self, folder: str) -> list[tuple[str, int | None]]: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def read(self, path: str) -> bytes: ...
+
+    def map(self, path: str) -> pa.Buffer: ...
+
+    def open(self, path: str) -> pa.NativeFile: ...
+
+
 class Storage:
-    """The folder of a table on the local file system.
+    """The folder of a table, local or wherever fsspec reaches.
+
+    Local files are mapped. Elsewhere listings are never cached, each read asks for just the bytes
+    it needs, and what may be a passing failure is tried again with growing waits.
 
     Args:
-        root: path of the folder, or a `file://` address.
+        root: path of the folder, or an address: `file://`, `s3://`, `gs://`, `hdfs://`,
+            `memory://`, any that fsspec knows.
+        options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...); a
+            local folder has none.
+        retry: how often to try again.
 
     Raises:
-        RefusedError: the address names another kind of storage.
-        InputError: there is no such folder.
+        UsageError: options for a local folder, options that the file system does not know, or a
+            kind of storage that nobody knows.
+        UnavailableError: the library for this kind of storage is not installed.
+        InputError: there is no such local folder.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(
+        self, root: str, options: Mapping[str, Any] | None = None, *, retry: Retry | None = None
+    ) -> None:
         scheme, separator, _ = root.partition("://")
+        self._files: _Files
         if separator and scheme != "file":
-            raise RefusedError(
-                f"{root}: storage '{scheme}' is not supported yet; copy the table to a local folder"
-            )
+            self.root = root.rstrip("/")
+            self._files = RemoteFiles(self.root, options or {}, retry or Retry())
+            return
         self.root = root.removeprefix("file://").rstrip("/") or "/"
-        self.filesystem = pafs.LocalFileSystem(use_mmap=True)
+        if options:
+            raise UsageError(f"{self.root}: a local folder has no options ({', '.join(options)})")
         if not Path(self.root).is_dir():
             raise InputError(f"{self.root}: no such folder")
+        self._files = _LocalFiles()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether files are on this machine, where looking at one costs next to nothing."""
+        return isinstance(self._files, _LocalFiles)
+
+    @property
+    def parallel(self) -> int:
+        """How many requests at once make sense."""
+        return self._files.parallel
 
     def full(self, path: str) -> str:
         """The path as messages and other libraries want it."""
         return f"{self.root}/{path}" if path else self.root
 
     def list(self, folder: str = "") -> list[FileStatus]:
-        """Entries of one folder, by name; an absent folder has none."""
-        selector = pafs.FileSelector(self.full(folder), allow_not_found=True)
-        return sorted(
-            (
-                FileStatus(
-                    info.base_name,
-                    f"{folder}/{info.base_name}" if folder else info.base_name,
-                    None if info.type == pafs.FileType.Directory else info.size,
-                )
-                for info in self.filesystem.get_file_info(selector)
-            ),
-            key=lambda status: status.name,
-        )
+        """Entries of one folder, by name; an absent folder has none.
+
+        Raises:
+            InputError: it cannot be listed.
+        """
+        prefix = f"{folder}/" if folder else ""
+        try:
+            entries = self._files.entries(self.full(folder))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InputError(f"{self.full(folder)}: {_reason(error)}") from error
+        return [FileStatus(name, prefix + name, size) for name, size in sorted(entries)]
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or folder of that name."""
-        return Path(self.full(path)).exists()
+        """Whether there is a file or folder of that name.
+
+        Raises:
+            InputError: the storage does not tell.
+        """
+        try:
+            return self._files.exists(self.full(path))
+        except OSError as error:
+            raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
     def read(self, path: str) -> bytes:
         """The whole file, for the small ones.
@@ -74,19 +125,18 @@ class Storage:
             InputError: it is missing or cannot be read.
         """
         try:
-            return Path(self.full(path)).read_bytes()
+            return self._files.read(self.full(path))
         except OSError as error:
-            raise InputError(f"{self.full(path)}: {error.strerror}") from error
+            raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
     def map(self, path: str) -> pa.Buffer:
-        """The whole file, mapped; the buffer keeps the mapping alive.
+        """The whole file, mapped if it is local; the buffer keeps the mapping alive.
 
         Raises:
             InputError: it is missing or cannot be read.
         """
         try:
-            with self.filesystem.open_input_file(self.full(path)) as file:
-                return file.read_buffer()
+            return self._files.map(self.full(path))
         except OSError as error:
             raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
@@ -94,12 +144,45 @@ class Storage:
         """The file for random access.
 
         Raises:
-            InputError: it is missing or cannot be read.
+            InputError: it is missing or cannot be opened.
         """
         try:
-            return self.filesystem.open_input_file(self.full(path))
+            return self._files.open(self.full(path))
         except OSError as error:
             raise InputError(f"{self.full(path)}: {_reason(error)}") from error
+
+
+class _LocalFiles:
+    """Files of this machine."""
+
+    parallel = 4
+
+    def __init__(self) -> None:
+        self._filesystem = pafs.LocalFileSystem(use_mmap=True)
+
+    def entries(self, folder: str) -> list[tuple[str, int | None]]:
+        found = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    size = None if entry.is_dir() else entry.stat().st_size
+                except FileNotFoundError:  # a cleaner took it, or its link leads nowhere
+                    continue
+                found.append((entry.name, size))
+        return found
+
+    def exists(self, path: str) -> bool:
+        return Path(path).exists()
+
+    def read(self, path: str) -> bytes:
+        return Path(path).read_bytes()
+
+    def map(self, path: str) -> pa.Buffer:
+        with self._filesystem.open_input_file(path) as file:
+            return file.read_buffer()
+
+    def open(self, path: str) -> pa.NativeFile:
+        return self._filesystem.open_input_file(path)
 
 
 def _reason(error: OSError) -> str:
@@ -108,4 +191,4 @@ def _reason(error: OSError) -> str:
             "no such file; if a cleaner or a compaction removed it since the scan was planned, "
             "plan the scan again"
         )
-    return str(error)
+    return error.strerror or str(error)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-from importlib.resources import files
 from pathlib import Path
 
 import duckdb
@@ -17,29 +15,19 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.errors import NativeMemoryError
 from seambench_impl.scan.hudi_scan import Path as ScanPath
 from seambench_impl.tables.hudi.table import HudiTable
-
-GOLDEN = Path(str(files("seambench"))).parent / "seambench_suites" / "golden" / "hudi"
-if not GOLDEN.is_dir():  # a checkout, where each package has a folder of its own
-    GOLDEN = Path(__file__).parents[3] / "suites" / "seambench_suites" / "golden" / "hudi"
-
-
-def _unpack(name: str, folder: Path) -> Path:
-    with zipfile.ZipFile(GOLDEN / name / "table.zip") as archive:
-        archive.extractall(folder)
-    (found,) = {path.parent for path in folder.rglob(".hoodie")}
-    return found
+from seambench_impl.tests.golden_tables import unpack_table
 
 
 @pytest.fixture(scope="module")
 def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table with a column of every flat type, changed by a log."""
-    return _unpack("mor-v9-types", tmp_path_factory.mktemp("types"))
+    return unpack_table("mor-v9-types", tmp_path_factory.mktemp("types"))
 
 
 @pytest.fixture
 def events(tmp_path: Path) -> Path:
     """A small table with updates, deletes and inserts in its logs."""
-    return _unpack("mor-v9-event", tmp_path)
+    return unpack_table("mor-v9-event", tmp_path)
 
 
 CONDITIONS = st.sampled_from(

@@ -5,7 +5,8 @@ A partition is a folder that carries Hudi's marker, at any depth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -41,14 +42,21 @@ class Listing:
 
 
 def list_files(storage: Storage) -> Listing:
-    """List a table folder by folder."""
-    return Listing(dict(_partitions(storage)))
+    """List a table folder by folder, several at once.
 
-
-def _partitions(storage: Storage, folder: str = "") -> Iterable[tuple[str, list[FileStatus]]]:
-    entries = storage.list(folder)
-    if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
-        yield folder, [entry for entry in entries if entry.size_bytes is not None]
-    for entry in entries:
-        if entry.size_bytes is None and entry.name != ".hoodie":
-            yield from _partitions(storage, entry.path)
+    Raises:
+        InputError: a folder cannot be listed.
+    """
+    partitions: dict[str, list[FileStatus]] = {}
+    with ThreadPoolExecutor(storage.parallel, thread_name_prefix="seambench-list") as pool:
+        running: dict[Future[list[FileStatus]], str] = {pool.submit(storage.list, ""): ""}
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                folder, entries = running.pop(future), future.result()
+                if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
+                    partitions[folder] = [e for e in entries if e.size_bytes is not None]
+                for entry in entries:
+                    if entry.size_bytes is None and entry.name != ".hoodie":
+                        running[pool.submit(storage.list, entry.path)] = entry.path
+    return Listing(partitions)

@@ -144,7 +144,8 @@ def _check_nothing_missing(
             if not listing.has(path):
                 raise InputError(
                     f"{timeline.storage.full(path)}: missing, but the timeline says that it holds "
-                    "rows of the table; restore the file, or roll its commit back with Hudi's own tools"
+                    "rows of the table; restore the file, or roll its commit back with Hudi's own "
+                    "tools"
                 )
 
 

@@ -35,8 +35,8 @@ class HudiTable:
     """A table as its timeline shows it at the time of the call.
 
     Args:
-        path: the table's folder.
-        storage_options: options of the storage; none are known for local folders.
+        path: the table's folder, or its address on any storage that fsspec reaches.
+        storage_options: arguments of the fsspec file system; a local folder has none.
 
     Raises:
         InputError: the folder is no Hudi table, or its timeline is broken.
@@ -44,11 +44,7 @@ class HudiTable:
     """
 
     def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
-        if storage_options:
-            raise RefusedError(
-                f"{path}: storage options ({', '.join(storage_options)}) are not supported yet"
-            )
-        self._storage = Storage(str(path))
+        self._storage = Storage(str(path), storage_options)
         self.config = load_config(self._storage)
         self._timeline = load_timeline(self._storage, self.config)
 
