@@ -140,7 +140,10 @@ class SimulatedReader:
 
     def open(self, request: ScanRequest) -> SimulatedScan:
         """Work out the rows."""
-        folder = ROOT / "golden" / "hudi" / Path(request.table).name
+        golden, table = ROOT / "golden" / "hudi", Path(request.table)
+        folder = golden / table.name
+        if not folder.exists():
+            folder = golden / table.parent.name / table.name
         spec = load_table(folder)
         if spec.partition:
             raise RefusedError(f"{request.table}: partitioned tables are not supported")

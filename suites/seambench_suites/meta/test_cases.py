@@ -14,12 +14,12 @@ from seambench.column_cases import ColumnCase
 from seambench.column_check import needs_of
 from seambench.edits import apply_edits
 from seambench.errors import UsageError
-from seambench.golden import extract, load_origin, load_table
+from seambench.golden import extract, load_origin, load_table, table_folders
 from seambench.serde.cases import SerdeCase
 from seambench.serde.check import needs_of as serde_needs
 from seambench_suites.cases import ROOT
 
-TABLES = sorted(file.parent for file in ROOT.glob("golden/hudi/*/table.toml"))
+TABLES = table_folders(ROOT)
 
 
 @cache
@@ -36,7 +36,7 @@ def test_ids_are_unique_whatever_the_case() -> None:
 
 def test_every_golden_table_has_a_case() -> None:
     """A golden table that nothing reads is dead weight."""
-    assert {folder.name for folder in TABLES} - {case.table.name for case in _cases()} == set()
+    assert set(TABLES) - {case.folder for case in _cases()} == set()
 
 
 @pytest.mark.parametrize("case", _cases(), ids=lambda case: case.id)
@@ -45,7 +45,7 @@ def test_requirement_is_a_sentence(case: ScanCase) -> None:
     assert len(case.requirement.split()) >= 4
 
 
-@pytest.mark.parametrize("folder", TABLES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", TABLES, ids=lambda folder: load_table(folder).name)
 def test_golden_tables_unpack(folder: Path, tmp_path: Path) -> None:
     """An archive is the one its origin describes, names its writer, and has a commit per write."""
     extract(folder, tmp_path / "table")
