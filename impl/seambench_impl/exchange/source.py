@@ -41,6 +41,7 @@ class ExchangeSource:
         options: ReceiverOptions | None = None,
     ) -> None:
         self._receiver = Receiver(senders, queues, options)
+        self._queues = queues
         self._format = format
         self._changed = threading.Condition()
         self._replies: dict[tuple[int, int], Reply] = {}
@@ -50,7 +51,8 @@ class ExchangeSource:
         with self._changed:
             self._replies[request.be_number, request.sequence] = reply
             answers = self._receiver.on_request(request)
-            self._changed.notify_all()
+            if any(self._can_go_on(queue) for queue in range(self._queues)):
+                self._changed.notify_all()  # never for one chunk that is kept back for more
         self._answer(answers)
 
     def read(self, queue: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:

@@ -48,6 +48,8 @@ __all__ = ["SocketChannel", "SocketServer"]
 
 _SIZES = struct.Struct("<IQ")
 _MOST_BYTES = 256 << 20
+#: Enough for the heads and messages of several frames; what belongs to an attachment is copied.
+_BYTES_AHEAD = 4096
 
 
 class _Connection:
@@ -66,13 +68,14 @@ class _Connection:
         self._writing = threading.Lock()
         self._beat_seconds: float | None = None
         self._beaten = 0.0
+        self._ahead = memoryview(bytearray(_BYTES_AHEAD))
+        self._used = self._read_ahead = 0  # of what was read ahead, and what is left of it
 
     def greet(self, peer: str) -> None:
         """Say which protocol this is and hear the same."""
         self._stream.bound(SECONDS_TO_GREET, SECONDS_TO_GREET)
         self._write_all([memoryview(HELLO)])
-        heard = bytearray(len(HELLO))
-        self._receive(memoryview(heard))
+        heard = self._take(len(HELLO))
         if heard[:-1] != HELLO[:-1]:
             raise InputError(f"{peer} does not speak this protocol: it says {bytes(heard)!r}")
         if heard[-1] != HELLO[-1]:
@@ -109,45 +112,69 @@ class _Connection:
 
     def read(self) -> tuple[bytes, memoryview] | None:
         """The next frame; None when the peer closed between two."""
-        head = bytearray(_SIZES.size)
-        if not self._receive(memoryview(head), at_border=True):
+        if self._read_ahead == 0 and not self._receive((self._ahead,), at_border=True):
             return None
-        message_bytes, attachment_bytes = _SIZES.unpack(head)
+        message_bytes, attachment_bytes = _SIZES.unpack(self._take(_SIZES.size))
         if message_bytes > MESSAGE_BYTES_AT_MOST or attachment_bytes > self._most_bytes:
             raise InputError(
                 f"a frame of {message_bytes} + {attachment_bytes} bytes; at most "
                 f"{MESSAGE_BYTES_AT_MOST} + {self._most_bytes} are taken"
             )
-        message = bytearray(message_bytes)
-        self._receive(memoryview(message))
+        message = bytes(self._take(message_bytes))
         attachment = memoryview(b"")
         if attachment_bytes:
             attachment = Block(self._allocator, attachment_bytes).view
-            self._receive(attachment)
-        return bytes(message), attachment
+            self._fill(attachment)
+        return message, attachment
 
-    def _receive(self, target: memoryview, *, at_border: bool = False) -> bool:
-        """Fill `target`; False where the stream may end and does."""
-        done = 0
+    def _take(self, size_bytes: int) -> bytearray:
+        """The next bytes of the stream, of which there are few."""
+        taken = bytearray(size_bytes)
+        self._fill(memoryview(taken))
+        return taken
+
+    def _fill(self, target: memoryview) -> None:
+        """Fill `target` with what was read ahead and what comes.
+
+        What follows it is read ahead by the same call, as far as it has come: most frames cost one.
+        """
+        done = min(self._read_ahead, len(target))
+        if done:
+            target[:done] = self._ahead[self._used : self._used + done]
+            self._used += done
+            self._read_ahead -= done
         while done < len(target):
+            missing = len(target) - done
+            count = self._receive((target[done:], self._ahead), missing)
+            done += min(count, missing)
+            self._note_ahead(count - missing)
+
+    def _note_ahead(self, count: int) -> None:
+        self._used, self._read_ahead = 0, max(count, 0)
+
+    def _receive(
+        self, targets: tuple[memoryview, ...], missing: int = 1, *, at_border: bool = False
+    ) -> int:
+        """Bytes that came, at least one; 0 where the stream may end and does."""
+        while True:
             try:
-                count = self._stream.receive(target[done:])
+                count = self._stream.receive(targets)
             except TimeoutError:
                 if self._beat_seconds is None:
                     raise
                 count = -1
             except ConnectionResetError:  # the peer left without reading all that was said to it
-                if not (at_border and done == 0):
+                if not at_border:
                     raise
                 count = 0
             if self._beat_seconds is not None:
                 self._beat_when_due(self._beat_seconds)
-            if count == 0:
-                if at_border and done == 0:
-                    return False
-                raise InputError(f"the connection ended {len(target) - done} bytes too early")
-            done += max(count, 0)
-        return True
+            if count == 0 and not at_border:
+                raise InputError(f"the connection ended {missing} bytes too early")
+            if at_border:
+                self._note_ahead(count)
+            if count >= 0:
+                return count
 
     def _beat_when_due(self, seconds: float) -> None:
         now = time.monotonic()

@@ -27,8 +27,8 @@ class Stream(Protocol):
         """Set how long a call may wait without any byte getting through."""
         ...
 
-    def receive(self, target: memoryview) -> int:
-        """Fill a part of `target`; the number of bytes, 0 at the end of the stream."""
+    def receive(self, targets: Sequence[memoryview]) -> int:
+        """Fill the beginning of what `targets` are; the number of bytes, 0 at the stream's end."""
         ...
 
     def send(self, pieces: Sequence[memoryview]) -> int:
@@ -65,10 +65,10 @@ class PlainStream:
                 socket.SOL_SOCKET, option, struct.pack("ll", int(whole), int(rest * 1e6))
             )
 
-    def receive(self, target: memoryview) -> int:
+    def receive(self, targets: Sequence[memoryview]) -> int:
         """See `Stream`."""
         try:
-            return self._sock.recv_into(target)
+            return self._sock.recvmsg_into(targets)[0]
         except BlockingIOError as error:
             raise TimeoutError("nothing came in time") from error
 
@@ -105,12 +105,12 @@ class TlsStream:
         """See `Stream`."""
         self._seconds = {select.POLLIN: receiving_seconds, select.POLLOUT: sending_seconds}
 
-    def receive(self, target: memoryview) -> int:
-        """See `Stream`."""
+    def receive(self, targets: Sequence[memoryview]) -> int:
+        """See `Stream`; one of the targets at most."""
         while True:
             try:
                 with self._turn:
-                    return self._sock.recv_into(target)
+                    return self._sock.recv_into(targets[0])
             except ssl.SSLWantReadError:
                 self._wait(select.POLLIN)
             except ssl.SSLWantWriteError:
