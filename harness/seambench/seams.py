@@ -50,6 +50,7 @@ class ScanRequest:
         as_of: instant up to which changes count (`snapshot` and `read-optimized`), or None.
         begin: exclusive lower bound of an incremental query.
         end: inclusive upper bound of an incremental query.
+        changes_alone: an incremental query merges what changed without the rows that it changed.
         columns: names in the order wanted; None for all columns without `_hoodie_*`.
         where: DuckDB SQL over the table's columns; only scanners that come in as commands or
             libraries see it, for objects the harness applies it over `Scan.dataset()`.
@@ -64,6 +65,7 @@ class ScanRequest:
     as_of: str | None = None
     begin: str | None = None
     end: str | None = None
+    changes_alone: bool = False
     columns: Sequence[str] | None = None
     where: str | None = None
     batch_size: int | None = None

@@ -46,6 +46,7 @@ def scan_request(request: ScanRequest, facts: Facts) -> str:
         "begin": request.begin,
         "end": request.end,
         "as_of": request.as_of,
+        "changes_alone": request.changes_alone or None,
     }
     content: dict[str, Any] = {
         "version": REQUEST_VERSION,

@@ -25,6 +25,7 @@ from seambench_impl.tables.hudi.events import IS_DELETED, OPERATION, RECORD_KEY,
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
 
 __all__ = ["HudiScan", "Path", "ScanOptions"]
@@ -78,7 +79,7 @@ class HudiScan:
         *,
         condition: pc.Expression | None,
         merge_logs: bool,
-        as_of: str | None,
+        window: Window,
         options: ScanOptions,
     ) -> None:
         self._storage = storage
@@ -87,7 +88,7 @@ class HudiScan:
         self._table_schema = table_schema
         self._columns = list(columns)
         self._condition = condition
-        self._as_of = as_of
+        self._window = window
         self._options = options
         self._slices = list(slices) if merge_logs else _bases_alone(slices)
         self._paths = [self._path_of(slice_) for slice_ in self._slices]
@@ -243,7 +244,7 @@ class HudiScan:
             self._config,
             self._timeline,
             pa.schema([self._table_schema.field(name) for name in wanted]),
-            self._as_of,
+            self._window,
             self._options.strict,
             self._run.allocator,
         )

@@ -17,13 +17,16 @@ _CAPABILITIES = (
     "formats.hudi",
     "query.snapshot",
     "query.read-optimized",
+    "query.incremental",
     "as-of",
     "merge.commit-time",
     "merge.event-time",
     "blocks.avro",
     "blocks.parquet",
     "blocks.delete",
+    "table-version.5",
     "table-version.6",
+    "table-version.8",
     "table-version.9",
     "partitioned",
     "pushdown",
@@ -50,6 +53,9 @@ class _HudiReader:
             request.columns,
             query=request.query,
             as_of=request.as_of,
+            begin=request.begin,
+            end=request.end,
+            changes_alone=request.changes_alone,
             path=self.path,
             batch_size=request.batch_size,
             threads=request.threads,
@@ -89,5 +95,6 @@ class NativeReader(_HudiReader):
     capabilities: Mapping[str, bool] = {
         word: True
         for word in _CAPABILITIES
-        if not word.startswith(("merge.", "blocks.")) and word != "query.snapshot"
+        if not word.startswith(("merge.", "blocks."))
+        and word not in ("query.snapshot", "query.incremental")
     }

@@ -15,6 +15,7 @@ from seambench_impl.tables.hudi.listing import list_files
 from seambench_impl.tables.hudi.properties import load_config, parse_properties
 from seambench_impl.tables.hudi.slices import FileSlice, list_slices
 from seambench_impl.tables.hudi.timeline import load_timeline, parse_instant
+from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
 
 _PLAN_SCHEMA = {
@@ -112,7 +113,7 @@ class Table:
         """What the code under test makes of it."""
         storage = Storage(str(self.root))
         timeline = load_timeline(storage, load_config(storage))
-        return list_slices(list_files(storage), timeline, as_of)
+        return list_slices(list_files(storage), timeline, Window(up_to=as_of))
 
 
 def _at(minute: int) -> str:

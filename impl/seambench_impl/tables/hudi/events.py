@@ -27,6 +27,7 @@ from seambench_impl.tables.hudi.log_order import order_blocks
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
 
 __all__ = [
@@ -59,7 +60,7 @@ class LogView:
         timeline: its instants.
         schema: the columns to read: those wanted, and those that `key_columns` and the ordering
             need.
-        as_of: instant up to which blocks count, or None.
+        window: which instants count.
         strict: refuse damage that Hudi's own reader skips.
         allocator: where decoded rows live.
     """
@@ -68,7 +69,7 @@ class LogView:
     config: TableConfig
     timeline: Timeline
     schema: pa.Schema
-    as_of: str | None
+    window: Window
     strict: bool
     allocator: TrackedAllocator
 
@@ -79,7 +80,7 @@ class LogView:
 
     def valid_block(self, instant: str) -> bool:
         """Whether a data or delete block counts. From version 8 on the file name decides."""
-        if self.as_of is not None and instant > self.as_of:
+        if not self.window.sees(instant):
             return False
         return self.config.version >= 8 or self.timeline.is_committed(instant)
 

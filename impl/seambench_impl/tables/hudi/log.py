@@ -125,6 +125,7 @@ def read_blocks(
     file: str,
     warnings: list[ScanWarning] | None = None,
     strict: bool = False,
+    writer_instant: bool = True,
 ) -> list[LogBlock]:
     """All good blocks of one log file, in file order.
 
@@ -133,13 +134,15 @@ def read_blocks(
         file: what messages call the file.
         warnings: receives one entry for each stretch that was passed over.
         strict: refuse such a stretch instead.
+        writer_instant: refuse blocks that do not name their writer's instant, as those of an
+            archived timeline do not.
 
     Raises:
         InputError: the file does not begin with a block, a block is broken although its size and
             total agree, or (strict) a stretch would be passed over.
         RefusedError: a block type, log format version or header key that is not known.
     """
-    scan = _Scan(memoryview(content).cast("B"), file, warnings, strict)
+    scan = _Scan(memoryview(content).cast("B"), file, warnings, strict, writer_instant)
     blocks: list[LogBlock] = []
     at = 0
     while len(scan.data) - at >= len(_MAGIC):
@@ -166,6 +169,7 @@ class _Scan:
     file: str
     warnings: list[ScanWarning] | None
     strict: bool
+    writer_instant: bool
 
     def magic_at(self, at: int) -> bool:
         return self.data[at : at + len(_MAGIC)] == _MAGIC
@@ -238,12 +242,12 @@ class _Scan:
             version,
             content_offset,
         )
-        _check_header(block)
+        _check_header(block, self.writer_instant)
         return block, at + 14 + size
 
 
-def _check_header(block: LogBlock) -> None:
-    if not block.instant:
+def _check_header(block: LogBlock, writer_instant: bool) -> None:
+    if writer_instant and not block.instant:
         raise InputError(f"{block.where}: the header has no instant.")
     if block.kind in ("avro", "parquet", "hfile", "cdc") and block.schema is None:
         raise InputError(f"{block.where}: the header has no schema.")

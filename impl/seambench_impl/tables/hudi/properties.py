@@ -17,12 +17,17 @@ __all__ = ["MergeMode", "TableConfig", "load_config", "parse_properties"]
 
 MergeMode = Literal["commit-time", "event-time", "custom"]
 
-_SUPPORTED_VERSIONS = (6, 9)
+_SUPPORTED_VERSIONS = (5, 6, 8, 9)
 _PAYLOAD_MODES: Mapping[str, MergeMode] = {
     "DefaultHoodieRecordPayload": "event-time",
     "EventTimeAvroPayload": "event-time",
     "OverwriteWithLatestAvroPayload": "commit-time",
 }
+_STRATEGIES: Mapping[str, MergeMode] = {
+    "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5": "event-time",
+    "ce9acb64-bde0-424c-9b91-f6ebba25356d": "commit-time",
+}
+_PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
 _NAMED_MODES: Mapping[str, MergeMode] = {
     "EVENT_TIME_ORDERING": "event-time",
     "COMMIT_TIME_ORDERING": "commit-time",
@@ -77,7 +82,7 @@ class TableConfig:
 
     Attributes:
         name: the table's name.
-        version: table version (6 or 9).
+        version: table version (5, 6, 8 or 9).
         merge_on_read: False for a copy-on-write table, which never has logs.
         timeline_layout: 1 (`.hoodie/`) or 2 (`.hoodie/timeline/`).
         timeline_folder: folder of the active timeline, below the table.
@@ -119,7 +124,7 @@ def load_config(storage: Storage) -> TableConfig:
     raw = parse_properties(storage.read(found[0]).decode("utf-8", "replace"))
     version = _number(raw, "hoodie.table.version", where)
     if version not in _SUPPORTED_VERSIONS:
-        known = " and ".join(str(v) for v in _SUPPORTED_VERSIONS)
+        known = ", ".join(str(v) for v in _SUPPORTED_VERSIONS)
         raise RefusedError(f"{where}: table version {version} is not supported ({known} are)")
     _refuse_features(raw, where)
     layout = int(raw.get("hoodie.timeline.layout.version", "2" if version >= 8 else "1"))
@@ -188,14 +193,15 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
 
 
 def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:
-    """Version 9 names its mode; before version 8 the payload class decides."""
-    if version >= 8:
-        name = raw.get("hoodie.record.merge.mode")
-        if name is None:
-            return "event-time" if _ordering_fields(raw) else "commit-time"
+    """Versions 8 and 9 name their mode; a merge strategy or the payload class decides without."""
+    name = raw.get("hoodie.record.merge.mode") if version >= 8 else None
+    if name is not None:
         if name not in _NAMED_MODES:
             raise RefusedError(f"{where}: hoodie.record.merge.mode {name!r} is not known")
         return _NAMED_MODES[name]
+    strategy = raw.get("hoodie.record.merge.strategy.id") if version >= 8 else None
+    if strategy not in (None, "", _PAYLOAD_STRATEGY):
+        return _STRATEGIES.get(strategy, "custom")
     payload = raw.get("hoodie.compaction.payload.class")
     if payload is None:
         return "event-time" if _ordering_fields(raw) else "commit-time"

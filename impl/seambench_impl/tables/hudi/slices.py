@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from seambench.errors import InputError, RefusedError
 from seambench_impl.tables.hudi.listing import Listing
 from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.hudi.window import NOW, Window
 from seambench_impl.tables.storage import FileStatus
 
 __all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices"]
@@ -70,8 +71,8 @@ class _Group:
     pending: list[str] = field(default_factory=list)
 
 
-def list_slices(listing: Listing, timeline: Timeline, as_of: str | None) -> list[FileSlice]:
-    """The latest slice of every file group of the listing, as of an instant or now.
+def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> list[FileSlice]:
+    """The latest slice of every file group of the listing, as a window shows it.
 
     Slices come in the order of partition and file id.
 
@@ -80,15 +81,15 @@ def list_slices(listing: Listing, timeline: Timeline, as_of: str | None) -> list
         InputError: a file is missing that the timeline says belongs to a latest slice.
     """
     groups = _group_files(listing, timeline)
-    replaced = timeline.replaced_groups(as_of)
-    _check_nothing_missing(listing, timeline, as_of, replaced)
+    replaced = {key for instant, key in timeline.replacements() if window.sees(instant.requested)}
+    _check_nothing_missing(listing, timeline, window, replaced)
     for instant in timeline.pending_compactions():
         for key in timeline.compaction_plan(instant):
             groups[key].pending.append(instant.requested)
     slices = []
     for key in sorted(groups):
         if key not in replaced:
-            found = _latest_slice(key, groups[key], timeline, as_of)
+            found = _latest_slice(key, groups[key], timeline, window)
             if found is not None:
                 slices.append(found)
     return slices
@@ -117,7 +118,7 @@ def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], 
 
 
 def _check_nothing_missing(
-    listing: Listing, timeline: Timeline, as_of: str | None, replaced: set[tuple[str, str]]
+    listing: Listing, timeline: Timeline, window: Window, replaced: set[tuple[str, str]]
 ) -> None:
     """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
 
@@ -125,7 +126,9 @@ def _check_nothing_missing(
     """
     newest_base: dict[tuple[str, str], tuple[str, str]] = {}
     logs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for instant in timeline.writes(as_of):
+    for instant in timeline.writes():
+        if not window.sees(instant.requested):
+            continue
         stats = timeline.metadata(instant).get("partitionToWriteStats") or {}
         for partition, files in stats.items():
             for stat in files:
@@ -182,29 +185,47 @@ def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
 
 
 def _latest_slice(
-    key: tuple[str, str], group: _Group, timeline: Timeline, as_of: str | None
+    key: tuple[str, str], group: _Group, timeline: Timeline, window: Window
 ) -> FileSlice | None:
-    partition, file_id = key
-    starts = sorted({base.instant for base in group.bases} | set(group.pending))
-    slices = {start: FileSlice(partition, file_id, start) for start in starts}
-    for base in sorted(group.bases, key=lambda b: (b.instant, b.write_token)):
-        slices[base.instant].base = base
-    for log in sorted(group.logs, key=lambda entry: entry.order):
-        if as_of is not None and timeline.config.timeline_layout == 2 and log.instant > as_of:
-            continue
-        start = _slice_of(log, starts, timeline)
-        if start not in slices:
-            slices[start] = FileSlice(partition, file_id, start)
-            starts = sorted([*starts, start])
-        slices[start].logs.append(log)
-    visible = [slices[s] for s in sorted(slices) if as_of is None or s <= as_of]
+    """The slice that the window shows of a group, or None if it shows nothing of it."""
+    slices = _slices_of(key, group, timeline, window)
+    visible = [slices[s] for s in sorted(slices) if window.up_to is None or s <= window.up_to]
     if not visible:
         return None
-    latest = visible[-1]
-    if latest.instant in group.pending and latest.base is None and len(visible) > 1:
-        # Only a pending compaction: its logs go on top of the slice before.
-        before = visible[-2]
-        latest = FileSlice(
-            partition, file_id, before.instant, before.base, before.logs + latest.logs
-        )
+    latest = visible.pop()
+    began = {base.instant for base in group.bases if not window.sees(base.instant)}
+    while visible and latest.base is None and latest.instant in began | set(group.pending):
+        # Only a compaction that is not done yet: its logs go on top of the slice before.
+        before = visible.pop()
+        latest = FileSlice(*key, before.instant, before.base, before.logs + latest.logs)
     return latest if latest.base is not None or latest.logs else None
+
+
+def _slices_of(
+    key: tuple[str, str], group: _Group, timeline: Timeline, window: Window
+) -> dict[str, FileSlice]:
+    """All slices of a group by where they begin, with the files that the window sees."""
+    by_name = timeline.config.timeline_layout == 1
+    starts = {base.instant for base in group.bases} | set(group.pending)
+    if window.alone:
+        starts = {start for start in starts if window.sees(start)}
+    slices = {start: FileSlice(*key, start) for start in starts}
+    for base in group.bases:
+        if window.sees(base.instant):
+            slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
+    for log in sorted(group.logs, key=lambda entry: entry.order):
+        if by_name or window.sees(log.instant):
+            start = _slice_of(log, sorted(slices), timeline)
+            slices.setdefault(start, FileSlice(*key, start)).logs.append(log)
+    return slices
+
+
+def _same_base(known: BaseFile | None, base: BaseFile, timeline: Timeline) -> BaseFile:
+    """Of two base files that tasks of one write left for a group, the one that the write names.
+
+    Where nobody knows any more, it is the one with the greater write token.
+    """
+    if known is None:
+        return base
+    named = timeline.written_paths(base.instant)
+    return max(known, base, key=lambda file: (file.path in named, file.write_token))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +19,8 @@ from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
 from seambench_impl.tables.hudi.listing import list_files
 from seambench_impl.tables.hudi.properties import load_config
 from seambench_impl.tables.hudi.slices import FileSlice, list_slices
-from seambench_impl.tables.hudi.timeline import load_timeline, parse_instant
+from seambench_impl.tables.hudi.timeline import Timeline, load_timeline, parse_instant
+from seambench_impl.tables.hudi.window import NOW, Window, incremental_window
 from seambench_impl.tables.storage import Storage
 
 __all__ = ["META_COLUMNS", "HudiTable"]
@@ -51,15 +54,29 @@ class HudiTable:
     @property
     def schema(self) -> pa.Schema:
         """The latest table schema, meta columns first."""
-        return self._schema_at(None)
+        return self._schema_at(NOW)
 
     def full(self, path: str) -> str:
         """The path of a file of the table, given below its folder."""
         return self._storage.full(path)
 
+    def timeline(self) -> Timeline:
+        """The instants of the table: active and archived, completed and pending."""
+        return self._timeline
+
     def slices(self, as_of: str | None = None) -> list[FileSlice]:
-        """The latest file slice of every file group, as of an instant or now."""
-        return list_slices(list_files(self._storage), self._timeline, as_of)
+        """The latest file slice of every file group, as of an instant or now.
+
+        Args:
+            as_of: 14 or 17 digits, or ISO 8601.
+        """
+        return self._slices(self._as_of(as_of))
+
+    def _slices(self, window: Window) -> list[FileSlice]:
+        return list_slices(list_files(self._storage), self._timeline, window)
+
+    def _as_of(self, instant: str | None) -> Window:
+        return NOW if instant is None else Window(up_to=parse_instant(instant, self.config))
 
     def scan(
         self,
@@ -68,6 +85,9 @@ class HudiTable:
         filter: pc.Expression | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
         as_of: str | None = None,
+        begin: str | None = None,
+        end: str | None = None,
+        changes_alone: bool = False,
         path: Path = "auto",
         batch_size: int | None = None,
         threads: int | None = None,
@@ -79,8 +99,14 @@ class HudiTable:
         Args:
             columns: names in the order wanted; None for all but the `_hoodie_*` columns.
             filter: rows to keep, an expression over any columns of the table.
-            query: `snapshot` merges logs, `read-optimized` reads base files alone.
+            query: `snapshot` merges logs, `read-optimized` reads base files alone, `incremental`
+                hands out the rows that changed after `begin` and up to `end`.
             as_of: instant up to which changes count: 14 or 17 digits, or ISO 8601.
+            begin: exclusive; a requested time up to version 6, a completion time from 8 on. None
+                for the table's beginning.
+            end: inclusive, or None for now.
+            changes_alone: merge what changed without the rows that it changed, as Hudi does; by
+                default an incremental query hands out rows as the table showed them at the end.
             path: `auto` chooses per slice: native where no log applies, merge otherwise.
             batch_size: most rows in a batch.
             threads: slices at once; one per core by default.
@@ -92,28 +118,51 @@ class HudiTable:
             InputError: a file is missing or broken.
             RefusedError: legal, but not supported.
         """
-        if query == "incremental":
-            raise RefusedError(f"{self._storage.root}: incremental queries are not supported yet")
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"a batch size of {batch_size}: at least one row is needed")
-        instant = None if as_of is None else parse_instant(as_of, self.config)
-        schema = self._schema_at(instant)
+        window = self._window(query, as_of, begin, end, changes_alone)
+        schema = self._schema_at(window)
         wanted = _choose(columns, schema, self._storage.root)
+        conditions = [c for c in (window.row_filter(), filter) if c is not None]
         return HudiScan(
             self._storage,
             self.config,
             self._timeline,
             schema,
-            self.slices(instant),
+            self._slices(window),
             wanted,
-            condition=filter,
-            merge_logs=query == "snapshot",
-            as_of=instant,
+            condition=functools.reduce(operator.and_, conditions) if conditions else None,
+            merge_logs=query != "read-optimized",
+            window=window,
             options=ScanOptions(path, batch_size, threads, memory_limit, strict),
         )
 
-    def _schema_at(self, instant: str | None) -> pa.Schema:
-        text = self._timeline.latest_schema(instant)
+    def _window(
+        self, query: Query, as_of: str | None, begin: str | None, end: str | None, alone: bool
+    ) -> Window:
+        """What the arguments of `scan` mean.
+
+        Raises:
+            UsageError: they contradict each other.
+            RefusedError: the table does not keep what an incremental query needs.
+        """
+        if query != "incremental":
+            if begin is not None or end is not None or alone:
+                raise UsageError(f"a {query} query has no begin or end; an incremental one has")
+            return self._as_of(as_of)
+        if as_of is not None:
+            raise UsageError("an incremental query has begin and end, not as-of")
+        if self.config.raw.get("hoodie.populate.meta.fields", "").lower() == "false":
+            raise RefusedError(
+                f"{self._storage.root}: rows do not tell when they changed "
+                "(hoodie.populate.meta.fields=false), so incremental queries are not possible"
+            )
+        bounds = [None if i is None else parse_instant(i, self.config) for i in (begin, end)]
+        return incremental_window(self._timeline, bounds[0], bounds[1], alone=alone)
+
+    def _schema_at(self, window: Window) -> pa.Schema:
+        """The schema as of an instant; changes are told in the latest one."""
+        text = self._timeline.latest_schema(None if window.is_incremental else window.up_to)
         if text is None:
             return self._schema_of_a_base_file()
         fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
