@@ -47,6 +47,12 @@ def scan(
     as_of: Annotated[str | None, typer.Option(help="Only changes up to this instant.")] = None,
     begin: Annotated[str | None, typer.Option(help="Incremental: after this instant.")] = None,
     end: Annotated[str | None, typer.Option(help="Incremental: up to this instant.")] = None,
+    changes_alone: Annotated[
+        bool,
+        typer.Option(
+            "--changes-alone", help="Incremental: merge changes without the rows they changed."
+        ),
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=0, help="At most this many rows.")] = None,
     threads: Threads = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Most rows in a batch.")] = None,
@@ -90,6 +96,7 @@ def scan(
         as_of=as_of,
         begin=begin,
         end=end,
+        changes_alone=changes_alone,
         batch_size=batch_size,
         threads=threads,
         memory_limit=memory,

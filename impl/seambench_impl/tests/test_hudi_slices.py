@@ -2,188 +2,70 @@
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
-from typing import Any
 
-import fastavro
 import pytest
 
 from seambench.errors import InputError, RefusedError, UsageError
-from seambench_impl.tables.hudi.listing import list_files
 from seambench_impl.tables.hudi.properties import load_config, parse_properties
-from seambench_impl.tables.hudi.slices import FileSlice, list_slices
-from seambench_impl.tables.hudi.timeline import load_timeline, parse_instant
+from seambench_impl.tables.hudi.timeline import parse_instant
 from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
-
-_PLAN_SCHEMA = {
-    "type": "record",
-    "name": "plan",
-    "fields": [
-        {
-            "name": "operations",
-            "type": {
-                "type": "array",
-                "items": {
-                    "type": "record",
-                    "name": "operation",
-                    "fields": [
-                        {"name": "partitionPath", "type": ["null", "string"]},
-                        {"name": "fileId", "type": "string"},
-                    ],
-                },
-            },
-        }
-    ],
-}
-_COMMIT_SCHEMA = {
-    "type": "record",
-    "name": "commit",
-    "fields": [
-        {
-            "name": "partitionToWriteStats",
-            "type": {
-                "type": "map",
-                "values": {
-                    "type": "array",
-                    "items": {
-                        "type": "record",
-                        "name": "stat",
-                        "fields": [
-                            {"name": "fileId", "type": "string"},
-                            {"name": "path", "type": "string"},
-                        ],
-                    },
-                },
-            },
-        },
-    ],
-}
-
-
-def _container(schema: dict[str, Any], record: dict[str, Any]) -> bytes:
-    out = io.BytesIO()
-    fastavro.writer(out, schema, [record])
-    return out.getvalue()
-
-
-class Table:
-    """A table's folder with empty files: enough for everything that does not touch rows."""
-
-    def __init__(self, root: Path, version: int, **properties: str) -> None:
-        self.root = root
-        self.version = version
-        lines = {
-            "hoodie.table.version": str(version),
-            "hoodie.table.type": "MERGE_ON_READ",
-            "hoodie.timeline.layout.version": "2" if version >= 8 else "1",
-        } | {key.replace("__", "."): value for key, value in properties.items()}
-        self.timeline = root / ".hoodie" / ("timeline" if version >= 8 else "")
-        self.timeline.mkdir(parents=True)
-        text = "".join(f"{key}={value}\n" for key, value in lines.items())
-        (root / ".hoodie" / "hoodie.properties").write_text(text)
-        (root / ".hoodie_partition_metadata").touch()
-
-    def instant(self, requested: str, action: str, state: str, *paths: str) -> None:
-        """One file of the timeline; `state` is a suffix, or the completion time."""
-        stats = [{"fileId": path.split("_")[0].lstrip("."), "path": path} for path in paths]
-        body = {"partitionToWriteStats": {"": stats}} if stats else {"partitionToWriteStats": {}}
-        if state in ("requested", "inflight"):
-            (self.timeline / f"{requested}.{action}.{state}").touch()
-        elif self.version >= 8:
-            content = _container(_COMMIT_SCHEMA, body)
-            (self.timeline / f"{requested}_{state}.{action}").write_bytes(content)
-        else:
-            (self.timeline / f"{requested}.{action}").write_text(json.dumps(body))
-
-    def compaction(self, requested: str, *file_ids: str) -> None:
-        """A compaction that is scheduled and not done."""
-        plan = {"operations": [{"partitionPath": "", "fileId": f} for f in file_ids]}
-        content = _container(_PLAN_SCHEMA, plan)
-        (self.timeline / f"{requested}.compaction.requested").write_bytes(content)
-
-    def files(self, *names: str) -> None:
-        """Empty data files."""
-        for name in names:
-            (self.root / name).touch()
-
-    def slices(self, as_of: str | None = None) -> list[FileSlice]:
-        """What the code under test makes of it."""
-        storage = Storage(str(self.root))
-        timeline = load_timeline(storage, load_config(storage))
-        return list_slices(list_files(storage), timeline, Window(up_to=as_of))
-
-
-def _at(minute: int) -> str:
-    return f"202601010000{minute:02}000"
-
-
-def _base(minute: int, file_id: str = "f-0") -> str:
-    return f"{file_id}_0-1-1_{_at(minute)}.parquet"
-
-
-def _log(minute: int, version: int = 1, task: str = "0-1-1", file_id: str = "f-0") -> str:
-    return f".{file_id}_{_at(minute)}.log.{version}_{task}"
-
-
-def _names(slice_: FileSlice) -> tuple[str | None, list[str]]:
-    return slice_.base.path if slice_.base else None, [log.path for log in slice_.logs]
+from seambench_impl.tests.hudi_files import Table, at, base, log, names
 
 
 def test_log_belongs_to_slice_by_completion_time(tmp_path: Path) -> None:
     """A delta requested before a compaction and completed after it belongs to the new slice."""
     table = Table(tmp_path, 9)
-    table.files(_base(10), _log(20), _base(30))
-    table.instant(_at(10), "commit", _at(11))
-    table.instant(_at(20), "deltacommit", _at(40))
-    table.instant(_at(30), "commit", _at(50))
+    table.files(base(10), log(20), base(30))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(40))
+    table.instant(at(30), "commit", at(50))
 
     (found,) = table.slices()
 
-    assert (_base(30), [_log(20)]) == _names(found)
+    assert (base(30), [log(20)]) == names(found)
 
 
 @pytest.mark.parametrize("state", ["requested", "inflight", "completed"])
 def test_rows_stay_visible_in_every_state_of_a_compaction(tmp_path: Path, state: str) -> None:
     """While a compaction is pending, its slice's logs lie on top of the slice before."""
     table = Table(tmp_path, 9)
-    table.files(_base(10), _log(20), _log(40))
-    table.instant(_at(10), "commit", _at(11))
-    table.instant(_at(20), "deltacommit", _at(21))
-    table.compaction(_at(30), "f-0")
-    table.instant(_at(40), "deltacommit", _at(41))
+    table.files(base(10), log(20), log(40))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
+    table.compaction(at(30), "f-0")
+    table.instant(at(40), "deltacommit", at(41))
     if state != "requested":
-        table.instant(_at(30), "compaction", "inflight")
-        table.files(_base(30))  # half written until it completes
+        table.instant(at(30), "compaction", "inflight")
+        table.files(base(30))  # half written until it completes
     if state == "completed":
-        table.instant(_at(30), "commit", _at(50), _base(30))
+        table.instant(at(30), "commit", at(50), base(30))
 
     (found,) = table.slices()
 
-    pending = (_base(10), [_log(20), _log(40)])
-    assert (pending if state != "completed" else (_base(30), [_log(40)])) == _names(found)
+    pending = (base(10), [log(20), log(40)])
+    assert (pending if state != "completed" else (base(30), [log(40)])) == names(found)
 
 
 def test_version_6_takes_the_slice_from_the_log_name(tmp_path: Path) -> None:
     """A version 6 log names the base instant it belongs to, whatever else there is."""
     table = Table(tmp_path, 6)
-    table.files(_base(10), _log(10), _log(10, 2), _base(30), _log(30))
+    table.files(base(10), log(10), log(10, 2), base(30), log(30))
     for minute, action in ((10, "deltacommit"), (20, "deltacommit"), (30, "commit")):
-        table.instant(_at(minute), action, "completed")
+        table.instant(at(minute), action, "completed")
 
     (found,) = table.slices()
 
-    assert (_base(30), [_log(30)]) == _names(found)
+    assert (base(30), [log(30)]) == names(found)
 
 
 def test_logs_are_ordered_by_number_then_by_token_text(tmp_path: Path) -> None:
     """`.log.2` comes before `.log.10`; of equal numbers the token `10-…` before `2-…`."""
     table = Table(tmp_path, 6)
-    wanted = [_log(10, 2, "10-0-1"), _log(10, 2, "2-0-1"), _log(10, 10)]
-    table.files(_base(10), *wanted)
-    table.instant(_at(10), "deltacommit", "completed")
+    wanted = [log(10, 2, "10-0-1"), log(10, 2, "2-0-1"), log(10, 10)]
+    table.files(base(10), *wanted)
+    table.instant(at(10), "deltacommit", "completed")
 
     (found,) = table.slices()
 
@@ -193,33 +75,33 @@ def test_logs_are_ordered_by_number_then_by_token_text(tmp_path: Path) -> None:
 def test_uncommitted_files_do_not_count(tmp_path: Path) -> None:
     """Base and log files of instants that did not complete are left out (version 9)."""
     table = Table(tmp_path, 9)
-    table.files(_base(10), _log(20), _base(30))
-    table.instant(_at(10), "commit", _at(11))
-    table.instant(_at(20), "deltacommit", "inflight")
+    table.files(base(10), log(20), base(30))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", "inflight")
 
     (found,) = table.slices()
 
-    assert (_base(10), []) == _names(found)
+    assert (base(10), []) == names(found)
 
 
 def test_log_only_group_is_one_slice(tmp_path: Path) -> None:
     """Logs without a base file make up one slice, under the first of them."""
     table = Table(tmp_path, 9)
-    table.files(_log(10), _log(20))
-    table.instant(_at(10), "deltacommit", _at(11))
-    table.instant(_at(20), "deltacommit", _at(21))
+    table.files(log(10), log(20))
+    table.instant(at(10), "deltacommit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
 
     (found,) = table.slices()
 
-    assert (None, [_log(10), _log(20)]) == _names(found)
+    assert (None, [log(10), log(20)]) == names(found)
 
 
 def test_change_logs_are_left_out(tmp_path: Path) -> None:
     """`.cdc` logs are for change queries, not for ordinary reads."""
     table = Table(tmp_path, 9)
-    table.files(_base(10), _log(20) + ".cdc")
-    table.instant(_at(10), "commit", _at(11))
-    table.instant(_at(20), "deltacommit", _at(21))
+    table.files(base(10), log(20) + ".cdc")
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
 
     (found,) = table.slices()
 
@@ -229,25 +111,25 @@ def test_change_logs_are_left_out(tmp_path: Path) -> None:
 def test_as_of_goes_by_requested_time(tmp_path: Path) -> None:
     """As of an instant, what was requested by then counts, and nothing later."""
     table = Table(tmp_path, 9)
-    table.files(_base(10), _log(20), _log(30))
-    table.instant(_at(10), "commit", _at(11))
-    table.instant(_at(20), "deltacommit", _at(45))
-    table.instant(_at(30), "deltacommit", _at(31))
+    table.files(base(10), log(20), log(30))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(45))
+    table.instant(at(30), "deltacommit", at(31))
 
-    (found,) = table.slices(_at(25))
+    (found,) = table.slices(Window(up_to=at(25)))
 
-    assert (_base(10), [_log(20)]) == _names(found)
+    assert (base(10), [log(20)]) == names(found)
 
 
-@pytest.mark.parametrize("missing", [_base(10), _log(20)])
+@pytest.mark.parametrize("missing", [base(10), log(20)])
 def test_a_file_that_the_timeline_names_and_nobody_finds_is_an_error(
     tmp_path: Path, missing: str
 ) -> None:
     """A missing base or log file is named; its rows are never silently left out."""
     table = Table(tmp_path, 9)
-    table.files(_base(10), _log(20))
-    table.instant(_at(10), "commit", _at(11), _base(10))
-    table.instant(_at(20), "deltacommit", _at(21), _log(20))
+    table.files(base(10), log(20))
+    table.instant(at(10), "commit", at(11), base(10))
+    table.instant(at(20), "deltacommit", at(21), log(20))
     assert len(table.slices()) == 1
     (tmp_path / missing).unlink()
 
@@ -258,8 +140,8 @@ def test_a_file_that_the_timeline_names_and_nobody_finds_is_an_error(
 def test_a_newer_log_format_is_refused(tmp_path: Path) -> None:
     """A `.log.parquet` file of a newer writer is no base file and is refused by name."""
     table = Table(tmp_path, 9)
-    table.files(_base(10), f"f-0_0-1-1_{_at(20)}_1.log.parquet")
-    table.instant(_at(10), "commit", _at(11))
+    table.files(base(10), f"f-0_0-1-1_{at(20)}_1.log.parquet")
+    table.instant(at(10), "commit", at(11))
 
     with pytest.raises(RefusedError, match="newer"):
         table.slices()
