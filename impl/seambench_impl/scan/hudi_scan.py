@@ -22,6 +22,7 @@ from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.merge_path import merge_slice
 from seambench_impl.scan.stream import Task, run_tasks
 from seambench_impl.tables.hudi.events import IS_DELETED, OPERATION, RECORD_KEY, LogView
+from seambench_impl.tables.hudi.planning import Plan
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
@@ -74,7 +75,7 @@ class HudiScan:
         config: TableConfig,
         timeline: Timeline,
         table_schema: pa.Schema,
-        slices: Sequence[FileSlice],
+        plan: Plan,
         columns: Sequence[str],
         *,
         condition: pc.Expression | None,
@@ -90,9 +91,10 @@ class HudiScan:
         self._condition = condition
         self._window = window
         self._options = options
-        self._slices = list(slices) if merge_logs else _bases_alone(slices)
+        self._slices = plan.slices if merge_logs else _bases_alone(plan.slices)
+        self._source = plan.source
         self._paths = [self._path_of(slice_) for slice_ in self._slices]
-        self._run = _Run(TrackedAllocator(options.memory_limit or 0))
+        self._run = _Run(TrackedAllocator(options.memory_limit or 0), list(plan.warnings))
         self._lock = threading.Lock()
 
     @property
@@ -130,7 +132,7 @@ class HudiScan:
 
     def explain(self) -> str:
         """The plan in words: each slice, its path, its files, and why."""
-        lines = [f"{self._storage.root}: {len(self._slices)} slices"]
+        lines = [f"{self._storage.root}: {len(self._slices)} slices, listed from {self._source}"]
         for slice_, path in zip(self._slices, self._paths, strict=True):
             base = slice_.base.path if slice_.base else "no base file"
             why = f"{len(slice_.logs)} logs" if slice_.logs else "no log to apply"

@@ -9,9 +9,10 @@ from seambench import __version__
 from seambench.errors import UsageError
 from seambench.seams import Kind, ScanRequest
 from seambench_impl.scan.hudi_scan import HudiScan, Path
+from seambench_impl.tables.hudi.planning import ListingSource
 from seambench_impl.tables.hudi.table import HudiTable
 
-__all__ = ["AutoReader", "ConnectorReader", "MergeReader", "NativeReader"]
+__all__ = ["AutoReader", "ConnectorReader", "MergeReader", "MetadataReader", "NativeReader"]
 
 _CAPABILITIES = (
     "formats.hudi",
@@ -44,12 +45,14 @@ class _HudiReader:
     kind: Kind = "native"
     capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
     path: ClassVar[Path]
+    listing: ClassVar[ListingSource] = "auto"
 
     def open(self, request: ScanRequest) -> HudiScan:
         """Plan a read; see `seambench.seams.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
-        return HudiTable(request.table, request.storage_options).scan(
+        table = HudiTable(request.table, request.storage_options, listing=self.listing)
+        return table.scan(
             request.columns,
             query=request.query,
             as_of=request.as_of,
@@ -70,6 +73,13 @@ class AutoReader(_HudiReader):
     name = "auto"
     path = "auto"
     capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
+
+
+class MetadataReader(AutoReader):
+    """As `auto`, but the files are those that the table's metadata table lists."""
+
+    name = "metadata"
+    listing = "metadata"
 
 
 class MergeReader(_HudiReader):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,6 +78,12 @@ class Storage:
         if not Path(self.root).is_dir():
             raise InputError(f"{self.root}: no such folder")
         self._files = _LocalFiles()
+
+    def below(self, folder: str) -> Storage:
+        """The same storage, seen from a folder below."""
+        child = copy.copy(self)
+        child.root = self.full(folder)
+        return child
 
     @property
     def is_local(self) -> bool:

@@ -5,7 +5,7 @@ A partition is a folder that carries Hudi's marker, at any depth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,9 +24,11 @@ class Listing:
     Attributes:
         partitions: files of each partition, by the partition's path below the table ("" for the
             table's own folder).
+        covers: whether a partition was to be listed at all; of others the listing knows nothing.
     """
 
     partitions: Mapping[str, Sequence[FileStatus]] = field(repr=False)
+    covers: Callable[[str], bool] = lambda _: True
 
     def has(self, path: str) -> bool:
         """Whether a file of that path below the table is in a listed partition."""

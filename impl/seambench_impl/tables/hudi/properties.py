@@ -92,6 +92,7 @@ class TableConfig:
         partition_fields: names of the partition fields; empty for a table without partitions.
         merge_mode: how two versions of a record are ordered.
         raw: every property as it stands in the file.
+        metadata_table: whether this is the table of files that Hudi keeps beside another's data.
     """
 
     name: str
@@ -105,10 +106,15 @@ class TableConfig:
     partition_fields: tuple[str, ...]
     merge_mode: MergeMode
     raw: Mapping[str, str]
+    metadata_table: bool = False
 
 
-def load_config(storage: Storage) -> TableConfig:
+def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfig:
     """Read the properties, from the backup file if the first is missing.
+
+    Args:
+        storage: the table's folder.
+        metadata_table: whether it is a metadata table, whose features are known and not looked at.
 
     Raises:
         InputError: the folder is no Hudi table, or a property has no sense.
@@ -126,7 +132,8 @@ def load_config(storage: Storage) -> TableConfig:
     if version not in _SUPPORTED_VERSIONS:
         known = ", ".join(str(v) for v in _SUPPORTED_VERSIONS)
         raise RefusedError(f"{where}: table version {version} is not supported ({known} are)")
-    _refuse_features(raw, where)
+    if not metadata_table:
+        _refuse_features(raw, where)
     layout = int(raw.get("hoodie.timeline.layout.version", "2" if version >= 8 else "1"))
     if layout != (2 if version >= 8 else 1):
         raise RefusedError(f"{where}: timeline layout {layout} in a table of version {version}")
@@ -145,6 +152,7 @@ def load_config(storage: Storage) -> TableConfig:
         partition_fields=_names(raw, "hoodie.table.partition.fields"),
         merge_mode=_merge_mode(raw, version, where),
         raw=raw,
+        metadata_table=metadata_table,
     )
 
 

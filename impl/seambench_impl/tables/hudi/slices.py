@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from seambench.errors import InputError, RefusedError
@@ -99,7 +100,7 @@ def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], 
     groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
     for partition, files in listing.partitions.items():
         for status in files:
-            base = _base_file(status, partition)
+            base = _base_file(status, partition, timeline)
             if base is not None:
                 if timeline.is_committed(base.instant):
                     groups[partition, base.file_id].bases.append(base)
@@ -126,20 +127,13 @@ def _check_nothing_missing(
     """
     newest_base: dict[tuple[str, str], tuple[str, str]] = {}
     logs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for instant in timeline.writes():
-        if not window.sees(instant.requested):
+    for requested, key, path in _written(listing, timeline, window):
+        if key in replaced:
             continue
-        stats = timeline.metadata(instant).get("partitionToWriteStats") or {}
-        for partition, files in stats.items():
-            for stat in files:
-                key = (partition, stat.get("fileId") or "")
-                path = stat.get("path") or ""
-                if key in replaced or not path:
-                    continue
-                if _LOG.match(path.rsplit("/", 1)[-1]):
-                    logs[key].append((instant.requested, path))
-                else:
-                    newest_base[key] = (instant.requested, path)
+        if _LOG.match(path.rsplit("/", 1)[-1]):
+            logs[key].append((requested, path))
+        else:
+            newest_base[key] = (requested, path)
     for key in newest_base.keys() | logs.keys():
         begin, base = newest_base.get(key, ("", ""))
         wanted = [path for at, path in logs[key] if at > begin] + ([base] if base else [])
@@ -152,13 +146,30 @@ def _check_nothing_missing(
                 )
 
 
-def _base_file(status: FileStatus, partition: str) -> BaseFile | None:
+def _written(
+    listing: Listing, timeline: Timeline, window: Window
+) -> Iterator[tuple[str, tuple[str, str], str]]:
+    """Instant, group and path of each file that a write has told, the oldest first."""
+    for instant in timeline.writes():
+        if not window.sees(instant.requested):
+            continue
+        stats = timeline.metadata(instant).get("partitionToWriteStats") or {}
+        for partition, files in stats.items():
+            if listing.covers(partition):
+                for stat in files:
+                    if stat.get("path"):
+                        yield instant.requested, (partition, stat.get("fileId") or ""), stat["path"]
+
+
+def _base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFile | None:
     match = _BASE.match(status.name)
     if match is None:
         return None
     assert status.size_bytes is not None  # folders were left out
-    if match[4] != ".parquet":
-        raise RefusedError(f"{status.path}: base files in {match[4][1:]} are not supported yet")
+    if match[4] != (".hfile" if timeline.config.metadata_table else ".parquet"):
+        raise RefusedError(
+            f"{timeline.storage.full(status.path)}: base files in {match[4][1:]} are not supported"
+        )
     return BaseFile(status.path, partition, match[1], match[2], match[3], status.size_bytes)
 
 

@@ -16,9 +16,9 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench.seams import Query
 from seambench_impl.avro import arrow_schema
 from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
-from seambench_impl.tables.hudi.listing import list_files
+from seambench_impl.tables.hudi.planning import ListingSource, Plan, plan_slices
 from seambench_impl.tables.hudi.properties import load_config
-from seambench_impl.tables.hudi.slices import FileSlice, list_slices
+from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline, load_timeline, parse_instant
 from seambench_impl.tables.hudi.window import NOW, Window, incremental_window
 from seambench_impl.tables.storage import Storage
@@ -40,16 +40,26 @@ class HudiTable:
     Args:
         path: the table's folder, or its address on any storage that fsspec reaches.
         storage_options: arguments of the fsspec file system; a local folder has none.
+        listing: where the names of files come from: `files` lists folders, `metadata` asks the
+            metadata table, `auto` asks it where the table has one and looking is slow (any storage
+            but a local folder), and lists folders if it is broken.
 
     Raises:
         InputError: the folder is no Hudi table, or its timeline is broken.
         RefusedError: a table version or feature that is not supported.
     """
 
-    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        listing: ListingSource = "auto",
+    ) -> None:
         self._storage = Storage(str(path), storage_options)
         self.config = load_config(self._storage)
         self._timeline = load_timeline(self._storage, self.config)
+        self._listing = listing
 
     @property
     def schema(self) -> pa.Schema:
@@ -70,10 +80,10 @@ class HudiTable:
         Args:
             as_of: 14 or 17 digits, or ISO 8601.
         """
-        return self._slices(self._as_of(as_of))
+        return self._plan(self._as_of(as_of)).slices
 
-    def _slices(self, window: Window) -> list[FileSlice]:
-        return list_slices(list_files(self._storage), self._timeline, window)
+    def _plan(self, window: Window) -> Plan:
+        return plan_slices(self._storage, self._timeline, window, self._listing)
 
     def _as_of(self, instant: str | None) -> Window:
         return NOW if instant is None else Window(up_to=parse_instant(instant, self.config))
@@ -129,7 +139,7 @@ class HudiTable:
             self.config,
             self._timeline,
             schema,
-            self._slices(window),
+            self._plan(window),
             wanted,
             condition=functools.reduce(operator.and_, conditions) if conditions else None,
             merge_logs=query != "read-optimized",

@@ -1,0 +1,74 @@
+"""Which slices a read meets, and where the names of their files come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from seambench.errors import InputError, RefusedError
+from seambench.seams import ScanWarning
+from seambench_impl.tables.hudi.listing import list_files
+from seambench_impl.tables.hudi.metadata_table import (
+    METADATA_FOLDER,
+    has_file_list,
+    list_from_metadata,
+)
+from seambench_impl.tables.hudi.slices import FileSlice, list_slices
+from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.hudi.window import Window
+from seambench_impl.tables.storage import Storage
+
+__all__ = ["ListingSource", "Plan", "plan_slices"]
+
+ListingSource = Literal["auto", "files", "metadata"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The slices of a read.
+
+    Attributes:
+        slices: in the order of partition and file id.
+        source: where the names of files came from: `folders` or `the metadata table`.
+        warnings: what went wrong on the way and was done otherwise.
+    """
+
+    slices: list[FileSlice]
+    source: str
+    warnings: Sequence[ScanWarning] = ()
+
+
+def plan_slices(
+    storage: Storage, timeline: Timeline, window: Window, listing: ListingSource
+) -> Plan:
+    """The latest slices, as a window shows them.
+
+    Args:
+        storage: the table's folder.
+        timeline: its instants.
+        window: which instants are seen.
+        listing: `files`, `metadata`, or `auto`: the metadata table where the table has one and is
+            not local, and folders otherwise. A metadata table that turns out to be broken is then
+            told in a warning, and folders are listed.
+
+    Raises:
+        RefusedError: a file of a newer format, or no metadata table where one was asked for.
+        InputError: a folder or file that belongs to the table is missing or broken.
+    """
+    if listing == "metadata" and not has_file_list(timeline):
+        raise RefusedError(f"{storage.root}: the table has no metadata table that lists its files")
+    trusted = listing == "metadata" or (
+        listing == "auto" and not storage.is_local and has_file_list(timeline)
+    )
+    warnings = []
+    if trusted:
+        try:
+            files = list_from_metadata(storage, timeline)
+            return Plan(list_slices(files, timeline, window), "the metadata table")
+        except (InputError, RefusedError) as error:
+            if listing == "metadata":
+                raise
+            reason = f"the metadata table was left out, folders were listed ({error})"
+            warnings.append(ScanWarning(storage.full(METADATA_FOLDER), 0, reason))
+    return Plan(list_slices(list_files(storage), timeline, window), "folders", warnings)
