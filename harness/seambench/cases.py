@@ -18,6 +18,22 @@ A scan case names a golden table, says what is asked of it and what must come ou
     [expect]                           # rows, or the name of an exception of seambench.errors
     rows = [{ k = "older", v = "base", ts = 5 }]
 
+A table with variants (`seambench.golden`) makes a case of each, `ID@v6`, `ID@v9`, ..., unless
+`variants` lists some. A file may ask several questions of a table instead of one; each makes a case
+`ID/NAME`, its request and its expectation written together:
+
+    [ask.snapshot]
+    rows = [{ k = "a", v = "new" }]
+
+    [ask.since-the-first]
+    query = "incremental"
+    begin = 1
+    variants = ["v9"]
+    any_of = [[{ k = "a", v = "new" }], []]    # the format's own readers differ: either is right
+
+Commits are given by the number of the step that made them. Bounds of incremental reads mean its
+completion time where the table's timeline has those.
+
 Columns left out of a row are null; an unknown key anywhere is an error. Where a scanner lacks a
 capability that the case needs, the case is not asked of it; with `otherwise = "never-wrong"` it is
 asked all the same, and the scanner may refuse but not answer wrongly.
@@ -27,9 +43,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,7 +67,7 @@ __all__ = [
     "ScanCase",
     "default_root",
     "load_cases",
-    "load_scan_case",
+    "load_scan_cases",
 ]
 
 
@@ -73,6 +90,7 @@ class ExpectSpec:
 
     Attributes:
         rows: the rows as a multiset.
+        any_of: several such answers, each of them right.
         refused: exceptions of `seambench.errors`, one of which must be raised instead.
         says: words that the refusal's message must contain.
         warnings: how many warnings a reader that counts them must report.
@@ -81,6 +99,7 @@ class ExpectSpec:
     """
 
     rows: Sequence[Mapping[str, Any]] | None = None
+    any_of: Sequence[Sequence[Mapping[str, Any]]] = ()
     refused: Sequence[str] = ()
     says: Sequence[str] = ()
     warnings: int | None = None
@@ -95,8 +114,10 @@ class _CaseFile:
     level: Literal["must", "should"]
     requirement: str
     table: str
-    expect: ExpectSpec
+    expect: ExpectSpec = field(default_factory=ExpectSpec)
     request: RequestSpec = field(default_factory=RequestSpec)
+    ask: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Sequence[str] = ()
     edit: Sequence[Edit] = ()
     focus: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     needs: Sequence[str] = ()
@@ -157,15 +178,23 @@ class ScanCase:
         return list(self.request.columns) if self.request.columns is not None else self.visible
 
     def instant(self, number: int | None) -> str | None:
-        """Instant of the n-th write."""
+        """Instant of the n-th step."""
         return None if number is None else self.origin.instants[number - 1]
 
-    def expected_rows(self) -> list[tuple[Any, ...]]:
-        """Expected rows as typed tuples in the order of `names`."""
+    def bound(self, number: int | None) -> str | None:
+        """The n-th step as a bound of an incremental read."""
+        times = self.origin.completions or self.origin.instants
+        return None if number is None else times[number - 1]
+
+    def expected_answers(self) -> list[list[tuple[Any, ...]]]:
+        """Right answers, each as typed tuples in the order of `names`."""
         types = self.table.columns
         return [
-            tuple(typed(row.get(name), types.get(name, "string")) for name in self.names)
-            for row in self.expect.rows or ()
+            [
+                tuple(typed(row.get(name), types.get(name, "string")) for name in self.names)
+                for row in rows
+            ]
+            for rows in (self.expect.any_of or [self.expect.rows or ()])
         ]
 
 
@@ -210,11 +239,11 @@ def _scan_cases(root: Path) -> Iterator[ScanCase]:
     """Cases of the scan seam below a root."""
     folder = root / "cases" / "scan"
     for file in sorted(folder.rglob("*.toml")):
-        yield load_scan_case(file, root)
+        yield from load_scan_cases(file, root)
 
 
-def load_scan_case(file: Path, root: Path) -> ScanCase:
-    """Read one case file.
+def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
+    """Read one case file: a case for each variant of its table and each question.
 
     Raises:
         UsageError: unknown or missing key, unknown table, or an expectation that cannot be.
@@ -224,41 +253,78 @@ def load_scan_case(file: Path, root: Path) -> ScanCase:
     data["expect"] = build(ExpectSpec, data.get("expect", {}), file)
     data["edit"] = [build(Edit, edit, file) for edit in data.get("edit", [])]
     read = build(_CaseFile, data, file)
+    name = file.relative_to(root / "cases").with_suffix("").as_posix()
+    cases = []
+    for variant, folder in _tables(root, read, file):
+        id_ = f"{name}@{variant}" if variant else name
+        if not read.ask:
+            cases.append(_case(id_, read, folder, read.request, read.expect))
+        for ask, keys in read.ask.items():
+            limit, request, expect = _question(keys, file)
+            if not limit or variant in limit:
+                cases.append(_case(f"{id_}/{ask}", read, folder, request, expect))
+    for case in cases:
+        _lint(case, file)
+    if not cases:
+        raise UsageError(f"{file}: it asks nothing of any table")
+    return cases
+
+
+def _tables(root: Path, read: _CaseFile, file: Path) -> list[tuple[str, Path]]:
+    """Folders of the tables that a case file is about, each with its variant or an empty text."""
     folder = root / "golden" / "hudi" / read.table
-    if not (folder / "table.zip").exists():
+    if not (folder / "table.toml").exists():
         raise UsageError(f"{file}: there is no golden table {read.table!r}")
-    case = ScanCase(
-        id=file.relative_to(root / "cases").with_suffix("").as_posix(),
+    if (folder / "table.zip").exists():
+        return [("", folder)]
+    made = sorted(zip_.parent.name for zip_ in folder.glob("*/table.zip"))
+    if strange := sorted(set(read.variants) - set(made)):
+        raise UsageError(f"{file}: {read.table} has no variant {strange[0]!r}")
+    return [(name, folder / name) for name in made if not read.variants or name in read.variants]
+
+
+def _question(keys: Mapping[str, Any], file: Path) -> tuple[Sequence[str], RequestSpec, ExpectSpec]:
+    """Variants, request and expectation of one `ask`."""
+    left = dict(keys)
+    limit = left.pop("variants", ())
+    asked = {f.name for f in fields(RequestSpec)} & set(left)
+    request = build(RequestSpec, {key: left.pop(key) for key in asked}, file)
+    return limit, request, build(ExpectSpec, left, file)
+
+
+def _case(
+    id_: str, read: _CaseFile, folder: Path, request: RequestSpec, expect: ExpectSpec
+) -> ScanCase:
+    return ScanCase(
+        id=id_,
         level=read.level,
         requirement=read.requirement,
         folder=folder,
         table=load_table(folder),
         origin=load_origin(folder),
-        request=read.request,
+        request=request,
         edits=read.edit,
         focus=read.focus,
-        expect=read.expect,
+        expect=expect,
         extra_needs=read.needs,
         otherwise=read.otherwise,
     )
-    _lint(case, file)
-    return case
 
 
 def _lint(case: ScanCase, file: Path) -> None:
     """Refuse a case that cannot mean anything."""
     expect = case.expect
-    if (expect.rows is None) == (not expect.refused):
-        raise UsageError(f"{file}: expect either rows or refused")
+    if [expect.rows is not None, bool(expect.any_of), bool(expect.refused)].count(True) != 1:
+        raise UsageError(f"{file}: expect either rows or refused or any_of")
     if not case.requirement.strip():
         raise UsageError(f"{file}: the requirement is empty")
     known = set(case.table.columns)
-    for row in expect.rows or ():
+    for row in chain(expect.rows or (), *expect.any_of):
         if strange := sorted(set(row) - known):
             raise UsageError(f"{file}: an expected row has {strange[0]!r}, no column of the table")
     if strange := sorted(set(case.focus) - known):
         raise UsageError(f"{file}: the focus is on {strange[0]!r}, no column of the table")
     numbers = (case.request.as_of, case.request.begin, case.request.end)
     if any(n is not None and not 1 <= n <= len(case.origin.instants) for n in numbers):
-        raise UsageError(f"{file}: a commit is given by the number of a write, from 1")
-    case.expected_rows()
+        raise UsageError(f"{file}: a commit is given by the number of a step, from 1")
+    case.expected_answers()

@@ -108,7 +108,9 @@ class TableSpec:
     table_type: Literal["merge-on-read", "copy-on-write"] = "merge-on-read"
     ordering: str | None = None
     partition: str | None = None
-    index: Literal["bucket", "consistent", "simple", "bloom", "global_simple"] = "bucket"
+    index: Literal["bucket", "consistent", "simple", "bloom", "global_simple", "record_index"] = (
+        "bucket"
+    )
     buckets: int = 1
     log_blocks: Literal["avro", "parquet"] = "avro"
     side_files: bool = False

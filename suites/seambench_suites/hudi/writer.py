@@ -37,10 +37,17 @@ _COMMITS = ("commit", "deltacommit", "replacecommit")
 
 @dataclass
 class Written:
-    """Instants of the steps so far, and their completion times (empty where there is none)."""
+    """What became of the steps so far.
+
+    Attributes:
+        instants: requested instant of each, empty where there is none.
+        completions: their completion times, empty where there is none.
+        failures: what Hudi said to the steps that it did not carry out, by number.
+    """
 
     instants: list[str] = field(default_factory=list)
     completions: list[str] = field(default_factory=list)
+    failures: dict[int, str] = field(default_factory=dict)
 
 
 def bundle(hudi: str) -> str:
@@ -84,8 +91,14 @@ def session(hudi: str) -> Any:
     return started
 
 
-def write_table(spark: Any, spec: TableSpec, table: Path) -> Written:
+def write_table(spark: Any, spec: TableSpec, table: Path, *, lenient: bool = False) -> Written:
     """Carry out every step of a table in the new folder `table`.
+
+    Args:
+        spark: session of the Hudi that the table asks for.
+        spec: what to write.
+        table: where.
+        lenient: go on after a step that Hudi fails at, with the table as it then is.
 
     Raises:
         InputError: Hudi wrote another table version than asked for.
@@ -93,7 +106,12 @@ def write_table(spark: Any, spec: TableSpec, table: Path) -> Written:
     done = Written()
     for number, write in enumerate(spec.writes, 1):
         before = _instants(table)
-        _carry_out(spark, spec, write, table, done.instants)
+        try:
+            _carry_out(spark, spec, write, table, done.instants)
+        except Exception as error:
+            if not lenient or number == 1:
+                raise
+            done.failures[number] = str(error)[:500]
         instant, completion = _fresh(before, _instants(table))
         done.instants.append(instant)
         done.completions.append(completion)

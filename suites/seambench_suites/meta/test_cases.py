@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seambench import registry
-from seambench.cases import ScanCase, load_cases, load_scan_case
+from seambench.cases import ScanCase, load_cases, load_scan_cases
 from seambench.column_cases import ColumnCase
 from seambench.column_check import needs_of
 from seambench.edits import apply_edits
@@ -146,7 +146,7 @@ _GOOD = 'level = "must"\nrequirement = "a b c d"\ntable = "cow-v9"\n'
         (_GOOD + '[expect]\nrows = []\nrefused = ["InputError"]\n', "either rows or refused"),
         (_GOOD + "[expect]\nrows = [{ nope = 1 }]\n", "nope"),
         (_GOOD + '[expect]\nrows = [{ ts = "one" }]\n', "does not take"),
-        (_GOOD + "[request]\nas_of = 9\n[expect]\nrows = []\n", "number of a write"),
+        (_GOOD + "[request]\nas_of = 9\n[expect]\nrows = []\n", "number of a step"),
         (_GOOD + 'focus = { nope = ["a"] }\n[expect]\nrows = []\n', "nope"),
         (_GOOD.replace("must", "may") + "[expect]\nrows = []\n", "may"),
         (_GOOD.replace("a b c d", " ") + "[expect]\nrows = []\n", "requirement is empty"),
@@ -162,4 +162,4 @@ def test_broken_cases_are_refused(tmp_path: Path, text: str, says: str) -> None:
     file.write_text(text)
 
     with pytest.raises(UsageError, match=says):
-        load_scan_case(file, tmp_path)
+        load_scan_cases(file, tmp_path)

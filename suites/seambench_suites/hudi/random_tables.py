@@ -1,0 +1,132 @@
+"""Random lives of small tables: a seed gives the declaration of one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from seambench.golden import Operation, TableSpec, WriteSpec
+
+__all__ = ["random_table"]
+
+_KEYS = "abcdefgh"
+_MERGES: list[Literal["event-time", "commit-time"]] = ["event-time", "commit-time"]
+_SERVICES: list[Operation] = [
+    "schedule-compaction",
+    "compact",
+    "cluster",
+    "rollback",
+    "crash",
+]
+_SERVICES_COW: list[Operation] = ["cluster", "rollback"]
+_OVERWRITES: list[Operation] = ["insert_overwrite", "insert_overwrite_table"]
+_FIRST: list[Operation] = ["bulk_insert", "insert", "upsert"]
+_COLUMNS = {"k": "string", "p": "string", "v": "string", "n": "decimal(12,2)", "ts": "bigint"}
+
+
+def random_table(seed: int, version: int, hudi: str) -> TableSpec:
+    """The declaration that a seed means for a table version and its writer."""
+    dice = random.Random(f"{seed}-{version}-{hudi}")
+    merge = dice.choice(_MERGES)
+    columns = dict(_COLUMNS)
+    if dice.random() < 0.2:
+        columns["ts"] = "int"
+    options = _options(dice, version)
+    partition = dice.choice([None, None, "p"])
+    spec = TableSpec(
+        name=f"random-{seed}",
+        note="random",
+        table_version=version,
+        merge=merge,
+        keys=["k"],
+        columns=columns,
+        writes=(),
+        table_type="copy-on-write" if dice.random() < 0.12 else "merge-on-read",
+        ordering="ts" if merge == "event-time" or dice.random() < 0.6 else None,
+        partition=partition,
+        index=dice.choice(["simple", "simple", "bucket", "bloom"]),
+        log_blocks=dice.choice(["avro", "avro", "avro", "parquet"]),
+        hudi=hudi,
+        options=options,
+    )
+    count = dice.randint(3, 7)
+    writes = [_first(dice)] + [_step(dice, spec, n + 2) for n in range(count)]
+    return TableSpec(**{**spec.__dict__, "writes": writes})
+
+
+def _options(dice: random.Random, version: int) -> dict[str, str]:
+    """Options of a table, each now and then."""
+    options = {"hoodie.parquet.small.file.limit": dice.choice(["0", "104857600"])}
+    if dice.random() < 0.25:
+        options["hoodie.metadata.enable"] = "true"
+    if dice.random() < 0.2:
+        options["hoodie.datasource.write.hive_style_partitioning"] = "false"
+    if dice.random() < 0.15:
+        options["hoodie.table.cdc.enabled"] = "true"
+    if version > 6 and dice.random() < 0.3:
+        options["hoodie.write.record.positions"] = "false"
+    return options
+
+
+def _first(dice: random.Random) -> WriteSpec:
+    """The write that makes the table."""
+    keys = dice.sample(_KEYS, dice.randint(3, 6))
+    rows = [_row(dice, key, 0) for key in keys]
+    return WriteSpec(dice.choice(_FIRST), rows)
+
+
+def _row(dice: random.Random, key: str, step: int) -> Mapping[str, Any]:
+    """A record; its partition follows from its key, so that no index needs to move it."""
+    row = {"k": key, "v": f"{key}{step}", "ts": dice.randint(-1, 5)}
+    row["p"] = "xy"[_KEYS.index(key) % 2]
+    if dice.random() < 0.7:
+        row["n"] = f"{dice.randint(-999, 999)}.{dice.randint(10, 99)}"
+    return row
+
+
+def _step(dice: random.Random, spec: TableSpec, number: int) -> WriteSpec:
+    """A later step."""
+    services = _SERVICES if spec.table_type == "merge-on-read" else _SERVICES_COW
+    kind = dice.choices(
+        ["upsert", "delete", "update", "sql-delete", "merge", "insert", "service", "overwrite"],
+        [9, 3, 3, 2, 2, 1, 5, 1],
+    )[0]
+    if kind == "service":
+        operation = dice.choice(services)
+        return WriteSpec(operation, of=number - 1 if operation == "rollback" else 0)
+    if kind == "update":
+        where = f"k IN ('{dice.choice(_KEYS)}', '{dice.choice(_KEYS)}')"
+        change = dice.choice(["", f", ts = {dice.randint(-1, 6)}"])
+        text = f"UPDATE golden SET v = 'u{number}'{change} WHERE {where}"  # noqa: S608 - our values
+        return WriteSpec("sql", sql=text)
+    if kind == "sql-delete":
+        text = f"DELETE FROM golden WHERE k = '{dice.choice(_KEYS)}'"  # noqa: S608 - our values
+        return WriteSpec("sql", sql=text)
+    if kind == "merge":
+        return WriteSpec("sql", sql=_merge_into(dice, spec, number))
+    if kind == "overwrite":
+        rows = [_row(dice, key, number) for key in dice.sample(_KEYS, 2)]
+        return WriteSpec(dice.choice(_OVERWRITES), rows)
+    rows = [_row(dice, key, number) for key in dice.sample(_KEYS, dice.randint(1, 4))]
+    if kind == "insert":
+        return WriteSpec("insert", rows)
+    without = ["n"] if kind == "upsert" and dice.random() < 0.1 else []
+    rows = [{name: x for name, x in row.items() if name not in without} for row in rows]
+    return WriteSpec("upsert" if kind == "upsert" else "delete", rows, without=without)
+
+
+def _merge_into(dice: random.Random, spec: TableSpec, number: int) -> str:
+    """A MERGE INTO that updates some columns, inserts the rest of a row, or deletes."""
+    key, ts = dice.choice(_KEYS), dice.randint(-1, 6)
+    source = f"SELECT '{key}' AS k, '{'xy'[_KEYS.index(key) % 2]}' AS p, 'm{number}' AS v, "
+    source += f"CAST(1.50 AS DECIMAL(12,2)) AS n, CAST({ts} AS {spec.columns['ts']}) AS ts"
+    change = dice.choice(
+        [
+            "WHEN MATCHED THEN UPDATE SET v = s.v, ts = s.ts",
+            "WHEN MATCHED THEN UPDATE SET n = s.n, ts = s.ts",
+            "WHEN MATCHED THEN DELETE",
+        ]
+    )
+    insert = "WHEN NOT MATCHED THEN INSERT *"
+    return f"MERGE INTO golden t USING ({source}) s ON t.k = s.k {change} {insert}"

@@ -1,0 +1,64 @@
+"""What Spark + Hudi answer to every query of a table, as text to compare others' rows with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seambench.plain import canonical
+
+__all__ = ["Answer", "ask_spark", "questions"]
+
+Answer = dict[str, Any]
+"""A request's keys, and `columns` and `rows` (each value as `canonical` text) or `error`."""
+
+_OPTIONS = {
+    "as_of": "as.of.instant",
+    "begin": "hoodie.datasource.read.begin.instanttime",
+    "end": "hoodie.datasource.read.end.instanttime",
+}
+
+
+def questions(instants: Sequence[str], completions: Sequence[str]) -> list[Answer]:
+    """Requests that make sense for a table with these commits: views, commits, windows."""
+    known = [instant for instant in dict.fromkeys(instants) if instant]
+    bounds = [c for c in dict.fromkeys(completions) if c] or known
+    asked: list[Answer] = [{"query": "snapshot"}, {"query": "read-optimized"}]
+    asked += [{"query": "snapshot", "as_of": instant} for instant in known[:-1]]
+    asked += [{"query": "incremental", "begin": "000"}]
+    asked += [{"query": "incremental", "begin": begin} for begin in sorted(bounds)[:-1]]
+    if len(bounds) > 2:
+        first, *_, last = sorted(bounds)[:-1]
+        asked.append({"query": "incremental", "begin": first, "end": last})
+    return asked
+
+
+def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
+    """Spark's answer to one request; what it throws is its answer, too."""
+    kind = str(request["query"]).replace("-", "_")
+    reader = spark.read.format("hudi").option("hoodie.datasource.query.type", kind)
+    for key, option in _OPTIONS.items():
+        if request.get(key):
+            reader = reader.option(option, request[key])
+    try:
+        frame = reader.load(str(table))
+        names = [name for name in frame.columns if not name.startswith("_hoodie_")]
+        rows = frame.select(*(f"`{name}`" for name in names)).collect()
+    except Exception as error:  # whatever comes through from Java
+        return {**request, "error": str(error)[:500]}
+    found = sorted([canonical(_plain(value)) for value in row] for row in rows)
+    return {**request, "columns": names, "rows": found}
+
+
+def _plain(value: Any) -> Any:
+    """Spark's Python value as Arrow's Python values are."""
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if hasattr(value, "asDict"):
+        return {name: _plain(inner) for name, inner in value.asDict().items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, dict):
+        return [(_plain(key), _plain(inner)) for key, inner in value.items()]
+    return value
