@@ -94,6 +94,8 @@ def _step(dice: random.Random, spec: TableSpec, number: int) -> WriteSpec:
     )[0]
     if kind == "service":
         operation = dice.choice(services)
+        if number == 2 and operation in ("rollback", "crash"):
+            operation = "compact"
         return WriteSpec(operation, of=number - 1 if operation == "rollback" else 0)
     if kind == "update":
         where = f"k IN ('{dice.choice(_KEYS)}', '{dice.choice(_KEYS)}')"
