@@ -14,10 +14,13 @@ static seam_int128 power_of_ten(int32_t exponent) {
 static int32_t width_of(const struct seam_avro_column *spec) {
     switch (spec->kind) {
     case SEAM_AVRO_TO_BOOL:
+    case SEAM_AVRO_TO_STRUCT:
         return 0;
     case SEAM_AVRO_TO_INT32:
     case SEAM_AVRO_TO_FLOAT:
     case SEAM_AVRO_TO_BYTES: /* an offset */
+    case SEAM_AVRO_TO_LIST:
+    case SEAM_AVRO_TO_MAP:
     case SEAM_AVRO_TO_TAGGED:
         return 4;
     case SEAM_AVRO_TO_INT64:
@@ -32,7 +35,7 @@ static int32_t width_of(const struct seam_avro_column *spec) {
 
 int seam_builder_init(struct builder *builder, const struct seam_avro_column *spec, int32_t index,
                       struct seam_allocator *allocator, struct seam_error *error) {
-    if (spec->kind < SEAM_AVRO_TO_BOOL || spec->kind > SEAM_AVRO_TO_TAGGED) {
+    if (spec->kind < SEAM_AVRO_TO_BOOL || spec->kind > SEAM_AVRO_TO_STRUCT) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has kind %d", index, spec->kind);
     }
     bool decimal = spec->kind == SEAM_AVRO_TO_DECIMAL;
@@ -67,6 +70,11 @@ void seam_builder_reset(struct builder *builder) {
     builder->null_count = 0;
 }
 
+static bool has_offsets(const struct builder *builder) {
+    int32_t kind = builder->spec.kind;
+    return kind == SEAM_AVRO_TO_BYTES || kind == SEAM_AVRO_TO_LIST || kind == SEAM_AVRO_TO_MAP;
+}
+
 static int64_t bits_bytes(int64_t bits) {
     return (bits + 7) / 8;
 }
@@ -91,8 +99,9 @@ static int reserve_validity(struct builder *builder, int64_t row_capacity,
     return code;
 }
 
-int seam_builder_reserve(struct builder *builder, int64_t rows, int64_t row_capacity,
-                         struct seam_error *error) {
+/* Makes room for rows up to `row_capacity`, of which `rows` are written. */
+static int reserve(struct builder *builder, int64_t rows, int64_t row_capacity,
+                   struct seam_error *error) {
     struct seam_buffer *values = &builder->values;
     bool first = values->data == NULL;
     int code;
@@ -104,7 +113,7 @@ int seam_builder_reserve(struct builder *builder, int64_t rows, int64_t row_capa
             memset(values->data + filled, 0, (size_t)(size - filled));
             values->size_bytes = size;
         }
-    } else if (builder->spec.kind == SEAM_AVRO_TO_BYTES) {
+    } else if (has_offsets(builder)) {
         code = grow(values, first ? 0 : (rows + 1) * 4, (row_capacity + 1) * 4, error);
         if (code == SEAM_OK && first) {
             memset(values->data, 0, 4);
@@ -119,8 +128,35 @@ int seam_builder_reserve(struct builder *builder, int64_t rows, int64_t row_capa
     return code;
 }
 
+int seam_level_reserve(struct seam_avro_decoder *decoder, int32_t index, int64_t count,
+                       struct seam_error *error) {
+    struct level *level = &decoder->levels[index];
+    int64_t needed = level->rows + count;
+    if (needed > INT32_MAX) {
+        return seam_fail(error, SEAM_TOO_LARGE, -1, "%lld %s in one decoder", (long long)needed,
+                         index == 0 ? "records" : "items of a list or map");
+    }
+    level->first_row = level->rows;
+    level->expected_rows = needed;
+    if (needed <= level->row_capacity) {
+        return SEAM_OK;
+    }
+    int64_t capacity = level->row_capacity * 2 > needed ? level->row_capacity * 2 : needed;
+    for (int32_t i = 0; i < decoder->n_columns; i++) {
+        if (decoder->builders[i].level == index) {
+            int code = reserve(&decoder->builders[i], level->rows, capacity, error);
+            if (code != SEAM_OK) {
+                return code;
+            }
+        }
+    }
+    level->row_capacity = capacity;
+    return SEAM_OK;
+}
+
 int seam_builder_grow_bytes(const struct seam_avro_decoder *decoder, struct builder *builder,
                             int64_t row, int64_t size, struct seam_error *error) {
+    const struct level *level = &decoder->levels[builder->level];
     struct seam_buffer *bytes = &builder->bytes;
     int64_t used = bytes->size_bytes;
     if (size > INT32_MAX - used) {
@@ -131,12 +167,12 @@ int seam_builder_grow_bytes(const struct seam_avro_decoder *decoder, struct buil
     int64_t wanted = size;
     if (bytes->data == NULL) {
         /* A first guess; what these rows take tells how much the others will. */
-        int64_t rows = decoder->expected_rows - decoder->first_row;
+        int64_t rows = level->expected_rows - level->first_row;
         int64_t guess = rows < 2048 ? rows * 32 : 65536;
         wanted = guess > wanted ? guess : wanted;
     } else if (row > 0) {
         double per_row = (double)used / (double)row;
-        double ahead = per_row * 1.02 * (double)(decoder->expected_rows - row);
+        double ahead = per_row * 1.02 * (double)(level->expected_rows - row);
         wanted += ahead < (double)INT32_MAX ? (int64_t)ahead : INT32_MAX;
     }
     int64_t most = INT32_MAX - used;
@@ -146,25 +182,43 @@ int seam_builder_grow_bytes(const struct seam_avro_decoder *decoder, struct buil
     return code;
 }
 
+/* The value that stands where a column is null, or where a struct above it is. */
+static int put_empty(const struct seam_avro_decoder *decoder, struct builder *builder, int64_t row,
+                     struct seam_error *error) {
+    if (has_offsets(builder)) {
+        int64_t end = builder->spec.kind == SEAM_AVRO_TO_BYTES
+                          ? builder->bytes.size_bytes
+                          : decoder->levels[builder->items].rows;
+        ((int32_t *)builder->values.data)[row + 1] = (int32_t)end;
+    } else if (builder->width_bytes > 0) {
+        memset(builder->values.data + row * builder->width_bytes, 0, (size_t)builder->width_bytes);
+    } else if (builder->spec.kind == SEAM_AVRO_TO_STRUCT) {
+        struct builder *child = builder + 1;
+        for (int32_t i = 0; i < builder->spec.n_children; i++, child += 1 + child->n_below) {
+            int code = child->spec.nullable ? seam_builder_put_null(decoder, child, row, error)
+                                            : put_empty(decoder, child, row, error);
+            if (code != SEAM_OK) {
+                return code;
+            }
+        }
+    }
+    return SEAM_OK;
+}
+
 int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builder *builder,
                           int64_t row, struct seam_error *error) {
     if (!builder->spec.nullable) {
         return seam_fail(error, SEAM_BAD_INPUT, -1, "a null in a column that allows none");
     }
     if (builder->validity.data == NULL) {
-        int code = reserve_validity(builder, decoder->row_capacity, error);
+        int code = reserve_validity(builder, decoder->levels[builder->level].row_capacity, error);
         if (code != SEAM_OK) {
             return code;
         }
     }
     builder->validity.data[row >> 3] &= (uint8_t)~(1u << (row & 7));
     builder->null_count++;
-    if (builder->spec.kind == SEAM_AVRO_TO_BYTES) {
-        ((int32_t *)builder->values.data)[row + 1] = (int32_t)builder->bytes.size_bytes;
-    } else if (builder->width_bytes > 0) {
-        memset(builder->values.data + row * builder->width_bytes, 0, (size_t)builder->width_bytes);
-    }
-    return SEAM_OK;
+    return put_empty(decoder, builder, row, error);
 }
 
 /* Length of the well-formed UTF-8 sequence at `p`, or 0 (Unicode, table 3-7). */
@@ -216,10 +270,12 @@ static int check_utf8(const struct builder *builder, int64_t rows, struct seam_e
     return SEAM_OK;
 }
 
-int seam_builder_finish(struct builder *builder, int64_t rows, struct ArrowArray *out,
-                        struct seam_error *error) {
+/* Hands over the column itself, with the children that it takes over. */
+static int finish_one(struct builder *builder, int64_t rows, int32_t n_children,
+                      struct ArrowArray *children, struct ArrowArray *out,
+                      struct seam_error *error) {
     bool text = builder->spec.kind == SEAM_AVRO_TO_BYTES;
-    int code = seam_builder_reserve(builder, rows, rows > 0 ? rows : 1, error);
+    int code = reserve(builder, rows, rows > 0 ? rows : 1, error);
     if (code == SEAM_OK && text && builder->bytes.data == NULL) {
         code = seam_buffer_reserve(&builder->bytes, SLACK_BYTES, error);
     }
@@ -231,14 +287,77 @@ int seam_builder_finish(struct builder *builder, int64_t rows, struct ArrowArray
     }
     struct seam_allocator *allocator = builder->values.allocator;
     void *buffers[3] = {builder->validity.data, builder->values.data, builder->bytes.data};
-    code = seam_array_build(allocator, rows, builder->null_count, text ? 3 : 2, buffers, 0, NULL,
-                            out, error);
+    int32_t n_buffers = text ? 3 : builder->spec.kind == SEAM_AVRO_TO_STRUCT ? 1 : 2;
+    code = seam_array_build(allocator, rows, builder->null_count, n_buffers, buffers, n_children,
+                            children, out, error);
     if (code == SEAM_OK) { /* the array has the blocks now */
         seam_buffer_init(&builder->values, allocator);
         seam_buffer_init(&builder->bytes, allocator);
         seam_buffer_init(&builder->validity, allocator);
         builder->bytes_room = -1;
         builder->null_count = 0;
+    }
+    return code;
+}
+
+/* The entries of a map: structs of key and value, none of them null. */
+static int finish_entries(const struct seam_avro_decoder *decoder, const struct builder *map,
+                          struct ArrowArray *children, struct ArrowArray *out,
+                          struct seam_error *error) {
+    void *buffers[1] = {NULL};
+    return seam_array_build(decoder->allocator, decoder->levels[map->items].rows, 0, 1, buffers, 2,
+                            children, out, error);
+}
+
+static int finish_children(const struct seam_avro_decoder *decoder, struct builder *builder,
+                           struct ArrowArray *children, struct seam_error *error) {
+    struct builder *child = builder + 1;
+    for (int32_t i = 0; i < builder->spec.n_children; i++, child += 1 + child->n_below) {
+        int code = seam_builder_finish(decoder, child, &children[i], error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    return SEAM_OK;
+}
+
+static int finish_nested(const struct seam_avro_decoder *decoder, struct builder *builder,
+                         struct ArrowArray *children, struct ArrowArray *out,
+                         struct seam_error *error) {
+    int32_t count = builder->spec.n_children;
+    int code = finish_children(decoder, builder, children, error);
+    if (code == SEAM_OK && builder->spec.kind == SEAM_AVRO_TO_MAP) {
+        struct ArrowArray entries;
+        code = finish_entries(decoder, builder, children, &entries, error);
+        if (code == SEAM_OK) {
+            children[0] = entries;
+            children[1].release = NULL;
+            count = 1;
+        }
+    }
+    if (code == SEAM_OK) {
+        int64_t rows = decoder->levels[builder->level].rows;
+        code = finish_one(builder, rows, count, children, out, error);
+    }
+    for (int32_t i = 0; code != SEAM_OK && i < builder->spec.n_children; i++) {
+        seam_array_release(&children[i]);
+    }
+    return code;
+}
+
+int seam_builder_finish(const struct seam_avro_decoder *decoder, struct builder *builder,
+                        struct ArrowArray *out, struct seam_error *error) {
+    int32_t n_children = builder->spec.n_children;
+    if (n_children == 0) {
+        return finish_one(builder, decoder->levels[builder->level].rows, 0, NULL, out, error);
+    }
+    void *block;
+    size_t size = (size_t)n_children * sizeof(struct ArrowArray);
+    int code = seam_alloc(decoder->allocator, size, &block, error);
+    if (code == SEAM_OK) {
+        memset(block, 0, size); /* nothing to release yet */
+        code = finish_nested(decoder, builder, block, out, error);
+        seam_free(block);
     }
     return code;
 }

@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What went wrong at one field. `what` NULL: the caller's seam_error has the sentence. */
+/* What went wrong, at which field and byte. `what` NULL: the caller's seam_error has the sentence.
+ */
 struct fault {
     int code;
     const char *what;
+    const struct op *op; /* NULL: nothing yet */
+    const uint8_t *at;
 };
 
 /* Where values of one row go, and how they fail. */
 struct context {
-    const struct seam_avro_decoder *decoder;
+    struct seam_avro_decoder *decoder;
     int64_t row;
     const uint8_t *end;
     struct fault *fault;
@@ -24,7 +27,13 @@ struct context {
 static const char *const PAST_END = "a value passes the end of its record";
 
 static const uint8_t *fail(const struct context *context, const char *what) {
-    *context->fault = (struct fault){SEAM_BAD_INPUT, what};
+    *context->fault = (struct fault){.code = SEAM_BAD_INPUT, .what = what};
+    return NULL;
+}
+
+/* The same where the caller's seam_error has the sentence already. */
+static const uint8_t *fail_with(const struct context *context, int code) {
+    *context->fault = (struct fault){.code = code};
     return NULL;
 }
 
@@ -73,8 +82,7 @@ static inline const uint8_t *put_bytes(const struct context *context, struct bui
         int code =
             seam_builder_grow_bytes(context->decoder, builder, context->row, size, context->error);
         if (code != SEAM_OK) {
-            *context->fault = (struct fault){code, NULL};
-            return NULL;
+            return fail_with(context, code);
         }
     }
     copy_text(builder->bytes.data + used, from, size);
@@ -201,8 +209,7 @@ static const uint8_t *put_null(const struct context *context, const struct op *o
         return p;
     }
     int code = seam_builder_put_null(context->decoder, op->builder, context->row, context->error);
-    *context->fault = (struct fault){code, NULL};
-    return code == SEAM_OK ? p : NULL;
+    return code == SEAM_OK ? p : fail_with(context, code);
 }
 
 /* The value of a scalar branch as a word; false if the kind has none. */
@@ -281,6 +288,11 @@ static inline int read_branch(const struct op *op, const uint8_t **at) {
     }
 #define PUT(type, value) ((type *)op->builder->values.data)[context->row] = (type)(value)
 
+static const uint8_t *put_items(const struct context *context, const struct op *op,
+                                const uint8_t *p);
+static const uint8_t *put_struct(const struct context *context, const struct op *op,
+                                 const uint8_t *p);
+
 /* Decodes the value of one field. Returns the first byte behind it, or NULL with the fault set. */
 static inline const uint8_t *decode_value(const struct context *context, const struct op *op,
                                           const uint8_t *p) {
@@ -350,6 +362,11 @@ static inline const uint8_t *decode_value(const struct context *context, const s
         return put_null(context, op, p);
     case OP_TAGGED:
         return put_tagged(context, op, p);
+    case OP_LIST:
+    case OP_MAP:
+        return put_items(context, op, p);
+    case OP_STRUCT:
+        return put_struct(context, op, p);
     default: {
         const char *wrong = seam_avro_skip(context->decoder, op->node, &p, context->end, 0);
         return wrong == NULL ? p : fail(context, wrong);
@@ -357,9 +374,104 @@ static inline const uint8_t *decode_value(const struct context *context, const s
     }
 }
 
+/* Decodes fields one after the other. Every one must start within the record; what is read without
+ * asking lies within SLACK_BYTES behind it. Returns the first byte behind them, or NULL with the
+ * fault set, which is the innermost field's. */
+static inline __attribute__((always_inline)) const uint8_t *
+decode_fields(const struct context *context, const struct op *op, int32_t n_ops, const uint8_t *p) {
+    for (const struct op *const last = op + n_ops; op < last; op++) {
+        const uint8_t *next = p;
+        int present = 1;
+        if (UNLIKELY(p > context->end)) {
+            next = fail(context, PAST_END);
+        } else if (op->nullable) {
+            present = read_branch(op, &next);
+            if (UNLIKELY(present < 0)) {
+                next = fail(context, "a union has no such branch");
+            }
+        }
+        if (LIKELY(next != NULL)) {
+            next = LIKELY(present) ? decode_value(context, op, next) : put_null(context, op, next);
+        }
+        if (UNLIKELY(next == NULL)) {
+            if (context->fault->op == NULL) {
+                context->fault->op = op;
+                context->fault->at = p;
+            }
+            return NULL;
+        }
+        p = next;
+    }
+    return p;
+}
+
+static const uint8_t *put_struct(const struct context *context, const struct op *op,
+                                 const uint8_t *p) {
+    return decode_fields(context, op->ops, op->n_ops, p);
+}
+
+/* Reads the count before a run of items, and, if the run tells its size, where it ends (or NULL).
+ * Items have `least` bytes or more. */
+static const uint8_t *read_run(const uint8_t *p, const uint8_t *end, int64_t least, int64_t *count,
+                               const uint8_t **run_end) {
+    uint64_t word = 0;
+    p = p > end ? NULL : read_varint(p, &word);
+    *count = zigzag(word);
+    *run_end = NULL;
+    if (p != NULL && *count < 0 && *count != INT64_MIN) {
+        *count = -*count;
+        p = p > end ? NULL : read_varint(p, &word);
+        int64_t size = zigzag(word);
+        if (p == NULL || size < 0 || size > end - p) {
+            return NULL;
+        }
+        *run_end = p + size;
+    }
+    return p == NULL || *count < 0 || p > end || *count > (end - p) / least ? NULL : p;
+}
+
+/* Fewest bytes of one item: a key's length, a value. */
+static int64_t least_bytes(const struct seam_avro_decoder *decoder, const struct op *op) {
+    int32_t item = decoder->children[decoder->nodes[op->node].first_child];
+    return decoder->nodes[item].min_bytes + (op->code == OP_MAP);
+}
+
+/* Lists and maps: runs of items until a count of 0. */
+static const uint8_t *put_items(const struct context *context, const struct op *op,
+                                const uint8_t *p) {
+    struct seam_avro_decoder *decoder = context->decoder;
+    struct level *level = &decoder->levels[op->builder->items];
+    const int64_t least = least_bytes(decoder, op);
+    struct context inner = *context;
+    int64_t count = 1;
+    while (count > 0) {
+        const uint8_t *run_end;
+        p = read_run(p, context->end, least, &count, &run_end);
+        if (UNLIKELY(p == NULL)) {
+            return fail(context, "a count or size does not fit what follows");
+        }
+        int code = seam_level_reserve(decoder, op->builder->items, count, context->error);
+        if (UNLIKELY(code != SEAM_OK)) {
+            return fail_with(context, code);
+        }
+        for (int64_t i = 0; i < count; i++) {
+            inner.row = level->rows + i;
+            p = decode_fields(&inner, op->ops, op->n_ops, p);
+            if (UNLIKELY(p == NULL)) {
+                return NULL;
+            }
+        }
+        if (UNLIKELY(run_end != NULL && p != run_end)) {
+            return fail(context, "a run of items does not end where its size says");
+        }
+        level->rows += count;
+    }
+    ((int32_t *)op->builder->values.data)[context->row + 1] = (int32_t)level->rows;
+    return p;
+}
+
 /* Makes the sentence of a failure: which field, which record. */
-static int fail_field(const struct context *context, const struct cursor *cursor,
-                      const struct op *op, const uint8_t *at) {
+static int fail_field(const struct context *context, const struct cursor *cursor) {
     const struct fault *fault = context->fault;
     const struct seam_avro_decoder *decoder = context->decoder;
     char detail[256] = "";
@@ -368,39 +480,21 @@ static int fail_field(const struct context *context, const struct cursor *cursor
     }
     snprintf(detail, sizeof detail, "%.255s",
              fault->what != NULL ? fault->what : context->error->message);
-    return seam_fail(context->error, fault->code, cursor->begin_offset + (at - cursor->begin),
-                     "field '%s' of record %lld: %s", decoder->nodes[op->field].name.bytes,
-                     (long long)(context->row - decoder->first_row), detail);
+    return seam_fail(context->error, fault->code,
+                     cursor->begin_offset + (fault->at - cursor->begin),
+                     "field '%s' of record %lld: %s", decoder->nodes[fault->op->field].name.bytes,
+                     (long long)(context->row - decoder->levels[0].first_row), detail);
 }
 
-/* Decodes one record into row `row`. Every field must start within the record; what is read without
- * asking lies within SLACK_BYTES behind it. Nested output will call this for its own ops and rows.
- */
-static int decode_record(const struct seam_avro_decoder *decoder, struct cursor *cursor,
-                         int64_t row, struct seam_error *error) {
+/* Decodes one record into row `row`. */
+static int decode_record(struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t row,
+                         struct seam_error *error) {
     struct fault fault;
+    fault.op = NULL;
     const struct context context = {decoder, row, cursor->end, &fault, error};
-    const uint8_t *p = cursor->at;
-    const struct op *const last = decoder->ops + decoder->n_ops;
-    for (const struct op *op = decoder->ops; op < last; op++) {
-        const uint8_t *next = p;
-        int present = 1;
-        if (UNLIKELY(p > cursor->end)) {
-            next = fail(&context, PAST_END);
-        } else if (op->nullable) {
-            present = read_branch(op, &next);
-            if (UNLIKELY(present < 0)) {
-                next = fail(&context, "a union has no such branch");
-            }
-        }
-        if (LIKELY(next != NULL)) {
-            next =
-                LIKELY(present) ? decode_value(&context, op, next) : put_null(&context, op, next);
-        }
-        if (UNLIKELY(next == NULL)) {
-            return fail_field(&context, cursor, op, p);
-        }
-        p = next;
+    const uint8_t *p = decode_fields(&context, decoder->ops, decoder->n_ops, cursor->at);
+    if (UNLIKELY(p == NULL)) {
+        return fail_field(&context, cursor);
     }
     cursor->at = p;
     return SEAM_OK;
@@ -420,33 +514,10 @@ static int copy_aside(struct seam_avro_decoder *decoder, const uint8_t *from, in
     return code;
 }
 
-static int reserve_rows(struct seam_avro_decoder *decoder, int64_t n_records,
-                        struct seam_error *error) {
-    int64_t needed = decoder->rows + n_records;
-    if (needed > INT32_MAX) {
-        return seam_fail(error, SEAM_TOO_LARGE, -1, "%lld records in one decoder",
-                         (long long)needed);
-    }
-    decoder->first_row = decoder->rows;
-    decoder->expected_rows = needed;
-    if (needed <= decoder->row_capacity) {
-        return SEAM_OK;
-    }
-    int64_t capacity = decoder->row_capacity * 2 > needed ? decoder->row_capacity * 2 : needed;
-    for (int32_t i = 0; i < decoder->n_columns; i++) {
-        int code = seam_builder_reserve(&decoder->builders[i], decoder->rows, capacity, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
-    }
-    decoder->row_capacity = capacity;
-    return SEAM_OK;
-}
-
 /* One record with its length before it; moves `*at` behind it. */
 static int decode_framed(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
                          int64_t *at, int64_t row, struct seam_error *error) {
-    long long number = row - decoder->first_row;
+    long long number = row - decoder->levels[0].first_row;
     if (size_bytes - *at < 4) {
         return seam_fail(error, SEAM_BAD_INPUT, *at, "record %lld begins past the end of the block",
                          number);
@@ -503,65 +574,43 @@ int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int
                          (long long)n_records, (long long)least,
                          (long long)(size_bytes - offset_bytes));
     }
-    code = reserve_rows(decoder, n_records, error);
+    code = seam_level_reserve(decoder, 0, n_records, error);
     int64_t at = offset_bytes;
     for (int64_t i = 0; i < n_records && code == SEAM_OK; i++) {
-        code = decode_framed(decoder, data, size_bytes, &at, decoder->first_row + i, error);
+        code =
+            decode_framed(decoder, data, size_bytes, &at, decoder->levels[0].first_row + i, error);
     }
     if (code == SEAM_OK && at != size_bytes) {
         code = seam_fail(error, SEAM_BAD_INPUT, at, "%lld bytes are left behind the last record",
                          (long long)(size_bytes - at));
     }
     if (code == SEAM_OK) {
-        decoder->rows += n_records;
+        decoder->levels[0].rows += n_records;
         decoder->broken = false;
     }
     return code;
 }
 
-/* Reads the count of a run of items and, if the run tells its size, where it ends (or NULL). */
-static int read_run(const struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t *count,
-                    const uint8_t **run_end, struct seam_error *error) {
-    uint64_t word = 0;
-    int64_t run_size = 0;
-    const uint8_t *p = cursor->at > cursor->end ? NULL : read_varint(cursor->at, &word);
-    *count = zigzag(word);
-    *run_end = NULL;
-    if (p != NULL && *count < 0 && *count != INT64_MIN) {
-        *count = -*count;
-        p = read_varint(p, &word);
-        run_size = zigzag(word);
-        if (p != NULL && run_size >= 0 && run_size <= cursor->end - p) {
-            *run_end = p + run_size;
-        } else {
-            p = NULL;
-        }
-    }
-    if (p == NULL || *count < 0 || p > cursor->end ||
-        *count > (cursor->end - p) / decoder->nodes[0].min_bytes) {
+static int decode_run(struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t *count,
+                      struct seam_error *error) {
+    const uint8_t *run_end;
+    const uint8_t *p =
+        read_run(cursor->at, cursor->end, decoder->nodes[0].min_bytes, count, &run_end);
+    if (p == NULL) {
         return seam_fail(error, SEAM_BAD_INPUT, cursor->begin_offset + (cursor->at - cursor->begin),
                          "an array's count or size does not fit what follows");
     }
     cursor->at = p;
-    return SEAM_OK;
-}
-
-static int decode_run(struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t *count,
-                      struct seam_error *error) {
-    const uint8_t *run_end;
-    int code = read_run(decoder, cursor, count, &run_end, error);
-    if (code == SEAM_OK) {
-        code = reserve_rows(decoder, *count, error);
-    }
+    int code = seam_level_reserve(decoder, 0, *count, error);
     for (int64_t i = 0; i < *count && code == SEAM_OK; i++) {
-        code = decode_record(decoder, cursor, decoder->first_row + i, error);
+        code = decode_record(decoder, cursor, decoder->levels[0].first_row + i, error);
     }
     if (code == SEAM_OK && run_end != NULL && cursor->at != run_end) {
         return seam_fail(error, SEAM_BAD_INPUT, cursor->begin_offset + (cursor->at - cursor->begin),
                          "a run of an array does not end where its size says");
     }
     if (code == SEAM_OK) { /* a count that was refused may be any number */
-        decoder->rows += *count;
+        decoder->levels[0].rows += *count;
     }
     return code;
 }

@@ -40,10 +40,22 @@ struct node {
     struct text *symbols; /* `size` of them; enum only */
 };
 
-/* One column in the making. Row capacity is the decoder's: values need no check of their own. */
+/* Columns that grow together: those of the records, or those of all items of one list or map. */
+struct level {
+    int64_t rows;
+    int64_t row_capacity;
+    int64_t first_row;     /* of what is being read at a time: a block, a run of items */
+    int64_t expected_rows; /* once that is done */
+};
+
+/* One column in the making. Row capacity is its level's: values need no check of their own. */
 struct builder {
     struct seam_avro_column spec;
-    int32_t width_bytes;         /* of a value; 0 for bits; 4 for the offsets of TO_BYTES */
+    int32_t parent;              /* column that this one is below, or -1 */
+    int32_t n_below;             /* columns below it, at any depth; they follow it */
+    int32_t level;               /* that it grows with */
+    int32_t items;               /* TO_LIST, TO_MAP: the level of its children */
+    int32_t width_bytes;         /* of a value; 0 for bits and structs; 4 for offsets */
     struct seam_buffer values;   /* fixed-width values, bits, or offsets */
     struct seam_buffer bytes;    /* TO_BYTES; keeps SLACK_BYTES free */
     struct seam_buffer validity; /* no memory before the first null */
@@ -78,6 +90,9 @@ enum op_code {
     OP_DECIMAL_FIXED,
     OP_DECIMAL_BYTES,
     OP_TAGGED,
+    OP_LIST,
+    OP_MAP,
+    OP_STRUCT,
 };
 
 /* A union of one type and null is taken off first: `present` and `absent` are the bytes of its
@@ -89,8 +104,10 @@ struct op {
     uint8_t absent;
     bool is_int; /* the writer's type has 32 bits */
     int32_t size;
-    int32_t node;            /* of the value, behind the union */
-    int32_t field;           /* of the field itself, for messages */
+    int32_t node;   /* of the value, behind the union */
+    int32_t field;  /* of the field itself, for messages */
+    int32_t n_ops;  /* nested columns: what to do with each field, item, or key and value */
+    struct op *ops; /* these */
     struct builder *builder; /* NULL for skips */
 };
 
@@ -99,16 +116,15 @@ struct seam_avro_decoder {
     struct node *nodes;
     int32_t *children;
     struct builder *builders;
-    struct op *ops; /* one a field of the top-level record */
+    struct level *levels; /* the first is the records' */
+    struct op *ops;       /* one a field of the top-level record, then those of nested columns */
     int32_t n_nodes;
     int32_t n_children;
     int32_t n_columns;
-    int32_t n_ops;
-    int64_t rows;
-    int64_t row_capacity;
-    int64_t first_row;     /* of the block at hand */
-    int64_t expected_rows; /* once the block at hand is done */
-    bool broken;           /* a failure left columns of different lengths */
+    int32_t n_levels;
+    int32_t n_ops;    /* of the top-level record */
+    int32_t used_ops; /* while compiling */
+    bool broken;      /* a failure left columns of different lengths */
     struct seam_buffer scratch;
 };
 
@@ -174,16 +190,18 @@ static inline int64_t zigzag(uint64_t word) {
 int seam_builder_init(struct builder *builder, const struct seam_avro_column *spec, int32_t index,
                       struct seam_allocator *allocator, struct seam_error *error);
 void seam_builder_reset(struct builder *builder);
-/* Makes room for rows up to `row_capacity`, of which `rows` are written. */
-int seam_builder_reserve(struct builder *builder, int64_t rows, int64_t row_capacity,
-                         struct seam_error *error);
+/* Makes room in all columns of a level for `count` more rows, which are to come next. */
+int seam_level_reserve(struct seam_avro_decoder *decoder, int32_t level, int64_t count,
+                       struct seam_error *error);
 /* Makes room for `size` more bytes, looking ahead to the rows still expected. */
 int seam_builder_grow_bytes(const struct seam_avro_decoder *decoder, struct builder *builder,
                             int64_t row, int64_t size, struct seam_error *error);
+/* Writes a null, also into all that is below a struct. */
 int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builder *builder,
                           int64_t row, struct seam_error *error);
-int seam_builder_finish(struct builder *builder, int64_t rows, struct ArrowArray *out,
-                        struct seam_error *error);
+/* Hands over the column and all below it. */
+int seam_builder_finish(const struct seam_avro_decoder *decoder, struct builder *builder,
+                        struct ArrowArray *out, struct seam_error *error);
 
 /* avro_skip.c: moves `*at` behind one datum of a type. Returns NULL, or what is wrong at `*at`. */
 const char *seam_avro_skip(const struct seam_avro_decoder *decoder, int32_t node,

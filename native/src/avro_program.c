@@ -213,22 +213,59 @@ static const char *kind_name(int32_t kind) {
     return names[kind];
 }
 
-static int plan_field(struct seam_avro_decoder *decoder, int32_t field, int32_t column,
-                      struct op *op, struct seam_error *error) {
-    *op = (struct op){.node = field, .field = field};
-    if (column < 0) {
-        strip_union(decoder, op);
-        plan_skip(decoder, op);
-        return SEAM_OK;
+static int plan_ops(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
+                    const struct node *record, struct op *ops, struct seam_error *error);
+
+/* The next `count` ops; there are as many as `count_ops` has found. */
+static struct op *take_ops(struct seam_avro_decoder *decoder, int32_t count) {
+    struct op *first = decoder->ops + decoder->used_ops;
+    decoder->used_ops += count;
+    return first;
+}
+
+static int refuse_type(const struct seam_avro_decoder *decoder, int32_t field, const char *why,
+                       struct seam_error *error) {
+    return seam_fail(error, SEAM_UNSUPPORTED, -1, "field '%s': %s",
+                     decoder->nodes[field].name.bytes, why);
+}
+
+static int plan_field(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
+                      int32_t field, struct op *op, struct seam_error *error);
+
+/* What is done with every item of a list or map: a key comes first in a map. */
+static int plan_items(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
+                      const struct node *node, struct op *op, struct seam_error *error) {
+    bool map = node->kind == SEAM_AVRO_MAP;
+    int32_t item = decoder->children[node->first_child];
+    if (!map && decoder->nodes[item].min_bytes == 0) {
+        return refuse_type(decoder, op->field, "a list of items that take no bytes", error);
     }
-    op->builder = &decoder->builders[column];
-    int32_t to = op->builder->spec.kind;
-    if (to != SEAM_AVRO_TO_TAGGED) {
-        strip_union(decoder, op);
+    op->code = map ? OP_MAP : OP_LIST;
+    op->n_ops = map ? 2 : 1;
+    op->ops = take_ops(decoder, op->n_ops);
+    if (map) {
+        op->ops[0] = (struct op){
+            .code = OP_BYTES, .node = op->node, .field = op->field, .builder = op->builder + 1};
     }
+    return plan_field(decoder, nodes, item, &op->ops[op->n_ops - 1], error);
+}
+
+/* The op of a field with a column, behind its union. */
+static int plan_column(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
+                       struct op *op, struct seam_error *error) {
     const struct node *node = &decoder->nodes[op->node];
+    int32_t to = op->builder->spec.kind;
     op->size = node->size;
     op->is_int = node->kind == SEAM_AVRO_INT;
+    if (to >= SEAM_AVRO_TO_LIST && node->kind != SEAM_AVRO_NULL) {
+        if (to == SEAM_AVRO_TO_STRUCT) {
+            op->code = OP_STRUCT;
+            op->n_ops = node->n_children;
+            op->ops = take_ops(decoder, op->n_ops);
+            return plan_ops(decoder, nodes, node, op->ops, error);
+        }
+        return plan_items(decoder, nodes, node, op, error);
+    }
     op->code =
         node->kind == SEAM_AVRO_NULL ? (int32_t)OP_NULL : op_for(node->kind, to, node, op->builder);
     if (op->code >= 0) {
@@ -236,36 +273,159 @@ static int plan_field(struct seam_avro_decoder *decoder, int32_t field, int32_t 
     }
     return seam_fail(error, SEAM_UNSUPPORTED, -1,
                      "field '%s': Avro type %s cannot be decoded into the column asked for",
-                     decoder->nodes[field].name.bytes, kind_name(node->kind));
+                     decoder->nodes[op->field].name.bytes, kind_name(node->kind));
 }
 
-/* A TAGGED column is followed by one of int64 and one of bytes, which no other field writes. */
-static int check_columns(const struct seam_avro_decoder *decoder,
-                         const struct seam_avro_node *nodes, uint8_t *taken,
-                         struct seam_error *error) {
-    const struct node *root = &decoder->nodes[0];
-    for (int32_t i = 0; i < root->n_children; i++) {
-        int32_t column = nodes[decoder->children[root->first_child + i]].column;
-        bool tagged = column >= 0 && column < decoder->n_columns &&
-                      decoder->builders[column].spec.kind == SEAM_AVRO_TO_TAGGED;
-        int32_t last = tagged ? column + 2 : column;
-        if (last >= decoder->n_columns ||
-            (tagged && (decoder->builders[column + 1].spec.kind != SEAM_AVRO_TO_INT64 ||
-                        decoder->builders[column + 2].spec.kind != SEAM_AVRO_TO_BYTES))) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d is out of place", column);
-        }
-        for (int32_t k = column; k >= 0 && k <= last; k++) {
-            if (taken[k]++) {
-                return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has two fields", k);
-            }
-        }
+static int plan_field(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
+                      int32_t field, struct op *op, struct seam_error *error) {
+    int32_t column = nodes[field].column;
+    *op = (struct op){.node = field, .field = field};
+    if (column < 0) {
+        strip_union(decoder, op);
+        plan_skip(decoder, op);
+        return SEAM_OK;
     }
-    for (int32_t k = 0; k < decoder->n_columns; k++) {
-        if (!taken[k]) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has no field", k);
+    op->builder = &decoder->builders[column];
+    if (op->builder->spec.kind != SEAM_AVRO_TO_TAGGED) {
+        strip_union(decoder, op);
+    }
+    return plan_column(decoder, nodes, op, error);
+}
+
+static int plan_ops(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
+                    const struct node *record, struct op *ops, struct seam_error *error) {
+    for (int32_t i = 0; i < record->n_children; i++) {
+        int32_t field = decoder->children[record->first_child + i];
+        int code = plan_field(decoder, nodes, field, &ops[i], error);
+        if (code != SEAM_OK) {
+            return code;
         }
     }
     return SEAM_OK;
+}
+
+/* Walks the fields that have columns: each column has one field and stands where its field does. */
+struct walk {
+    const struct seam_avro_decoder *decoder;
+    const struct seam_avro_node *nodes;
+    uint8_t *taken; /* by column */
+    int64_t n_ops;  /* ops that compiling will need */
+    struct seam_error *error;
+};
+
+static int take_column(struct walk *walk, int32_t column, int32_t parent) {
+    const struct seam_avro_decoder *decoder = walk->decoder;
+    if (column >= decoder->n_columns || decoder->builders[column].parent != parent) {
+        return seam_fail(walk->error, SEAM_BAD_ARGUMENT, -1, "column %d is out of place", column);
+    }
+    if (walk->taken[column]++) {
+        return seam_fail(walk->error, SEAM_BAD_ARGUMENT, -1, "column %d has two fields", column);
+    }
+    return SEAM_OK;
+}
+
+static int walk_field(struct walk *walk, int32_t field, int32_t parent);
+
+static int walk_record(struct walk *walk, const struct node *record, int32_t parent) {
+    walk->n_ops += record->n_children;
+    for (int32_t i = 0; i < record->n_children; i++) {
+        int32_t field = walk->decoder->children[record->first_child + i];
+        int code = walk->nodes[field].column < 0 ? SEAM_OK : walk_field(walk, field, parent);
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    return SEAM_OK;
+}
+
+/* A TAGGED column is followed by one of int64 and one of bytes, which no field writes. */
+static int walk_tagged(struct walk *walk, int32_t column) {
+    static const int32_t kinds[] = {SEAM_AVRO_TO_INT64, SEAM_AVRO_TO_BYTES};
+    for (int32_t i = 0; i < 2; i++) {
+        int code = take_column(walk, column + 1 + i, -1);
+        if (code != SEAM_OK) {
+            return code;
+        }
+        if (walk->decoder->builders[column + 1 + i].spec.kind != kinds[i]) {
+            return seam_fail(walk->error, SEAM_BAD_ARGUMENT, -1, "column %d is out of place",
+                             column + 1 + i);
+        }
+    }
+    return SEAM_OK;
+}
+
+/* The item of a list, or a map's key, which has no node, and value. */
+static int walk_items(struct walk *walk, const struct node *node, int32_t column) {
+    int32_t item = walk->decoder->children[node->first_child];
+    int32_t expected = column + 1;
+    if (node->kind == SEAM_AVRO_MAP) {
+        const struct seam_avro_column *key = &walk->decoder->builders[column + 1].spec;
+        int code = take_column(walk, column + 1, column);
+        if (code != SEAM_OK) {
+            return code;
+        }
+        if (key->kind != SEAM_AVRO_TO_BYTES || key->nullable) {
+            return seam_fail(walk->error, SEAM_BAD_ARGUMENT, -1, "column %d is no key", column + 1);
+        }
+        expected++;
+        walk->n_ops++;
+    }
+    walk->n_ops++;
+    if (walk->nodes[item].column != expected) {
+        return seam_fail(walk->error, SEAM_BAD_ARGUMENT, -1, "column %d has no field", expected);
+    }
+    return walk_field(walk, item, column);
+}
+
+static int walk_field(struct walk *walk, int32_t field, int32_t parent) {
+    int32_t column = walk->nodes[field].column;
+    int code = take_column(walk, column, parent);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct op op = {.node = field};
+    strip_union(walk->decoder, &op);
+    const struct node *node = &walk->decoder->nodes[op.node];
+    int32_t to = walk->decoder->builders[column].spec.kind;
+    if (to == SEAM_AVRO_TO_TAGGED && parent < 0) {
+        return walk_tagged(walk, column);
+    }
+    bool fits = (to == SEAM_AVRO_TO_LIST && node->kind == SEAM_AVRO_ARRAY) ||
+                (to == SEAM_AVRO_TO_MAP && node->kind == SEAM_AVRO_MAP) ||
+                (to == SEAM_AVRO_TO_STRUCT && node->kind == SEAM_AVRO_RECORD);
+    if (to >= SEAM_AVRO_TO_TAGGED && !fits) {
+        return seam_fail(walk->error, SEAM_UNSUPPORTED, -1,
+                         "field '%s': Avro type %s cannot be decoded into the column asked for",
+                         walk->decoder->nodes[field].name.bytes, kind_name(node->kind));
+    }
+    return to < SEAM_AVRO_TO_TAGGED    ? SEAM_OK
+           : to == SEAM_AVRO_TO_STRUCT ? walk_record(walk, node, column)
+                                       : walk_items(walk, node, column);
+}
+
+/* Checks that columns and fields match, and makes room for the ops. */
+static int match_columns(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
+                         struct seam_error *error) {
+    void *block;
+    int code = new_array(decoder->allocator, decoder->n_columns, 1, &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct walk walk = {.decoder = decoder, .nodes = nodes, .taken = block, .error = error};
+    code = walk_record(&walk, &decoder->nodes[0], -1);
+    for (int32_t k = 0; k < decoder->n_columns && code == SEAM_OK; k++) {
+        if (!walk.taken[k]) {
+            code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has no field", k);
+        }
+    }
+    seam_free(block);
+    if (code == SEAM_OK) {
+        code = new_array(decoder->allocator, walk.n_ops, sizeof(struct op), &block, error);
+    }
+    if (code == SEAM_OK) {
+        decoder->ops = block;
+    }
+    return code;
 }
 
 static int compile(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
@@ -283,26 +443,57 @@ static int compile(struct seam_avro_decoder *decoder, const struct seam_avro_nod
             return code;
         }
     }
-    void *block;
-    int code = new_array(decoder->allocator, decoder->n_columns, 1, &block, error);
+    int code = match_columns(decoder, nodes, error);
     if (code != SEAM_OK) {
         return code;
     }
-    code = check_columns(decoder, nodes, block, error);
-    seam_free(block);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    code = new_array(decoder->allocator, root->n_children, sizeof(struct op), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    decoder->ops = block;
     decoder->n_ops = root->n_children;
-    for (int32_t i = 0; i < root->n_children && code == SEAM_OK; i++) {
-        int32_t field = decoder->children[root->first_child + i];
-        code = plan_field(decoder, field, nodes[field].column, &decoder->ops[i], error);
+    return plan_ops(decoder, nodes, root, take_ops(decoder, root->n_children), error);
+}
+
+static int check_below(const struct seam_avro_column *column, int32_t index, int depth,
+                       struct seam_error *error) {
+    int32_t kind = column->kind;
+    int32_t n = column->n_children;
+    bool good = kind == SEAM_AVRO_TO_LIST     ? n == 1
+                : kind == SEAM_AVRO_TO_MAP    ? n == 2
+                : kind == SEAM_AVRO_TO_STRUCT ? n >= 0
+                                              : n == 0;
+    if (!good) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has %d columns below it", index,
+                         n);
     }
+    return depth <= MAX_DEPTH ? SEAM_OK
+                              : seam_fail(error, SEAM_UNSUPPORTED, -1,
+                                          "column %d: types are nested too deeply", index);
+}
+
+/* Makes the column at `n_columns`, which counts them, and all below it. */
+static int new_builder(struct seam_avro_decoder *decoder, const struct seam_avro_column *columns,
+                       int32_t n_columns, int32_t parent, int32_t level, int depth,
+                       struct seam_error *error) {
+    int32_t index = decoder->n_columns;
+    if (index >= n_columns) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has too few columns below it",
+                         parent);
+    }
+    struct builder *builder = &decoder->builders[index];
+    int code = seam_builder_init(builder, &columns[index], index, decoder->allocator, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    decoder->n_columns++;
+    builder->parent = parent;
+    builder->level = level;
+    code = check_below(&columns[index], index, depth, error);
+    bool items = builder->spec.kind == SEAM_AVRO_TO_LIST || builder->spec.kind == SEAM_AVRO_TO_MAP;
+    if (code == SEAM_OK && items) {
+        level = builder->items = decoder->n_levels++;
+    }
+    for (int32_t i = 0; i < builder->spec.n_children && code == SEAM_OK; i++) {
+        code = new_builder(decoder, columns, n_columns, index, level, depth + 1, error);
+    }
+    builder->n_below = decoder->n_columns - index - 1;
     return code;
 }
 
@@ -314,9 +505,16 @@ static int new_builders(struct seam_avro_decoder *decoder, const struct seam_avr
         return code;
     }
     decoder->builders = block;
-    for (int32_t i = 0; i < n_columns && code == SEAM_OK; i++) {
-        code = seam_builder_init(&decoder->builders[i], &columns[i], i, decoder->allocator, error);
-        decoder->n_columns = code == SEAM_OK ? i + 1 : i;
+    decoder->n_levels = 1;
+    while (decoder->n_columns < n_columns && code == SEAM_OK) {
+        code = new_builder(decoder, columns, n_columns, -1, 0, 0, error);
+    }
+    if (code == SEAM_OK) {
+        code =
+            new_array(decoder->allocator, decoder->n_levels, sizeof(struct level), &block, error);
+    }
+    if (code == SEAM_OK) {
+        decoder->levels = block;
     }
     return code;
 }
@@ -371,26 +569,27 @@ void seam_avro_free(struct seam_avro_decoder *decoder) {
     seam_free(decoder->nodes);
     seam_free(decoder->children);
     seam_free(decoder->builders);
+    seam_free(decoder->levels);
     seam_free(decoder->ops);
     seam_buffer_reset(&decoder->scratch);
     seam_free(decoder);
 }
 
 int64_t seam_avro_rows(const struct seam_avro_decoder *decoder) {
-    return decoder->rows;
+    return decoder->levels[0].rows;
 }
 
 static int finish_columns(struct seam_avro_decoder *decoder, struct ArrowArray *children,
                           int32_t *done, struct ArrowArray *out, struct seam_error *error) {
-    for (; *done < decoder->n_columns; ++*done) {
-        int code =
-            seam_builder_finish(&decoder->builders[*done], decoder->rows, &children[*done], error);
+    for (int32_t i = 0; i < decoder->n_columns; i += 1 + decoder->builders[i].n_below) {
+        int code = seam_builder_finish(decoder, &decoder->builders[i], &children[*done], error);
         if (code != SEAM_OK) {
             return code;
         }
+        ++*done;
     }
     void *buffers[1] = {NULL};
-    return seam_array_build(decoder->allocator, decoder->rows, 0, 1, buffers, decoder->n_columns,
+    return seam_array_build(decoder->allocator, decoder->levels[0].rows, 0, 1, buffers, *done,
                             children, out, error);
 }
 
@@ -412,7 +611,6 @@ int seam_avro_finish(struct seam_avro_decoder *decoder, struct ArrowArray *out,
     }
     seam_free(children);
     decoder->broken = code != SEAM_OK;
-    decoder->rows = 0;
-    decoder->row_capacity = 0;
+    memset(decoder->levels, 0, (size_t)decoder->n_levels * sizeof(struct level));
     return code;
 }

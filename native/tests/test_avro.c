@@ -4,6 +4,7 @@
 #include "seam/arrow_build.h"
 #include "seam/avro.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static struct seam_error error;
@@ -540,6 +541,172 @@ static void arrays_of_tagged_values(void) {
     seam_allocator_release(allocator);
 }
 
+/* record { s: [null, record { a: [null, array of [null, int]], no: string, b: boolean }],
+ *          m: map of long }, without `no`. */
+static const struct seam_avro_node DEEP_NODES[] = {
+    {.kind = SEAM_AVRO_RECORD, .column = -1, .first_child = 0, .n_children = 2},
+    {.kind = SEAM_AVRO_UNION, .column = 0, .first_child = 2, .n_children = 2, .name = "s"},
+    {.kind = SEAM_AVRO_MAP, .column = 4, .first_child = 11, .n_children = 1, .name = "m"},
+    {.kind = SEAM_AVRO_NULL, .column = -1},
+    {.kind = SEAM_AVRO_RECORD, .column = -1, .first_child = 4, .n_children = 3, .name = "s"},
+    {.kind = SEAM_AVRO_UNION, .column = 2, .first_child = 7, .n_children = 2, .name = "s.a"},
+    {.kind = SEAM_AVRO_STRING, .column = -1, .name = "s.no"},
+    {.kind = SEAM_AVRO_BOOLEAN, .column = 1, .name = "s.b"},
+    {.kind = SEAM_AVRO_ARRAY, .column = -1, .first_child = 9, .n_children = 1},
+    {.kind = SEAM_AVRO_UNION, .column = 3, .first_child = 12, .n_children = 2, .name = "s.a.e"},
+    {.kind = SEAM_AVRO_INT, .column = -1},
+    {.kind = SEAM_AVRO_LONG, .column = 6, .name = "m.value"},
+};
+static const int32_t DEEP_CHILDREN[] = {1, 2, 3, 4, 5, 6, 7, 3, 8, 9, 0, 11, 3, 10};
+static const struct seam_avro_column DEEP_COLUMNS[] = {
+    {.kind = SEAM_AVRO_TO_STRUCT, .nullable = 1, .n_children = 2},
+    {.kind = SEAM_AVRO_TO_BOOL},
+    {.kind = SEAM_AVRO_TO_LIST, .nullable = 1, .n_children = 1},
+    {.kind = SEAM_AVRO_TO_INT32, .nullable = 1},
+    {.kind = SEAM_AVRO_TO_MAP, .n_children = 2},
+    {.kind = SEAM_AVRO_TO_BYTES, .utf8 = 1},
+    {.kind = SEAM_AVRO_TO_INT64},
+};
+static const struct plan DEEP_PLAN = PLAN(DEEP_NODES, DEEP_CHILDREN, DEEP_COLUMNS);
+
+/* ({[5, null, 7], "no", true}, {"k": -1, "": 1}), (null, {}), ({null, "", false}, {"z": 2}) */
+static const uint8_t DEEP_BLOCK[] = {
+    0, 0,   0,   23,                  /* length of the first record */
+    2, 2,                             /* s, a */
+    3, 6,   2,   10, 0,               /* minus two items in three bytes: 5, null */
+    2, 2,   14,  0,                   /* one item: 7; the end */
+    4, 'n', 'o', 1,                   /* no, b */
+    2, 2,   'k', 1,  2, 0, 2,   0,    /* m: one entry, one more, the end */
+    0, 0,   0,   2,  0, 0,            /* null, {} */
+    0, 0,   0,   9,                   /* length of the third */
+    2, 0,   0,   0,  2, 2, 'z', 4, 0, /* s: null, "", false; m */
+};
+
+static void expect_deep(const struct ArrowArray *array) {
+    const struct ArrowArray *s = array->children[0];
+    const struct ArrowArray *b = s->children[0];
+    const struct ArrowArray *a = s->children[1];
+    const struct ArrowArray *m = array->children[1];
+    CHECK(array->n_children == 2 && array->length == 3 && s->n_buffers == 1 && s->n_children == 2);
+    CHECK(s->null_count == 1 && (((const uint8_t *)s->buffers[0])[0] & 7) == 5);
+    CHECK(b->length == 3 && b->null_count == 0 && (((const uint8_t *)b->buffers[1])[0] & 7) == 1);
+    static const int32_t offsets[] = {0, 3, 3, 3};
+    CHECK(a->length == 3 && a->null_count == 2 && a->n_buffers == 2);
+    CHECK(memcmp(a->buffers[1], offsets, sizeof offsets) == 0);
+    const int32_t *items = a->children[0]->buffers[1];
+    CHECK(a->children[0]->length == 3 && a->children[0]->null_count == 1);
+    CHECK(items[0] == 5 && items[1] == 0 && items[2] == 7);
+    static const int32_t entries[] = {0, 2, 2, 3};
+    CHECK(m->n_children == 1 && memcmp(m->buffers[1], entries, sizeof entries) == 0);
+    CHECK(m->children[0]->length == 3 && m->children[0]->n_children == 2);
+    static const int64_t values[] = {-1, 1, 2};
+    CHECK(memcmp(m->children[0]->children[1]->buffers[1], values, sizeof values) == 0);
+    CHECK(memcmp(m->children[0]->children[0]->buffers[2], "kz", 2) == 0);
+}
+
+static int decode_deep(struct seam_allocator *allocator, struct seam_error *failure) {
+    struct seam_avro_decoder *decoder;
+    struct ArrowArray array;
+    int code = new_decoder(allocator, &DEEP_PLAN, &decoder, failure);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    for (int i = 0; i < 2 && code == SEAM_OK; i++) { /* a finished decoder starts anew */
+        code = seam_avro_decode(decoder, DEEP_BLOCK, sizeof DEEP_BLOCK, 0, 3, failure);
+        if (code == SEAM_OK) {
+            code = seam_avro_finish(decoder, &array, failure);
+        }
+        if (code == SEAM_OK) {
+            expect_deep(&array);
+            seam_array_release(&array);
+        }
+    }
+    seam_avro_free(decoder);
+    return code;
+}
+
+/* Lists, maps and structs become Arrow's arrays; below a null struct every column has its place. */
+static void nested_values_come_back(void) {
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    CHECK_OK(decode_deep(allocator, &error));
+    CHECK(live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
+/* Every truncation of nested values is refused, by the name of the innermost field. */
+static void nested_damage_is_named(void) {
+    static const struct {
+        size_t at;
+        uint8_t byte;
+        const char *words;
+    } cases[] = {
+        {6, 1, "field 's.a' of record 0: a run of items does not end"},
+        {6, 80, "field 's.a' of record 0: a count or size"},
+        {7, 8, "field 's.a' of record 0: a run of items does not end"},
+        {8, 4, "field 's.a.e' of record 0: a union has no such branch"},
+        {18, 2, "field 's.b' of record 0: a boolean"},
+        {20, 1, "field 'm' of record 0: a length is negative"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases + sizeof DEEP_BLOCK; i++) {
+        bool cut = i >= sizeof cases / sizeof *cases;
+        size_t size = cut ? i - sizeof cases / sizeof *cases : sizeof DEEP_BLOCK;
+        struct seam_allocator *allocator = seam_allocator_new(0);
+        struct seam_avro_decoder *decoder;
+        uint8_t *block = calloc(1, size > 0 ? size : 1);
+        CHECK(block != NULL);
+        memcpy(block, DEEP_BLOCK, size);
+        if (!cut) {
+            block[cases[i].at] = cases[i].byte;
+        }
+        CHECK_OK(new_decoder(allocator, &DEEP_PLAN, &decoder, &error));
+        CHECK(seam_avro_decode(decoder, block, (int64_t)size, 0, 3, &error) == SEAM_BAD_INPUT);
+        if (!cut && strstr(error.message, cases[i].words) == NULL) {
+            fprintf(stderr, "case %zu: %s\n", i, error.message);
+            exit(1);
+        }
+        seam_avro_free(decoder);
+        free(block);
+        CHECK(live_blocks(allocator) == 0);
+        seam_allocator_release(allocator);
+    }
+}
+
+/* Columns that do not stand where their fields do. */
+static void bad_nested_plans_are_refused(void) {
+    static const struct {
+        int32_t at; /* the column that is changed */
+        struct seam_avro_column column;
+        int code;
+    } cases[] = {
+        {0, {.kind = SEAM_AVRO_TO_STRUCT, .n_children = 1}, SEAM_BAD_ARGUMENT},
+        {0, {.kind = SEAM_AVRO_TO_LIST, .n_children = 2}, SEAM_BAD_ARGUMENT},
+        {0, {.kind = SEAM_AVRO_TO_STRUCT, .n_children = -1}, SEAM_BAD_ARGUMENT},
+        {1, {.kind = SEAM_AVRO_TO_BOOL, .n_children = 1}, SEAM_BAD_ARGUMENT},
+        {2, {.kind = SEAM_AVRO_TO_STRUCT, .n_children = 1}, SEAM_UNSUPPORTED},
+        {3, {.kind = SEAM_AVRO_TO_TAGGED}, SEAM_UNSUPPORTED},
+        {3, {.kind = SEAM_AVRO_TO_BOOL}, SEAM_UNSUPPORTED},
+        {4, {.kind = SEAM_AVRO_TO_STRUCT, .n_children = 2}, SEAM_UNSUPPORTED},
+        {5, {.kind = SEAM_AVRO_TO_BYTES, .nullable = 1}, SEAM_BAD_ARGUMENT},
+        {5, {.kind = SEAM_AVRO_TO_INT64}, SEAM_BAD_ARGUMENT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct seam_avro_column columns[7];
+        struct plan plan = DEEP_PLAN;
+        struct seam_allocator *allocator = seam_allocator_new(0);
+        struct seam_avro_decoder *decoder;
+        memcpy(columns, DEEP_COLUMNS, sizeof columns);
+        columns[cases[i].at] = cases[i].column;
+        plan.columns = columns;
+        int code = new_decoder(allocator, &plan, &decoder, &error);
+        if (code != cases[i].code) {
+            fprintf(stderr, "case %zu: code %d: %s\n", i, code, error.message);
+        }
+        CHECK(code == cases[i].code);
+        CHECK(live_blocks(allocator) == 0);
+        seam_allocator_release(allocator);
+    }
+}
+
 int main(void) {
     longs_are_zigzag_in_groups_of_seven_bits();
     malformed_longs_are_refused();
@@ -554,6 +721,10 @@ int main(void) {
     skipping_has_a_depth_limit();
     empty_items_cost_nothing();
     arrays_of_tagged_values();
+    nested_values_come_back();
+    nested_damage_is_named();
+    bad_nested_plans_are_refused();
     check_every_allocation(decode_mixed_100);
+    check_every_allocation(decode_deep);
     return 0;
 }

@@ -14,6 +14,7 @@ from seambench_impl.avro.plan import Column, Plan, new_native_decoder, plan_colu
 from seambench_impl.avro.schema import AvroType, parse_schema
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
+from seambench_impl.scan.resolve import resolve_column
 
 __all__ = ["AvroDecoder", "finish_native_decoder"]
 
@@ -45,7 +46,7 @@ class AvroDecoder:
 
     Raises:
         InputError: the writer schema is no schema of a record.
-        RefusedError: a field's type cannot be read as its column's, or the column is nested.
+        RefusedError: a field's type cannot be read as its column's.
     """
 
     def __init__(
@@ -71,22 +72,19 @@ class AvroDecoder:
         self._decoder = self._compile()
 
     def _compile(self) -> Any:
-        plan = Plan(self._writer)
         positions = {name: i for i, name in enumerate(self._writer.names)}
-        columns: list[tuple[Column, bool]] = []
+        wanted: dict[int, Column] = {}
         present: list[pa.Field] = []
-        for wanted in self.schema:
-            position = positions.get(wanted.name)
-            if position is None:
-                self._check_missing(wanted)
+        for field in self.schema:
+            position = positions.get(field.name)
+            avro = None if position is None else self._writer.children[position]
+            if position is None or avro is None or _is_nothing(avro, field.type):
+                self._check_missing(field)
                 continue
-            node = plan.field_node(position)
-            avro = self._writer.children[position]
-            plan.columns[node] = len(columns)
-            columns.append((plan_column(wanted.name, avro, wanted.type), wanted.nullable))
-            present.append(wanted)
+            wanted[position], kind = plan_column(field.name, avro, field)
+            present.append(field.with_type(kind))
         self._present = pa.schema(present)
-        return new_native_decoder(plan, columns, self._allocator, self._source)
+        return new_native_decoder(Plan(self._writer, wanted), self._allocator, self._source)
 
     def _check_missing(self, wanted: pa.Field) -> None:
         if self._defaults.get(wanted.name) is None and not wanted.nullable:
@@ -136,12 +134,15 @@ class AvroDecoder:
         """
         rows = self.rows
         batch = finish_native_decoder(self._decoder, self._present, self._source)
-        if len(self._present) == len(self.schema):
+        if self._present.equals(self.schema):
             return batch
         arrays = []
         for wanted in self.schema:
             index = self._present.get_field_index(wanted.name)
-            arrays.append(self._missing(wanted, rows) if index < 0 else batch.column(index))
+            if index < 0:
+                arrays.append(self._missing(wanted, rows))
+            else:
+                arrays.append(resolve_column(batch.column(index), wanted, self._source))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _missing(self, wanted: pa.Field, rows: int) -> pa.Array:
@@ -149,3 +150,8 @@ class AvroDecoder:
         if value is None:
             return pa.nulls(rows, wanted.type)
         return pa.repeat(pa.scalar(value, wanted.type), rows)
+
+
+def _is_nothing(avro: AvroType, wanted: pa.DataType) -> bool:
+    """Whether the writer's type has no value that could stand in such a column."""
+    return avro.value_type().kind == "null" and pa.types.is_nested(wanted)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from seambench.errors import RefusedError
 from seambench_impl._seam import ffi, lib
-from seambench_impl.avro.schema import LOGICAL_TYPES, AvroType
+from seambench_impl.avro.schema import LOGICAL_TYPES, AvroType, arrow_type
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
+from seambench_impl.scan.resolve import promotes
 
 __all__ = ["Column", "Plan", "new_native_decoder", "plan_column"]
 
@@ -36,12 +37,25 @@ _KINDS: dict[str, int] = {
 
 @dataclass(frozen=True)
 class Column:
-    """How the core keeps one column (`struct seam_avro_column`, without nullability)."""
+    """How the core keeps one column (`struct seam_avro_column`), and what is below it.
+
+    Attributes:
+        kind: the core's word for it.
+        nullable: whether a null is taken; else it is an error.
+        utf8: texts must be UTF-8.
+        size: bytes of a fixed, digits of a decimal.
+        shift: values are multiplied by ten to this power.
+        children: a list's item, a map's key and value, the fields of a struct that are kept.
+        names: of a struct's fields.
+    """
 
     kind: int
-    utf8: int = 0
+    nullable: bool = True
+    utf8: bool = False
     size: int = 0
     shift: int = 0
+    children: tuple[Column, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 _UNIT_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -88,7 +102,7 @@ def _plan_plain(avro: AvroType, target: pa.DataType) -> Column | None:
         return Column(lib.SEAM_AVRO_TO_DOUBLE)
     plain = avro.logical in ("", "uuid")
     if target in _TEXT and plain and avro.kind in ("string", "bytes", "enum"):
-        return Column(lib.SEAM_AVRO_TO_BYTES, utf8=int(target == pa.string()))
+        return Column(lib.SEAM_AVRO_TO_BYTES, utf8=target == pa.string())
     if target == pa.binary() and plain and avro.kind == "fixed":
         return Column(lib.SEAM_AVRO_TO_BYTES)
     if target == pa.binary(max(avro.size, 1)) and plain and avro.kind == "fixed":
@@ -96,24 +110,77 @@ def _plan_plain(avro: AvroType, target: pa.DataType) -> Column | None:
     return None
 
 
-def plan_column(name: str, avro: AvroType, target: pa.DataType) -> Column:
-    """How a field goes into a column, or a refusal that names both types."""
+def plan_column(name: str, avro: AvroType, target: pa.Field) -> tuple[Column, pa.DataType]:
+    """How a field goes into a column, and the type that it has then.
+
+    That type is the target's wherever the core can promote to it. Otherwise it is the writer's own,
+    and in structs fields that the writer lacks are left out: `seambench_impl.scan.resolve` does the
+    rest.
+
+    Raises:
+        RefusedError: the field cannot be read as the target; both types are named.
+    """
     value = avro.value_type()
-    plan: Column | None
-    if value.kind == "null":  # any column can hold it; the kind only shapes the empty values
-        plan = _plan_null(target)
-    elif pa.types.is_decimal128(target):
-        plan = _plan_decimal(value, target)
-    elif pa.types.is_temporal(target):
-        plan = _plan_time(value, target)
-    else:
-        plan = _plan_plain(value, target)
-    if plan is None:
+    column, kind = _plan_type(name, value, target.type)
+    return replace(column, nullable=target.nullable), kind
+
+
+def _plan_type(name: str, value: AvroType, target: pa.DataType) -> tuple[Column, pa.DataType]:
+    if value.kind == "record" and pa.types.is_struct(target):
+        return _plan_struct(name, value, target)
+    if value.kind == "array" and pa.types.is_list(target):
+        item = target.value_field
+        column, kind = plan_column(f"{name}.element", value.children[0], item)
+        return Column(lib.SEAM_AVRO_TO_LIST, children=(column,)), pa.list_(item.with_type(kind))
+    if value.kind == "map" and pa.types.is_map(target) and target.key_type == pa.string():
+        item = target.item_field
+        column, kind = plan_column(f"{name}.value", value.children[0], item)
+        key = Column(lib.SEAM_AVRO_TO_BYTES, nullable=False, utf8=True)
+        nested = Column(lib.SEAM_AVRO_TO_MAP, children=(key, column))
+        return nested, pa.map_(pa.string(), item.with_type(kind))
+    leaf = _plan_leaf(value, target)
+    if leaf is not None:
+        return leaf, target
+    own = _own_type(name, value)
+    leaf = _plan_leaf(value, own) if own is not None and promotes(own, target) else None
+    if own is None or leaf is None:
         logical = f" ({value.logical})" if value.logical else ""
         raise RefusedError(
             f"field '{name}': Avro {value.kind}{logical} cannot be read as Arrow {target}."
         )
-    return plan
+    return leaf, own
+
+
+def _plan_leaf(value: AvroType, target: pa.DataType) -> Column | None:
+    if value.kind == "null":  # any column can hold it; the kind only shapes the empty values
+        return _plan_null(target)
+    if pa.types.is_decimal128(target):
+        return _plan_decimal(value, target)
+    if pa.types.is_temporal(target):
+        return _plan_time(value, target)
+    return _plan_plain(value, target)
+
+
+def _own_type(name: str, value: AvroType) -> pa.DataType | None:
+    """The type of one value as its writer has it."""
+    nested = value.kind in ("record", "array", "map", "union")
+    return None if nested else arrow_type(value, f"field '{name}'")
+
+
+def _plan_struct(name: str, value: AvroType, target: pa.StructType) -> tuple[Column, pa.DataType]:
+    writer = dict(zip(value.names, value.children, strict=True))
+    columns: list[Column] = []
+    fields: list[pa.Field] = []
+    for field in target:
+        avro = writer.get(field.name)
+        if avro is None or avro.kind == "null":
+            continue
+        column, kind = plan_column(f"{name}.{field.name}", avro, field)
+        columns.append(column)
+        fields.append(field.with_type(kind))
+    names = tuple(field.name for field in fields)
+    nested = Column(lib.SEAM_AVRO_TO_STRUCT, children=tuple(columns), names=names)
+    return nested, pa.struct(fields)
 
 
 def _plan_null(target: pa.DataType) -> Column | None:
@@ -130,51 +197,97 @@ def _plan_null(target: pa.DataType) -> Column | None:
 
 
 class Plan:
-    """The writer's schema as the flat arrays that the core takes.
+    """The writer's schema and the columns wanted, as the flat arrays that the core takes.
 
     Keeps the C strings alive until the decoder has copied them.
+
+    Args:
+        root: the writer's record.
+        wanted: how to keep its fields, by position, in the order of the columns. A tagged column
+            takes the place of three (`SEAM_AVRO_TO_TAGGED`).
     """
 
-    def __init__(self, root: AvroType) -> None:
+    def __init__(self, root: AvroType, wanted: Mapping[int, Column]) -> None:
         self._keep: list[Any] = []
         self._types = [root]
         self._names = [""]
         self._links: list[list[int]] = [[]]
         self._index = {id(root): 0}
-        self.columns: dict[int, int] = {}
-        for name, child in zip(root.names, root.children, strict=True):
+        self._columns: list[Column] = []
+        self._column_of: dict[int, int] = {}
+        kept = {
+            position: self._add_kept(root.children[position], root.names[position], column)
+            for position, column in wanted.items()
+        }
+        for position, (name, child) in enumerate(zip(root.names, root.children, strict=True)):
             # Fields get nodes of their own, so that each has its name; deeper types are shared.
             self._index.pop(id(child), None)
-            self._links[0].append(self._add(child, name))
+            node = kept.get(position)
+            self._links[0].append(self._add(child, name) if node is None else node)
 
-    def field_node(self, position: int) -> int:
-        """Node of a field of the top-level record."""
-        return self._links[0][position]
-
-    def _add(self, avro: AvroType, name: str) -> int:
-        known = self._index.get(id(avro))
-        if known is not None:
-            return known
-        index = len(self._types)
-        self._index[id(avro)] = index
+    def _new(self, avro: AvroType, name: str) -> int:
         self._types.append(avro)
         self._names.append(name)
         self._links.append([])
+        return len(self._types) - 1
+
+    def _add(self, avro: AvroType, name: str) -> int:
+        """A type without a column: shared by all that refer to it."""
+        known = self._index.get(id(avro))
+        if known is not None:
+            return known
+        index = self._index[id(avro)] = self._new(avro, name)
         self._links[index] = [self._add(child, name) for child in avro.children]
         return index
+
+    def _add_kept(self, avro: AvroType, name: str, column: Column) -> int:
+        """A type with a column: a node of its own, as are those below that have one."""
+        node = self._new(avro, name)
+        self._column_of[node] = len(self._columns)
+        self._columns.append(column)
+        if column.kind == lib.SEAM_AVRO_TO_TAGGED:
+            self._columns.append(Column(lib.SEAM_AVRO_TO_INT64, nullable=False))
+            self._columns.append(Column(lib.SEAM_AVRO_TO_BYTES, nullable=False))
+        value = avro.value_type()
+        if value is avro or not column.children:
+            links = self._links_below(avro, name, column)
+        else:
+            inner = self._new(value, name)
+            self._links[inner] = self._links_below(value, name, column)
+            links = [inner if c is value else self._add(c, name) for c in avro.children]
+        self._links[node] = links
+        return node
+
+    def _links_below(self, value: AvroType, name: str, column: Column) -> list[int]:
+        if column.kind == lib.SEAM_AVRO_TO_LIST:
+            return [self._add_kept(value.children[0], f"{name}.element", column.children[0])]
+        if column.kind == lib.SEAM_AVRO_TO_MAP:
+            self._columns.append(column.children[0])
+            return [self._add_kept(value.children[0], f"{name}.value", column.children[1])]
+        below = dict(zip(value.names, value.children, strict=True)) if column.names else {}
+        kept = {
+            field: self._add_kept(below[field], f"{name}.{field}", child)
+            for field, child in zip(column.names, column.children, strict=True)
+        }
+        if not kept:
+            return [self._add(child, name) for child in value.children]
+        return [
+            kept[field] if field in kept else self._add(child, f"{name}.{field}")
+            for field, child in below.items()
+        ]
 
     def _text(self, value: str) -> Any:
         kept = ffi.new("char[]", value.encode())
         self._keep.append(kept)
         return kept
 
-    def native(self) -> tuple[Any, int, Any, int]:
+    def native_nodes(self) -> tuple[Any, int, Any, int]:
         """Nodes and children as C arrays, each with its length."""
         nodes = ffi.new("struct seam_avro_node[]", len(self._types))
         flat: list[int] = []
         for index, (node, avro) in enumerate(zip(nodes, self._types, strict=True)):
             node.kind = _KINDS[avro.kind]
-            node.column = self.columns.get(index, -1)
+            node.column = self._column_of.get(index, -1)
             node.first_child = len(flat)
             node.n_children = len(self._links[index])
             node.size = len(avro.names) if avro.kind == "enum" else avro.size
@@ -186,17 +299,21 @@ class Plan:
                 node.symbols = symbols
         return nodes, len(self._types), ffi.new("int32_t[]", flat), len(flat)
 
+    def native_columns(self) -> tuple[Any, int]:
+        """Columns as a C array, and how many they are."""
+        native = ffi.new("struct seam_avro_column[]", len(self._columns))
+        for slot, column in zip(native, self._columns, strict=True):
+            slot.kind, slot.nullable, slot.utf8 = column.kind, column.nullable, column.utf8
+            slot.size, slot.shift = column.size, column.shift
+            slot.n_children = len(column.children)
+        return native, len(self._columns)
 
-def new_native_decoder(
-    plan: Plan, columns: Sequence[tuple[Column, bool]], allocator: TrackedAllocator, source: str
-) -> Any:
+
+def new_native_decoder(plan: Plan, allocator: TrackedAllocator, source: str) -> Any:
     """Compile a plan in the core; the result frees itself."""
-    native = ffi.new("struct seam_avro_column[]", len(columns))
-    for slot, (column, nullable) in zip(native, columns, strict=True):
-        slot.kind, slot.nullable, slot.utf8 = column.kind, int(nullable), column.utf8
-        slot.size, slot.shift = column.size, column.shift
     out = ffi.new("struct seam_avro_decoder **")
     error = new_error()
-    code = lib.seam_avro_new(allocator.pointer, *plan.native(), native, len(columns), out, error)
+    nodes, columns = plan.native_nodes(), plan.native_columns()
+    code = lib.seam_avro_new(allocator.pointer, *nodes, *columns, out, error)
     check(code, error, source=source)
     return ffi.gc(out[0], lib.seam_avro_free)

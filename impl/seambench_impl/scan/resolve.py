@@ -1,4 +1,4 @@
-"""From a file's columns to the table's: by name, with Avro's type promotions.
+"""From a file's columns to the table's: by name, with Hudi's type promotions, at any depth.
 
 Base files and log blocks carry the schema of their writer; the latest table schema decides what
 readers see (docs/hudi.md, "Schema").
@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambench.errors import InputError
+from seambench_impl.scan.java_text import java_text
 
-__all__ = ["resolve_batch", "resolve_column"]
+__all__ = ["nullable_throughout", "promotes", "resolve_batch", "resolve_column"]
 
 
 def resolve_batch(batch: pa.RecordBatch, schema: pa.Schema, source: str) -> pa.RecordBatch:
@@ -40,26 +41,85 @@ def resolve_batch(batch: pa.RecordBatch, schema: pa.Schema, source: str) -> pa.R
 
 
 def resolve_column(column: pa.Array, field: pa.Field, source: str) -> pa.Array:
-    """One column in the table's type.
+    """One column in the table's type. Fields of structs are found by name; a missing one is null.
+
+    Args:
+        column: as the file has it.
+        field: as the table has it.
+        source: the file, for messages.
 
     Raises:
         InputError: it cannot be promoted.
     """
-    have, want = column.type, field.type
+    return _resolve(column, field.type, field.name, source)
+
+
+def _resolve(column: pa.Array, want: pa.DataType, name: str, source: str) -> pa.Array:
+    have = column.type
     if have.equals(want):
         return column
+    if pa.types.is_struct(have) and pa.types.is_struct(want):
+        return _resolve_struct(column, want, name, source)
+    if pa.types.is_list(have) and pa.types.is_list(want):
+        items = _resolve(column.values, want.value_type, f"{name}.element", source)
+        return _with_children(column, want, items)
+    if pa.types.is_map(have) and pa.types.is_map(want):
+        keys = _resolve(column.keys, want.key_type, f"{name}.key", source)
+        items = _resolve(column.items, want.item_type, f"{name}.value", source)
+        entries = pa.StructArray.from_arrays(
+            [keys, items], fields=[want.key_field, want.item_field]
+        )
+        return _with_children(column, want, entries)
     if _only_more_digits(have, want):
         return pa.Array.from_buffers(
             want, len(column), column.buffers(), column.null_count, column.offset
         )
-    if not _promotes(have, want):
+    if not promotes(have, want):
         raise InputError(
-            f"{source}: column '{field.name}' is {have}, which does not promote to the table's "
-            f"{want}"
+            f"{source}: column '{name}' is {have}, which does not promote to the table's {want}"
         )
+    try:
+        return _promote(column, want)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{source}: column '{name}' does not fit {want} ({error})") from error
+
+
+def _with_children(column: pa.Array, want: pa.DataType, child: pa.Array) -> pa.Array:
+    """The same lists or maps over other items."""
+    return pa.Array.from_buffers(
+        want,
+        len(column),
+        column.buffers()[:2],
+        column.null_count,
+        column.offset,
+        children=[child],
+    )
+
+
+def _resolve_struct(
+    column: pa.StructArray, want: pa.StructType, name: str, source: str
+) -> pa.StructArray:
+    children = []
+    for field in want:
+        index = column.type.get_field_index(field.name)
+        if index < 0:
+            children.append(pa.nulls(len(column), field.type))
+        else:
+            inner = f"{name}.{field.name}"
+            children.append(_resolve(column.field(index), field.type, inner, source))
+    mask = column.is_null() if column.null_count else None
+    return pa.StructArray.from_arrays(children, fields=list(want), mask=mask)
+
+
+def _promote(column: pa.Array, want: pa.DataType) -> pa.Array:
+    have = column.type
+    if pa.types.is_string(want) and not _is_text(have):
+        return java_text(column)
     if pa.types.is_float32(have) and pa.types.is_float64(want):
         # Hudi widens a float by its decimal text: 0.3f becomes 0.3.
         return pc.cast(pc.cast(column, pa.string()), want)
+    if pa.types.is_integer(have) and pa.types.is_floating(want):
+        return pc.cast(column, want, safe=False)  # as Java rounds, beyond 2**53 (2**24) too
     return pc.cast(column, want)
 
 
@@ -73,7 +133,13 @@ def _only_more_digits(have: pa.DataType, want: pa.DataType) -> bool:
     )
 
 
-def _promotes(have: pa.DataType, want: pa.DataType) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
+    return any(test(kind) for test in tests)
+
+
+def promotes(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether Hudi reads values of one type, not a nested one, as values of another."""
     if pa.types.is_integer(have):
         wider = pa.types.is_integer(want) and want.bit_width >= have.bit_width
         return bool(wider or pa.types.is_floating(want) or pa.types.is_string(want))
@@ -86,7 +152,19 @@ def _promotes(have: pa.DataType, want: pa.DataType) -> bool:
         return bool(whole and want.scale >= have.scale)
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
         return bool(have.tz == want.tz and (have.unit, want.unit) == ("ms", "us"))
-    textual = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
-    if any(t(have) for t in textual) and any(t(want) for t in textual):
-        return True
-    return bool(pa.types.is_nested(have) and pa.types.is_nested(want))
+    return _is_text(have) and _is_text(want)
+
+
+def nullable_throughout(field: pa.Field) -> pa.Field:
+    """The field with nulls allowed at every depth (keys of maps aside).
+
+    A file that lacks a column, or a field of a struct, leaves nulls, whatever the schema says.
+    """
+    kind = field.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct([nullable_throughout(child) for child in kind])
+    elif pa.types.is_list(kind):
+        kind = pa.list_(nullable_throughout(kind.value_field))
+    elif pa.types.is_map(kind):
+        kind = pa.map_(kind.key_type, nullable_throughout(kind.item_field))
+    return field.with_type(kind).with_nullable(True)

@@ -39,12 +39,13 @@ enum seam_avro_kind {
 /* One type of the writer's schema. Node 0 is the top-level record. A named type that refers to
  * itself is one node that is its own descendant. */
 struct seam_avro_node {
-    int32_t kind;               /* enum seam_avro_kind */
-    int32_t column;             /* column that takes the values, or -1; top-level fields only */
-    int32_t first_child;        /* position in the list of children */
-    int32_t n_children;         /* fields of a record, branches of a union, 1 of an array or map */
-    int32_t size;               /* fixed: bytes; enum: number of symbols */
-    const char *name;           /* dotted field name for messages; may be NULL */
+    int32_t kind;        /* enum seam_avro_kind */
+    int32_t column;      /* column that takes the values, or -1. Below a top-level field: only
+                          * if what holds the node has a column too */
+    int32_t first_child; /* position in the list of children */
+    int32_t n_children;  /* fields of a record, branches of a union, 1 of an array or map */
+    int32_t size;        /* fixed: bytes; enum: number of symbols */
+    const char *name;    /* dotted field name for messages; may be NULL */
     const char *const *symbols; /* enum only */
 };
 
@@ -62,6 +63,10 @@ enum seam_avro_column_kind {
      * branch (int32), the next one the value of a boolean, int, long (sign-extended), float or
      * double (its bits as int64), the one after that the bytes of anything else, undecoded. */
     SEAM_AVRO_TO_TAGGED = 8,
+    SEAM_AVRO_TO_LIST = 9,    /* from array; one child: the item */
+    SEAM_AVRO_TO_MAP = 10,    /* from map; two children: the key, TO_BYTES that allows no nulls and
+                               * has no node, and the value */
+    SEAM_AVRO_TO_STRUCT = 11, /* from record; a child for each field that is kept */
 };
 
 struct seam_avro_column {
@@ -70,10 +75,14 @@ struct seam_avro_column {
     int32_t utf8;     /* TO_BYTES: 1 = the bytes must be UTF-8 */
     int32_t size;     /* TO_FIXED: bytes; TO_DECIMAL: precision, 1 to 38 */
     int32_t shift;    /* TO_INT64, TO_DECIMAL: values are multiplied by ten to this power */
+    /* Columns below this one: each follows with all that is below itself. 0 for types of one value.
+     */
+    int32_t n_children;
 };
 
 /* Checks and compiles the plan; everything given is copied. SEAM_UNSUPPORTED names the field whose
- * type cannot go into its column (unions other than one type and null, nested columns);
+ * type cannot go into its column (unions other than one type and null, lists of items that take no
+ * bytes);
  * SEAM_BAD_INPUT a schema that has no finite value; SEAM_BAD_ARGUMENT a plan with wrong numbers. */
 int seam_avro_new(struct seam_allocator *allocator, const struct seam_avro_node *nodes,
                   int32_t n_nodes, const int32_t *children, int32_t n_children,
@@ -94,7 +103,7 @@ int seam_avro_decode_array(struct seam_avro_decoder *decoder, const uint8_t *dat
 /* Rows decoded since the start or the last finish. */
 int64_t seam_avro_rows(const struct seam_avro_decoder *decoder);
 
-/* Hands the rows over as a struct array, one child per column in the order of the columns, and
+/* Hands the rows over as a struct array, one child per top-level column in their order, and
  * leaves the decoder empty and ready for more blocks. The array owns its memory: release it. */
 int seam_avro_finish(struct seam_avro_decoder *decoder, struct ArrowArray *out,
                      struct seam_error *error);

@@ -233,14 +233,6 @@ def read_delete_keys(
 
 
 def _new_decoder(allocator: TrackedAllocator, source: str) -> Any:
-    plan = Plan(_DELETE)
-    plan.columns = {plan.field_node(i): i for i in range(3)}
-    text = Column(lib.SEAM_AVRO_TO_BYTES, utf8=1)
-    columns = [
-        (text, True),
-        (text, True),
-        (Column(lib.SEAM_AVRO_TO_TAGGED), False),
-        (Column(lib.SEAM_AVRO_TO_INT64), False),
-        (Column(lib.SEAM_AVRO_TO_BYTES), False),
-    ]
-    return new_native_decoder(plan, columns, allocator, source)
+    text = Column(lib.SEAM_AVRO_TO_BYTES, utf8=True)
+    tagged = Column(lib.SEAM_AVRO_TO_TAGGED, nullable=False)
+    return new_native_decoder(Plan(_DELETE, {0: text, 1: text, 2: tagged}), allocator, source)

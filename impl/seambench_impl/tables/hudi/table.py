@@ -16,6 +16,7 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench.seams import Query
 from seambench_impl.avro import arrow_schema
 from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
+from seambench_impl.scan.resolve import nullable_throughout
 from seambench_impl.tables.hudi.planning import ListingSource, Plan, plan_slices
 from seambench_impl.tables.hudi.properties import load_config
 from seambench_impl.tables.hudi.slices import FileSlice
@@ -176,8 +177,7 @@ class HudiTable:
         if text is None:
             return self._schema_of_a_base_file()
         fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
-        # Nullable all: a file that lacks a column leaves nulls, whatever the schema says.
-        fields |= {field.name: field.with_nullable(True) for field in arrow_schema(text)}
+        fields |= {field.name: nullable_throughout(field) for field in arrow_schema(text)}
         return pa.schema(list(fields.values()))
 
     def _schema_of_a_base_file(self) -> pa.Schema:
@@ -185,7 +185,7 @@ class HudiTable:
             if slice_.base is not None:
                 file = pq.ParquetFile(self._storage.open(slice_.base.path))
                 schema = file.schema_arrow.remove_metadata()
-                return pa.schema([field.with_nullable(True) for field in schema])
+                return pa.schema([nullable_throughout(field) for field in schema])
         raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
 
 
