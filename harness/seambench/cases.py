@@ -53,6 +53,7 @@ from typing import Any, Literal
 from seambench.column_cases import ColumnCase, column_cases
 from seambench.edits import Edit
 from seambench.errors import UnavailableError, UsageError
+from seambench.exchange.cases import ExchangeCase, exchange_cases
 from seambench.golden import Origin, TableSpec, load_origin, load_table
 from seambench.plain import typed
 from seambench.seams import Query
@@ -62,6 +63,7 @@ from seambench.strict import build
 __all__ = [
     "Case",
     "ColumnCase",
+    "ExchangeCase",
     "ExpectSpec",
     "RequestSpec",
     "ScanCase",
@@ -198,7 +200,7 @@ class ScanCase:
         ]
 
 
-Case = ScanCase | ColumnCase | SerdeCase
+Case = ScanCase | ColumnCase | SerdeCase | ExchangeCase
 
 
 def default_root() -> Path:
@@ -217,7 +219,7 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
     """All cases of a seam, by id.
 
     Args:
-        seam: `scan`, `column` or `serde`; the fourth, `exchange`, has no cases yet.
+        seam: `scan`, `column`, `serde` or `exchange`.
         root: folder with `cases/` and `golden/`; None for the installed suite's.
         golden: folder of golden files (column and serde seam) to take instead of the root's.
 
@@ -231,7 +233,7 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
     if seam == "serde":
         return serde_cases(root or default_root(), golden)
     if seam == "exchange":
-        return []
+        return exchange_cases(root or default_root())
     raise UsageError(f"there is no seam {seam!r}; they are column, scan, serde, exchange")
 
 

@@ -22,7 +22,14 @@ __all__ = [
     "ColumnRequest",
     "ColumnSlot",
     "ColumnTable",
+    "Exchange",
+    "ExchangeReceiver",
+    "ExchangeRequest",
+    "ExchangeSender",
     "Kind",
+    "OpenExchange",
+    "Order",
+    "PartitionKind",
     "Query",
     "Scan",
     "ScanReport",
@@ -32,6 +39,7 @@ __all__ = [
     "Serde",
     "SerdeField",
     "SerdeRequest",
+    "SortKey",
     "Stage",
     "Staged",
 ]
@@ -303,6 +311,147 @@ class Serde(Protocol):
             seambench.errors.UsageError: an unknown option, types that are none.
             seambench.errors.InputError: the bytes break the format; the message names the offset.
             seambench.errors.RefusedError: legal, but not supported, or beyond a limit.
+        """
+        ...
+
+
+PartitionKind = Literal["hash", "broadcast", "random", "single"]
+Order = Literal["none", "sender", "merge"]
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One key of an order: `nulls_first` says where its nulls stand, whatever the direction."""
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class ExchangeRequest:
+    """One exchange: senders on one side, receivers with one or more drivers each on the other.
+
+    A part is `receiver * drivers + driver`. Each row goes to one part; with `broadcast` to one
+    driver of every receiver.
+
+    Attributes:
+        schema: of the rows.
+        partition: `hash` (by `keys`), `broadcast`, `random` (anywhere, evenly) or `single`.
+        keys: names of the columns that are hashed, in order.
+        function: `fnv`, `xxh3` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle),
+            `spark`, `presto`, `velox` or `iceberg`, each reduced to a part as its engine does; None
+            for any, as long as equal keys meet.
+        senders: sending sides, each a stream of batches.
+        receivers: receiving sides.
+        drivers: readers behind each receiver.
+        order: what is promised of the rows that one driver reads: `none`; `sender`: those of one
+            sender come as they were written; `merge`: each sender writes sorted rows, and they come
+            sorted by `sort`.
+        sort: keys of `merge`.
+        format: how rows are carried where they become bytes: `arrow`, `presto`, `starrocks`,
+            `unsaferow`.
+        transport: `pass-through` (batches change hands within the process), `sockets`, `grpc`,
+            `flight`, or another that the implementation states.
+        chunk_rows: most rows that travel together, unless a batch of more was written.
+        buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
+        options: of the format, as `SerdeRequest` has them.
+    """
+
+    schema: pa.Schema
+    partition: PartitionKind = "hash"
+    keys: Sequence[str] = ()
+    function: str | None = None
+    senders: int = 1
+    receivers: int = 1
+    drivers: int = 1
+    order: Order = "none"
+    sort: Sequence[SortKey] = ()
+    format: str = "arrow"
+    transport: str = "pass-through"
+    chunk_rows: int = 4096
+    buffer_bytes: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ExchangeSender(Protocol):
+    """One sending side; of use to one thread at a time."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Send the rows of a batch on their way; waits while receivers cannot take more.
+
+        Raises:
+            seambench.errors.SeambenchError: the exchange has failed, by whoever's fault.
+        """
+        ...
+
+    def finish(self) -> None:
+        """Nothing more follows. Returns when every receiver has everything.
+
+        Raises:
+            seambench.errors.SeambenchError: the exchange has failed.
+        """
+        ...
+
+    def cancel(self, reason: str) -> None:
+        """End without an end: receivers must not take what they have for all there is."""
+        ...
+
+
+class ExchangeReceiver(Protocol):
+    """One receiving side. Each driver is of use to one thread at a time."""
+
+    def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
+        """The next batch for a driver; None, then and ever after, when all senders have ended.
+
+        Args:
+            driver: which reader.
+            timeout: seconds after which waiting is an error.
+
+        Raises:
+            seambench.errors.SeambenchError: a sender was lost or cancelled, or time ran out.
+        """
+        ...
+
+    def cancel(self, reason: str) -> None:
+        """Give up: senders get `reason`."""
+        ...
+
+
+class OpenExchange(Protocol):
+    """An exchange whose sides are ready."""
+
+    senders: Sequence[ExchangeSender]
+    receivers: Sequence[ExchangeReceiver]
+
+    def close(self) -> None:
+        """End what still runs and release everything. Repeatable."""
+        ...
+
+
+class Exchange(Protocol):
+    """Moves rows from senders to receivers.
+
+    `capabilities` maps words to True: `partitions.hash`, `partitions.broadcast`, ...;
+    `functions.fnv`, ...; `drivers` (more than one behind a receiver); `orders.sender`,
+    `orders.merge`; `formats.arrow`, ...; `transports.pass-through`, ...; `types.map`, ... (words of
+    Spark's types); `encodings.dictionary`, `encodings.run`, `encodings.view`, `encodings.large`
+    (batches may come so); `cancel`. An implementation may also offer `live_blocks() -> int`, blocks
+    of memory still held.
+    """
+
+    name: str
+    version: str
+    kind: Kind
+    capabilities: Mapping[str, bool]
+
+    def open(self, request: ExchangeRequest) -> OpenExchange:
+        """Get both sides ready.
+
+        Raises:
+            seambench.errors.UsageError: keys that are no columns, a contradictory request.
+            seambench.errors.RefusedError: legal, but not supported.
+            seambench.errors.UnavailableError: this machine lacks what the transport needs.
         """
         ...
 

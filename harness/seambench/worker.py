@@ -23,9 +23,10 @@ from typing import IO, Any
 import psutil
 
 from seambench import registry
-from seambench.cases import Case, ColumnCase, ScanCase, load_cases
+from seambench.cases import Case, ColumnCase, ExchangeCase, ScanCase, load_cases
 from seambench.column_check import check_column
 from seambench.errors import UnavailableError
+from seambench.exchange.check import check_exchange
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.scan_check import check_scan
 from seambench.serde.cases import SerdeCase
@@ -40,6 +41,8 @@ def run_one(case: Case, implementation: Any) -> tuple[str, str]:
         return _told(partial(check_scan, case, implementation))
     if isinstance(case, ColumnCase):
         return _told(partial(check_column, case, implementation))
+    if isinstance(case, ExchangeCase):
+        return _told(partial(check_exchange, case, implementation))
     return _told(partial(check_serde, case, implementation))
 
 

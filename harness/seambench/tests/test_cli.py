@@ -412,13 +412,6 @@ def test_wrong_checks_are_usage_errors(seambench: Any, arguments: list[str], say
     assert says in done.err
 
 
-def test_a_seam_without_cases_passes(seambench: Any) -> None:
-    """Where there is nothing to check yet, nothing fails."""
-    done = seambench("check", "--seam", "exchange")
-
-    assert (done.code, done.out) == (0, "the exchange seam has no cases yet\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -42,6 +42,7 @@ class ExchangeSource:
     ) -> None:
         self._receiver = Receiver(senders, queues, options)
         self._queues = queues
+        self._turn = 0
         self._format = format
         self._changed = threading.Condition()
         self._replies: dict[tuple[int, int], Reply] = {}
@@ -63,18 +64,11 @@ class ExchangeSource:
                 passed without anything to read.
             InputError: the bytes of a chunk break their format.
         """
-        while True:
-            with self._changed:
-                if not self._changed.wait_for(lambda: self._can_go_on(queue), timeout):
-                    raise ExchangeFailedError(f"nothing came to queue {queue} in {timeout} s")
-                if self._receiver.error is not None:
-                    raise ExchangeFailedError(self._receiver.error)
-                if not self._receiver.has_output(queue):
-                    return None
-                chunk, answers = self._receiver.get_chunk(queue)
-            self._answer(answers)
-            if chunk is not None:
-                return self._batch(chunk.payload)
+        return self._read((queue,), timeout)
+
+    def read_any(self, timeout: float | None = None) -> pa.RecordBatch | None:
+        """The next batch of whichever queue has one, in turns; see `read`."""
+        return self._read(range(self._turn, self._turn + self._queues), timeout)
 
     def batches(self, queue: int = 0, timeout: float | None = None) -> Iterator[pa.RecordBatch]:
         """All batches of a queue; see `read`."""
@@ -109,10 +103,37 @@ class ExchangeSource:
         return self._receiver.buffered_bytes
 
     def _can_go_on(self, queue: int) -> bool:
+        return self._is_over(queue) or self._receiver.has_output(queue)
+
+    def _is_over(self, queue: int) -> bool:
+        return self._receiver.error is not None or self._receiver.is_finished(queue)
+
+    def _read(self, queues: Sequence[int], timeout: float | None) -> pa.RecordBatch | None:
+        """The next batch of the first of some queues that has one; they count round the end."""
         receiver = self._receiver
-        return (
-            receiver.error is not None or receiver.is_finished(queue) or receiver.has_output(queue)
-        )
+        numbers = [queue % self._queues for queue in queues]
+
+        def found() -> int | None:
+            return next((number for number in numbers if receiver.has_output(number)), None)
+
+        def can_go_on() -> bool:
+            return all(map(self._is_over, numbers)) or found() is not None
+
+        while True:
+            with self._changed:
+                if not self._changed.wait_for(can_go_on, timeout):
+                    names = ", ".join(str(number) for number in numbers)
+                    raise ExchangeFailedError(f"nothing came to queue {names} in {timeout} s")
+                if receiver.error is not None:
+                    raise ExchangeFailedError(receiver.error)
+                queue = found()
+                if queue is None:
+                    return None
+                self._turn = (queue + 1) % self._queues
+                chunk, answers = receiver.get_chunk(queue)
+            self._answer(answers)
+            if chunk is not None:
+                return self._batch(chunk.payload)
 
     def _batch(self, payload: Any) -> pa.RecordBatch:
         return payload if self._format is None else self._format.decode(payload)

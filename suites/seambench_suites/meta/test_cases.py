@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from seambench import registry
-from seambench.cases import ScanCase, load_cases, load_scan_cases
+from seambench.cases import ExchangeCase, ScanCase, load_cases, load_scan_cases
 from seambench.column_cases import ColumnCase
 from seambench.column_check import needs_of
 from seambench.edits import apply_edits
 from seambench.errors import UsageError
+from seambench.exchange.check import needs_of as exchange_needs
 from seambench.golden import extract, load_origin, load_table, table_folders
 from seambench.serde.cases import SerdeCase
 from seambench.serde.check import needs_of as serde_needs
@@ -102,7 +103,7 @@ def test_rows_reach_the_edges(word: str) -> None:
     assert found[word]
 
 
-@pytest.mark.parametrize("seam", ["scan", "column", "serde"])
+@pytest.mark.parametrize("seam", ["scan", "column", "serde", "exchange"])
 def test_claimed_capabilities_are_exercised(seam: str) -> None:
     """A capability that an own implementation claims and no case needs is a hole in the suite."""
     claimed = set()
@@ -116,6 +117,9 @@ def test_claimed_capabilities_are_exercised(seam: str) -> None:
     elif seam == "serde":
         asked = [case for case in load_cases("serde") if isinstance(case, SerdeCase)]
         needed = {need for case in asked for need in serde_needs(case.operation, case.vector())}
+    elif seam == "exchange":
+        dealt = [case for case in load_cases("exchange") if isinstance(case, ExchangeCase)]
+        needed = {need for case in dealt for need in exchange_needs(case)}
     else:
         asked_columns = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
         # How leniently type strings are read is asked with the golden ones, where it is offered.

@@ -1,0 +1,1 @@
+"""Conformance of exchanges: cases as data, and the check that runs one."""

@@ -1,0 +1,224 @@
+"""The exchange as the suites and the command line see it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambench import __version__
+from seambench.errors import RefusedError, UsageError
+from seambench.seams import ExchangeRequest, Kind
+from seambench_impl.exchange.formats import FORMATS, ChunkFormat, chunk_format
+from seambench_impl.exchange.options import ReceiverOptions, SinkOptions
+from seambench_impl.exchange.partition import FUNCTIONS, PartitionRule
+from seambench_impl.exchange.sink import ExchangeSink, Routing
+from seambench_impl.exchange.source import ExchangeSource, SourceRegistry
+from seambench_impl.exchange.transports.base import Channel, Server
+from seambench_impl.exchange.transports.by_name import TRANSPORTS, connect, serve
+from seambench_impl.exchange.transports.local import LocalChannel
+from seambench_impl.memory import TrackedAllocator
+
+__all__ = ["SeambenchExchange"]
+
+_WITHIN = "pass-through"
+_EXCHANGE = 1
+_TYPES = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date"),
+    *("timestamp_ntz", "string", "binary", "array", "map", "struct"),
+)
+
+
+class SeambenchExchange:
+    """Implements `seambench.seams.Exchange` over the sink, the source and every transport."""
+
+    name = "seambench"
+    version = __version__
+    kind: Kind = "reference"
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (
+            *(f"partitions.{kind}" for kind in ("hash", "broadcast", "random", "single")),
+            *(f"functions.{function}" for function in FUNCTIONS),
+            *("drivers", "cancel", "orders.sender"),
+            *(f"formats.{format_}" for format_ in FORMATS),
+            *(f"transports.{transport}" for transport in (_WITHIN, *TRANSPORTS)),
+            *(f"encodings.{encoding}" for encoding in ("dictionary", "run", "large")),
+            *(f"types.{word}" for word in _TYPES),
+        ),
+        True,
+    )
+
+    def __init__(self) -> None:
+        self._allocators: list[TrackedAllocator] = []
+
+    def open(self, request: ExchangeRequest) -> _Open:
+        """Make receivers, servers and senders; see `seambench.seams.Exchange`."""
+        _check(request)
+        opened = _Open(request)
+        self._allocators = [one for one in self._allocators if one.counters().live_blocks]
+        self._allocators += opened.allocators
+        return opened
+
+    def live_blocks(self) -> int:
+        """Blocks of memory that exchanges of this object still hold."""
+        return sum(one.counters().live_blocks for one in self._allocators)
+
+
+def _check(request: ExchangeRequest) -> None:
+    """Refuse what cannot be before anything is opened."""
+    if request.senders < 1 or request.receivers < 1 or request.drivers < 1:
+        raise UsageError("an exchange has a sender, a receiver and a driver at least")
+    if request.order != "none" and request.drivers > 1:
+        raise RefusedError("an exchange that keeps an order has one driver behind each receiver")
+    if request.order == "merge":
+        raise RefusedError("sorted senders are not merged")
+    if request.partition == "hash" and not request.keys:
+        raise UsageError("rows are hashed by one key column at least")
+    if request.partition == "single" and request.receivers > 1:
+        raise UsageError(f"single partitioning has one receiver, not {request.receivers}")
+    if request.partition != "hash" and request.keys:
+        raise UsageError(f"{request.partition} partitioning goes by no keys")
+    if request.transport != _WITHIN and request.transport not in TRANSPORTS:
+        known = ", ".join((_WITHIN, *TRANSPORTS))
+        raise UsageError(f"unknown transport {request.transport!r}; there are {known}")
+
+
+class _Open:
+    """Both sides of one exchange in this process."""
+
+    def __init__(self, request: ExchangeRequest) -> None:
+        self._stack = contextlib.ExitStack()
+        owner = TrackedAllocator()
+        self.allocators = [owner]
+        bound: ChunkFormat | None = None
+        if request.transport != _WITHIN:
+            bound = chunk_format(request.format, request.schema, request.options, owner)
+        try:
+            self.receivers = [_Receiver(request, bound) for _ in range(request.receivers)]
+            ways = self._serve(request)
+            self.senders = [self._sender(request, n, bound, ways) for n in range(request.senders)]
+        except BaseException:
+            self.close()
+            raise
+        self.allocators += [sender.sink.allocator for sender in self.senders]
+
+    def _serve(self, request: ExchangeRequest) -> Sequence[_Way]:
+        """Something to connect to, for each receiver."""
+        if request.transport == _WITHIN:
+            return [_Way(receiver.registry, None, "") for receiver in self.receivers]
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam"))
+        ways = []
+        for number, receiver in enumerate(self.receivers):
+            address = f"unix:{Path(folder) / str(number)}"
+            server = serve(request.transport, receiver.registry, address)
+            self._stack.callback(server.close)
+            ways.append(_Way(receiver.registry, server, request.transport))
+        return ways
+
+    def _sender(
+        self, request: ExchangeRequest, number: int, bound: Any, ways: Sequence[_Way]
+    ) -> _Sender:
+        sink = ExchangeSink(
+            request.schema,
+            [way.connect() for way in ways],
+            _routing(request),
+            be_number=number,
+            format=bound,
+            options=SinkOptions(keep_order=request.order != "none"),
+            sender_id=number if request.order != "none" else 0,
+        )
+        self._stack.callback(sink.close)
+        return _Sender(number, sink, self.receivers)
+
+    def close(self) -> None:
+        """End what still runs. Repeatable."""
+        self._stack.close()
+
+
+def _routing(request: ExchangeRequest) -> Routing:
+    if request.partition != "hash":
+        return Routing(request.partition)
+    rule = PartitionRule(
+        keys=request.keys,
+        channels=request.receivers,
+        drivers=request.drivers,
+        function=request.function or "fnv",  # type: ignore[arg-type] # checked by the rule
+        chunk_rows=request.chunk_rows,
+    )
+    return Routing("hash", rule)
+
+
+class _Way:
+    """How senders reach one receiver."""
+
+    def __init__(self, registry: SourceRegistry, server: Server | None, transport: str) -> None:
+        self._registry = registry
+        self._server = server
+        self._transport = transport
+
+    def connect(self) -> Channel:
+        """A new channel to it."""
+        if self._server is None:
+            return LocalChannel(self._registry, _EXCHANGE)
+        return connect(self._transport, self._server.address, _EXCHANGE)
+
+
+class _Sender:
+    """One sending side: a sink with one driver."""
+
+    def __init__(self, number: int, sink: ExchangeSink, receivers: Sequence[_Receiver]) -> None:
+        self.sink = sink
+        self._number = number
+        self._driver = sink.driver()
+        self._receivers = receivers
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Send a batch on its way."""
+        if not batch.schema.equals(self.sink.schema):
+            raise UsageError(f"a batch of another schema:\n{batch.schema}")
+        self._driver.write(batch)
+
+    def finish(self) -> None:
+        """End, and wait until everything is answered."""
+        self._driver.finish()
+        self.sink.wait_finished()
+
+    def cancel(self, reason: str) -> None:
+        """Send nothing more, and tell the receivers, as whoever runs the query would."""
+        self.sink.cancel(reason)
+        for receiver in self._receivers:
+            receiver.source.lose(self._number, reason)
+
+
+class _Receiver:
+    """One receiving side."""
+
+    def __init__(self, request: ExchangeRequest, bound: ChunkFormat | None) -> None:
+        ordered = request.order != "none"
+        queues = request.senders if ordered else request.drivers
+        self._ordered = ordered
+        usual = ReceiverOptions()
+        limit = request.buffer_bytes
+        options = ReceiverOptions(
+            keep_order=ordered,
+            exchg_node_buffer_size_bytes=usual.exchg_node_buffer_size_bytes
+            if limit is None
+            else limit,
+        )
+        self.source = ExchangeSource(request.senders, queues, bound, options)
+        self.registry = SourceRegistry()
+        self.registry.register(_EXCHANGE, self.source)
+
+    def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
+        """The next batch of a driver."""
+        if self._ordered:
+            return self.source.read_any(timeout)
+        return self.source.read(driver, timeout)
+
+    def cancel(self, reason: str) -> None:
+        """Give up."""
+        self.source.cancel(reason)
