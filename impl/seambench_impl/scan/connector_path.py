@@ -21,10 +21,12 @@ import pyarrow.parquet as pq
 
 from seambench.errors import InputError, RefusedError
 from seambench.seams import ScanWarning
+from seambench_impl.avro import arrow_type, parse_schema
 from seambench_impl.columns.types import from_arrow
 from seambench_impl.connector.rows import RowScanner
 from seambench_impl.connector.scanner import stream
 from seambench_impl.merge import batch_of
+from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_word
 from seambench_impl.tables.hudi.events import (
     IS_DELETED,
@@ -105,8 +107,9 @@ def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
     try:
         file = pq.ParquetFile(view.storage.open(slice_.base.path))
         present = [n for n in view.schema.names if n in file.schema_arrow.names]
+        convert = row_converter(_columns(file), view.schema, name)
         for batch in file.iter_batches(batch_size=_FETCH_SIZE, columns=present):
-            yield from batch.to_pylist()
+            yield from map(convert, batch.to_pylist())
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{name}: not readable as Parquet ({error})") from error
 
@@ -151,7 +154,7 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
                 raise InputError(f"{block.where}: a delete without a record key")
             yield key, _Version(None, _delete_order(value, word, view))
         return
-    rows = _parquet_rows(block) if block.kind == "parquet" else _avro_rows(block)
+    rows = _parquet_rows(block, view) if block.kind == "parquet" else _avro_rows(block, view)
     for row in rows:
         order = _order_of(row, view)
         if row.get(IS_DELETED) or row.get(OPERATION) in ("D", "-U"):
@@ -163,9 +166,10 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
             yield row[RECORD_KEY], _Version(row, order)
 
 
-def _avro_rows(block: LogBlock) -> Iterator[Row]:
+def _avro_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
     """Content version and count, then a length and a datum for each record, big-endian."""
     schema = fastavro.parse_schema(json.loads(block.schema or "null"))
+    convert = row_converter(_avro_columns(block, view), view.schema, block.where)
     content = bytes(block.content)
     at = 8
     try:
@@ -179,7 +183,7 @@ def _avro_rows(block: LogBlock) -> Iterator[Row]:
                     f"{block.where}: the record at byte {at} of the content has {datum.tell()} "
                     f"bytes, its length says {size}"
                 )
-            yield row
+            yield convert(row)
             at += 4 + size
     except (struct.error, EOFError, ValueError, IndexError) as error:
         raise InputError(
@@ -189,14 +193,31 @@ def _avro_rows(block: LogBlock) -> Iterator[Row]:
         raise InputError(f"{block.where}: {len(content) - at} bytes follow the last record")
 
 
-def _parquet_rows(block: LogBlock) -> Iterator[Row]:
+def _parquet_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
     if len(block.content):
         try:
             file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+            convert = row_converter(_columns(file), view.schema, block.where)
             for batch in file.iter_batches(batch_size=_FETCH_SIZE):
-                yield from batch.to_pylist()
+                yield from map(convert, batch.to_pylist())
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{block.where} is not readable: {error}") from error
+
+
+def _columns(file: pq.ParquetFile) -> dict[str, pa.DataType]:
+    return {field.name: field.type for field in file.schema_arrow}
+
+
+def _avro_columns(block: LogBlock, view: LogView) -> dict[str, pa.DataType]:
+    """The types of a block's fields that are asked for; others may have no Arrow type."""
+    writer = parse_schema(block.schema or "null")
+    fields = zip(writer.names, writer.children, strict=True)
+    wanted = set(view.schema.names)
+    return {
+        name: arrow_type(avro, f"{block.where}: field '{name}'")
+        for name, avro in fields
+        if name in wanted
+    }
 
 
 def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:

@@ -1,0 +1,102 @@
+"""Columns and rows of older files in the table's types; every pair that Hudi promotes."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambench.errors import InputError
+from seambench_impl.scan.plain_values import row_converter
+from seambench_impl.scan.resolve import resolve_column
+
+# Type of the file, type of the table, value as it stands and as it is read. Texts are Java's.
+PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
+    (pa.int32(), pa.int64(), -5, -5),
+    (pa.int32(), pa.float32(), 16777217, 16777216.0),
+    (pa.int64(), pa.float64(), 2**53 + 1, 9007199254740992.0),
+    (pa.int32(), pa.string(), -5, "-5"),
+    (pa.float32(), pa.float64(), 0.30000001192092896, 0.3),
+    (pa.float32(), pa.float64(), float("inf"), float("inf")),
+    (pa.float32(), pa.string(), 0.30000001192092896, "0.3"),
+    (pa.float32(), pa.string(), 1e10, "1.0E10"),
+    (pa.float64(), pa.string(), 1e7, "1.0E7"),
+    (pa.float64(), pa.string(), 9999999.5, "9999999.5"),
+    (pa.float64(), pa.string(), 0.001, "0.001"),
+    (pa.float64(), pa.string(), 1e-5, "1.0E-5"),
+    (pa.float64(), pa.string(), -0.0, "-0.0"),
+    (pa.float64(), pa.string(), float("nan"), "NaN"),
+    (pa.float64(), pa.string(), 1234567890123.0, "1.234567890123E12"),
+    (pa.string(), pa.binary(), "é", b"\xc3\xa9"),
+    (pa.binary(), pa.string(), b"ok", "ok"),
+    (pa.decimal128(15, 2), pa.decimal128(16, 2), Decimal("1.25"), Decimal("1.25")),
+    (pa.decimal128(5, 2), pa.decimal128(9, 4), Decimal("-9.25"), Decimal("-9.2500")),
+    (
+        pa.struct([("x", pa.int32()), ("gone", pa.string())]),
+        pa.struct([("new", pa.date32()), ("x", pa.int64())]),
+        {"x": 1, "gone": "g"},
+        {"new": None, "x": 1},
+    ),
+    (
+        pa.map_(pa.string(), pa.list_(pa.struct([("f", pa.float32())]))),
+        pa.map_(pa.string(), pa.list_(pa.struct([("f", pa.float64()), ("g", pa.int32())]))),
+        {"a": [{"f": 0.30000001192092896}, None], "b": None},
+        {"a": [{"f": 0.3, "g": None}, None], "b": None},
+    ),
+]
+
+
+def _shown(value: Any) -> str:
+    """Text that tells values apart as the types do: -0.0 from 0.0, and NaN equal to itself."""
+    return re.sub(r"Decimal\('(-?\d+\.\d*?)0*'\)", r"\1", repr(value))
+
+
+@pytest.mark.parametrize(("have", "want", "value", "expected"), PROMOTIONS)
+@pytest.mark.parametrize("below", ["column", "list", "struct", "slice"])
+def test_promotions(
+    have: pa.DataType, want: pa.DataType, value: Any, expected: Any, below: str
+) -> None:
+    """Values of older files are read in the table's type, by column and by row, at any depth."""
+    values, read = [None, value, value], [None, expected, expected]
+    if below == "list":
+        have, want, values, read = pa.list_(have), pa.list_(want), [values, None], [read, None]
+    elif below == "struct":
+        have, want = pa.struct([("a", have)]), pa.struct([("b", pa.int8()), ("a", want)])
+        values = [{"a": v} for v in values] + [None]
+        read = [{"b": None, "a": v} for v in read] + [None]
+    column = pa.array(values, have)
+    if below == "slice":
+        column, values, read = column[1:], values[1:], read[1:]
+    resolved = resolve_column(column, pa.field("c", want), "file")
+    resolved.validate(full=True)
+    assert resolved.type.equals(want)
+    assert _shown(resolved.to_pylist(maps_as_pydicts="strict")) == _shown(read)
+    turn = row_converter({"c": have}, pa.schema([("c", want), ("d", pa.int32())]), "file")
+    rows = [turn({"c": v}) for v in values]
+    assert _shown(rows) == _shown([{"c": v, "d": None} for v in read])
+
+
+@pytest.mark.parametrize(
+    ("have", "want"),
+    [
+        (pa.int64(), pa.int32()),
+        (pa.float64(), pa.float32()),
+        (pa.string(), pa.int32()),
+        (pa.decimal128(5, 2), pa.decimal128(5, 3)),
+        (pa.int32(), pa.date32()),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC")),
+        (pa.list_(pa.int32()), pa.int32()),
+        (pa.struct([("a", pa.int32())]), pa.list_(pa.int32())),
+    ],
+)
+def test_other_changes_are_refused_by_name(have: pa.DataType, want: pa.DataType) -> None:
+    """A change of type that loses something is an error that names file, column and both types."""
+    message = "file: column 'c.x' is .* does not promote"
+    kinds = pa.struct([("x", have)]), pa.struct([("x", want)])
+    with pytest.raises(InputError, match=message):
+        resolve_column(pa.nulls(1, kinds[0]), pa.field("c", kinds[1]), "file")
+    with pytest.raises(InputError, match=message):
+        row_converter({"c": kinds[0]}, pa.schema([("c", kinds[1])]), "file")
