@@ -138,6 +138,10 @@ class Scanner(Protocol):
     `query.read-optimized`, `query.incremental`, `as-of`, `merge.commit-time`, `merge.event-time`,
     `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
     `pushdown` (the dataset prunes columns and applies filters), `strict`, `types.decimal`, ...
+
+    An implementation may also offer `explain(path)`, an iterator over
+    `seambench.serde.cursor.Met` that tells what a table's folder (timeline, slices) or one of its
+    logs (blocks, records, their offsets) says, and raises where it breaks.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""`seambench inspect`: what the bytes of a page or of rows say, field by field."""
+"""`seambench inspect`: what pages, rows, a table or one of its logs say, piece by piece."""
 
 from __future__ import annotations
 
@@ -17,15 +17,21 @@ if TYPE_CHECKING:
 
 __all__ = ["inspect"]
 
-_FORMATS = ("presto", "unsaferow", "compactrow")
+_FORMATS = ("presto", "unsaferow", "compactrow", "hudi")
+_LOG_MAGIC = b"#HUDI#"
 _TEXT_WIDTH = 72
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="File of pages or rows.")],
+    file: Annotated[Path, typer.Argument(help="File of pages or rows, a table's folder, a log.")],
     format_: Annotated[
-        str, typer.Option("--format", help="presto, unsaferow or compactrow.")
-    ] = "presto",
+        str | None,
+        typer.Option(
+            "--format",
+            help="presto, unsaferow, compactrow or hudi (default: presto; hudi for folders and "
+            "logs).",
+        ),
+    ] = None,
     schema: Annotated[
         str | None,
         typer.Option(
@@ -36,25 +42,34 @@ def inspect(
     option: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE of the format, repeatable: codec=lz4.")
     ] = None,
-    impl: Annotated[str, typer.Option(help="Who explains rows.")] = "seambench",
+    impl: Annotated[
+        str | None,
+        typer.Option(help="Who explains rows (default: seambench) or tables (default: auto)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per field.")] = False,
 ) -> None:
     """Explain bytes field by field with their offsets, and show where broken ones break.
 
-    Offsets count from the beginning of the file, within a compressed page from its payload.
+    Offsets count from the beginning of the file, within a compressed page from its payload. Of a
+    table it tells properties, timeline and file slices, of a log its blocks and their records.
     """
     from seambench.serde.schema_text import parse_options, request_of
 
+    if format_ is None:
+        format_ = "hudi" if file.is_dir() or _begins_a_log(file) else "presto"
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_!r}: one of {', '.join(_FORMATS)} is meant")
     options = parse_options(option or [])
     request = request_of(format_, schema, options) if schema is not None else None
-    if request is None and format_ != "presto":
+    if request is None and format_ not in ("presto", "hudi"):
         raise UsageError(f"--schema is needed: {format_} says nothing of its fields")
     met: list[Met] = []
     problem: Exception | None = None
     try:
-        _walk(_read(file), request, options, impl, met)
+        if format_ == "hudi":
+            _explain_table(file, impl, met)
+        else:
+            _walk(_read(file), request, options, impl, met)
     except InputError as error:
         problem = error
     for field in met:
@@ -70,11 +85,31 @@ def _read(file: Path) -> bytes:
         raise UsageError(f"{file}: not readable ({error.strerror})") from error
 
 
+def _begins_a_log(file: Path) -> bool:
+    """Whether it is a log of a table, by its first bytes; what cannot be read is no log."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_LOG_MAGIC)) == _LOG_MAGIC
+    except OSError:
+        return False
+
+
+def _explain_table(file: Path, impl: str | None, met: list[Met]) -> None:
+    """Meet what a table or log says, as an implementation tells it."""
+    from seambench import registry
+
+    scanner = registry.resolve("scan", impl or "auto")
+    if not hasattr(scanner, "explain"):
+        raise RefusedError(f"{impl} does not explain tables")
+    for field in scanner.explain(file):
+        met.append(field)  # noqa: PERF402 - what came before an error must stay
+
+
 def _walk(
     data: bytes,
     request: SerdeRequest | None,
     options: dict[str, Any],
-    impl: str,
+    impl: str | None,
     met: list[Met],
 ) -> None:
     """Meet every field: of pages by the suite's own reader, of rows by an implementation."""
@@ -88,7 +123,7 @@ def _walk(
         types = parse_schema(request) if request is not None else None
         read_pages(data, page_options(request or SerdeRequest("presto", (), options)), types, met)
         return
-    serde = registry.resolve("serde", impl)
+    serde = registry.resolve("serde", impl or "seambench")
     if not hasattr(serde, "explain"):
         raise RefusedError(f"{impl} does not explain rows")
     for field in serde.explain(request, data):

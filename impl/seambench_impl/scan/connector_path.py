@@ -8,14 +8,10 @@ merging or assembling.
 
 from __future__ import annotations
 
-import io
-import json
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -37,6 +33,7 @@ from seambench_impl.tables.hudi.events import (
     refuse_custom_merge,
 )
 from seambench_impl.tables.hudi.log import LogBlock
+from seambench_impl.tables.hudi.log_records import avro_records
 from seambench_impl.tables.hudi.slices import FileSlice
 
 __all__ = ["connector_slice", "merged_rows"]
@@ -167,30 +164,9 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
 
 
 def _avro_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
-    """Content version and count, then a length and a datum for each record, big-endian."""
-    schema = fastavro.parse_schema(json.loads(block.schema or "null"))
     convert = row_converter(_avro_columns(block, view), view.schema, block.where)
-    content = bytes(block.content)
-    at = 8
-    try:
-        (count,) = struct.unpack_from(">i", content, 4)
-        for _ in range(count):
-            (size,) = struct.unpack_from(">i", content, at)
-            datum = io.BytesIO(content[at + 4 : at + 4 + size])
-            row = fastavro.schemaless_reader(datum, schema)
-            if size < 0 or datum.tell() != size:
-                raise InputError(
-                    f"{block.where}: the record at byte {at} of the content has {datum.tell()} "
-                    f"bytes, its length says {size}"
-                )
-            yield convert(row)
-            at += 4 + size
-    except (struct.error, EOFError, ValueError, IndexError) as error:
-        raise InputError(
-            f"{block.where}: broken at byte {at} of the content ({error or 'it ends too early'})"
-        ) from error
-    if at != len(content):
-        raise InputError(f"{block.where}: {len(content) - at} bytes follow the last record")
+    for record in avro_records(block):
+        yield convert(record.row)
 
 
 def _parquet_rows(block: LogBlock, view: LogView) -> Iterator[Row]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
 from typing import ClassVar
 
 from seambench import __version__
 from seambench.errors import UsageError
 from seambench.seams import Kind, ScanRequest
+from seambench.serde.cursor import Met
 from seambench_impl.scan.hudi_scan import HudiScan, Path
+from seambench_impl.tables.hudi.explain import explain_log, explain_table
 from seambench_impl.tables.hudi.planning import ListingSource
 from seambench_impl.tables.hudi.table import HudiTable
 
@@ -65,6 +68,10 @@ class _HudiReader:
             memory_limit=request.memory_limit,
             strict=request.strict,
         )
+
+    def explain(self, path: FilePath) -> Iterator[Met]:
+        """What a table's folder or a log file says; see `seambench.seams.Scanner`."""
+        return explain_table(HudiTable(str(path))) if path.is_dir() else explain_log(path)
 
 
 class AutoReader(_HudiReader):

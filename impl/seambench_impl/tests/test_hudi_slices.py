@@ -8,10 +8,13 @@ import pytest
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.tables.hudi.properties import load_config, parse_properties
+from seambench_impl.tables.hudi.table import HudiTable
 from seambench_impl.tables.hudi.timeline import parse_instant
 from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
 from seambench_impl.tests.hudi_files import Table, at, base, log, names
+
+_BASE_20 = base(20)
 
 
 def test_log_belongs_to_slice_by_completion_time(tmp_path: Path) -> None:
@@ -70,6 +73,69 @@ def test_logs_are_ordered_by_number_then_by_token_text(tmp_path: Path) -> None:
     (found,) = table.slices()
 
     assert wanted == [log.path for log in found.logs]
+
+
+def test_a_savepoint_hides_nothing_that_was_archived(tmp_path: Path) -> None:
+    """A savepointed commit stays active alone; what was archived after it still counts."""
+    table = Table(tmp_path, 6)
+    table.files(_BASE_20)
+    table.instant(at(10), "commit", "completed")
+    table.instant(at(10), "savepoint", "completed")
+    table.instant(at(30), "commit", "completed")
+
+    assert [names(found) for found in table.slices()] == [(_BASE_20, [])]
+
+
+def test_a_clean_is_no_beginning(tmp_path: Path) -> None:
+    """Only writes begin the active timeline: what lies between a clean and them is archived."""
+    table = Table(tmp_path, 6)
+    table.files(_BASE_20)
+    table.instant(at(10), "clean", "completed")
+    table.instant(at(30), "commit", "completed")
+
+    assert [names(found) for found in table.slices()] == [(_BASE_20, [])]
+
+
+@pytest.mark.parametrize("named", ["1-1-1", "2-1-1"])
+def test_of_two_base_files_of_one_write_the_named_one_counts(tmp_path: Path, named: str) -> None:
+    """A task that ran twice may leave two files; the commit names the one that counts."""
+    table = Table(tmp_path, 9)
+    files = {token: f"f-0_{token}_{at(10)}.parquet" for token in ("1-1-1", "2-1-1")}
+    table.files(*files.values())
+    table.instant(at(10), "commit", at(11), files[named])
+
+    assert [names(found) for found in table.slices()] == [(files[named], [])]
+
+
+def test_version_7_and_later_ones_are_refused(tmp_path: Path) -> None:
+    """The bridge version 7 and versions that are not known are refused by name."""
+    for version in ("4", "7", "10"):
+        table = Table(tmp_path / version, 9, hoodie__table__version=version)
+        with pytest.raises(RefusedError, match=f"table version {version} "):
+            table.load()
+
+
+def test_version_5_keeps_plans_beside_the_timeline(tmp_path: Path) -> None:
+    """Where the plan in the timeline is empty, version 5 has it in the auxiliary folder."""
+    table = Table(tmp_path, 5)
+    table.files(base(10), log(10), log(30))
+    table.instant(at(10), "deltacommit", "completed")
+    table.compaction(at(30), "f-0")
+    plan = table.timeline / f"{at(30)}.compaction.requested"
+    aside = tmp_path / ".hoodie" / ".aux" / plan.name
+    aside.parent.mkdir()
+    plan.rename(aside)
+    plan.touch()
+
+    assert [names(found) for found in table.slices()] == [(base(10), [log(10), log(30)])]
+
+
+def test_a_table_without_a_write_is_empty(tmp_path: Path) -> None:
+    """Before the first commit there are no rows, and the properties may tell the columns."""
+    table = Table(tmp_path, 9)
+
+    assert table.slices() == []
+    assert HudiTable(str(table.root)).scan().to_table().num_rows == 0
 
 
 def test_uncommitted_files_do_not_count(tmp_path: Path) -> None:
@@ -185,11 +251,12 @@ def test_properties_follow_java() -> None:
 
 
 def test_instants_come_as_digits_or_iso(tmp_path: Path) -> None:
-    """14 or 17 digits stand as they are; ISO 8601 becomes 17 digits; anything else is refused."""
+    """Digits and zeros stand as they are; ISO 8601 becomes 17 digits; all else is refused."""
     Table(tmp_path, 9, hoodie__table__timeline__timezone="UTC")
     config = load_config(Storage(str(tmp_path)))
 
     assert parse_instant("20260102030405", config) == "20260102030405"
+    assert parse_instant("000", config) == "000"
     assert parse_instant("2026-01-02T03:04:05.678", config) == "20260102030405678"
     assert parse_instant("2026-01-02T03:04:05+01:00", config) == "20260102020405000"
     with pytest.raises(UsageError, match="ISO 8601"):

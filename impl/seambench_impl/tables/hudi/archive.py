@@ -7,22 +7,19 @@ manifest names: `_version_` -> `manifest_N` -> files (Hudi 1.2.0, LSMTimeline).
 
 from __future__ import annotations
 
-import io
-import json
 import re
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambench.errors import InputError
 from seambench_impl.tables.hudi.instants import Instant, completed_as, parse_body
 from seambench_impl.tables.hudi.log import LogBlock, read_blocks
+from seambench_impl.tables.hudi.log_records import avro_records
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.storage import Storage
 
@@ -159,24 +156,12 @@ def _body_of(row: Mapping[str, Any], where: str) -> _Body:
 
 
 def _entries(block: LogBlock) -> Iterator[tuple[Instant, _Body]]:
-    """Completed instants of one block: int32 version, int32 count, then length and datum each."""
-    at = 8
-    try:
-        schema = fastavro.parse_schema(json.loads(block.schema or "null"))
-        (count,) = struct.unpack_from(">i", block.content, 4)
-        for _ in range(count):
-            (size,) = struct.unpack_from(">i", block.content, at)
-            datum = io.BytesIO(block.content[at + 4 : at + 4 + size])
-            entry: Any = fastavro.schemaless_reader(datum, schema, None)
-            at += 4 + datum.tell()
-            if entry["actionState"] in ("COMPLETED", None):
-                yield _logged_instant(entry)
-    except Exception as error:  # fastavro raises whatever the bytes lead it to
-        raise InputError(
-            f"{block.where}: not readable as archived instants, byte {at} of the content ({error})"
-        ) from error
-    if at != len(block.content):
-        raise InputError(f"{block.where}: {len(block.content) - at} bytes follow the last instant")
+    """Completed instants of one block."""
+    for record in avro_records(block):
+        if not {"commitTime", "actionType", "actionState"} <= record.row.keys():
+            raise InputError(f"{block.where}: its records are no archived instants")
+        if record.row["actionState"] in ("COMPLETED", None):
+            yield _logged_instant(record.row)
 
 
 def _logged_instant(entry: Mapping[str, Any]) -> tuple[Instant, _Body]:

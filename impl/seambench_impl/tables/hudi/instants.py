@@ -35,7 +35,8 @@ _ACTIONS = (
 )
 _LAYOUT_1 = re.compile(rf"^(\d+)\.(?:({_ACTIONS})(?:\.(requested|inflight))?|inflight)$")
 _LAYOUT_2 = re.compile(rf"^(\d+)(?:_(\d+))?\.(?:({_ACTIONS})(?:\.(requested|inflight))?|inflight)$")
-_INSTANT = re.compile(r"^\d{14}(\d{3})?$")
+# Only zeros: before everything, as Hudi's own documentation writes it.
+_INSTANT = re.compile(r"^(\d{14}(\d{3})?|0+)$")
 _COMPLETED_AS = {
     "compaction": "commit",
     "logcompaction": "deltacommit",

@@ -14,7 +14,7 @@ magic written twice costs nothing. Everything passed over is reported.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from seambench.seams import ScanWarning
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.tables.hudi.deletes import DeleteKeys, read_delete_keys
 
-__all__ = ["DeleteKeys", "LogBlock", "read_blocks"]
+__all__ = ["DeleteKeys", "LogBlock", "iter_blocks", "read_blocks"]
 
 _MAGIC = b"#HUDI#"
 _KINDS = ("command", "delete", "corrupt", "avro", "hfile", "parquet", "cdc")
@@ -127,7 +127,22 @@ def read_blocks(
     strict: bool = False,
     writer_instant: bool = True,
 ) -> list[LogBlock]:
-    """All good blocks of one log file, in file order.
+    """All good blocks of one log file, in file order; arguments and errors as of `iter_blocks`."""
+    blocks = iter_blocks(
+        content, file=file, warnings=warnings, strict=strict, writer_instant=writer_instant
+    )
+    return list(blocks)
+
+
+def iter_blocks(
+    content: Any,
+    *,
+    file: str,
+    warnings: list[ScanWarning] | None = None,
+    strict: bool = False,
+    writer_instant: bool = True,
+) -> Iterator[LogBlock]:
+    """The good blocks of one log file, in file order.
 
     Args:
         content: the whole file (bytes-like); blocks borrow from it. May be empty.
@@ -143,7 +158,6 @@ def read_blocks(
         RefusedError: a block type, log format version or header key that is not known.
     """
     scan = _Scan(memoryview(content).cast("B"), file, warnings, strict, writer_instant)
-    blocks: list[LogBlock] = []
     at = 0
     while len(scan.data) - at >= len(_MAGIC):
         if not scan.magic_at(at):  # behind a good block comes a magic, so this is the beginning
@@ -151,14 +165,13 @@ def read_blocks(
         reason = scan.damage(at)
         if reason is None:
             block, at = scan.block(at)
-            blocks.append(block)
+            yield block
         else:
             end = scan.next_magic(at + len(_MAGIC))
             scan.skip(at, end, reason)
             at = end
     if at < len(scan.data):
         scan.skip(at, len(scan.data), "stray bytes at the end of the file")
-    return blocks
 
 
 @dataclass

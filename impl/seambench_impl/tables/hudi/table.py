@@ -181,6 +181,8 @@ class HudiTable:
         return pa.schema(list(fields.values()))
 
     def _schema_of_a_base_file(self) -> pa.Schema:
+        if not self._timeline.writes() and not self._timeline.archive.instants:
+            return pa.schema([pa.field(name, pa.string()) for name in META_COLUMNS])
         for slice_ in self.slices():
             if slice_.base is not None:
                 file = pq.ParquetFile(self._storage.open(slice_.base.path))
