@@ -1,8 +1,9 @@
-"""`seambench page` and `seambench inspect` over golden files."""
+"""`seambench page` and `seambench inspect` over golden files and tables."""
 
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambench.cli import main
+from seambench.golden import load_origin
 from seambench.serde.schema_text import parse_options
 from seambench.serde.vectors import load_golden
 from seambench_suites.cases import ROOT
@@ -147,3 +149,44 @@ def test_options_are_json_where_they_can_be() -> None:
     given = ["checksum=true", "codec=lz4", "size_limit=10"]
 
     assert parse_options(given) == {"checksum": True, "codec": "lz4", "size_limit": 10}
+
+
+def _table(tmp_path: Path) -> Path:
+    with zipfile.ZipFile(ROOT / "golden" / "hudi" / "mor-v9-event" / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    (folder,) = {path.parent for path in tmp_path.rglob(".hoodie")}
+    return folder
+
+
+def test_tables_are_explained(run: Any, tmp_path: Path) -> None:
+    """A table's folder shows its version, every instant with its state, and its slices' files."""
+    folder = _table(tmp_path)
+    code, out, err = run("inspect", str(folder), "--json")
+    told = [json.loads(line) for line in out.splitlines()]
+    instants = load_origin(ROOT / "golden" / "hudi" / "mor-v9-event").instants
+
+    assert (code, err) == (0, "")
+    assert {what.split()[0] for what in (t["what"] for t in told)} >= set(instants)
+    files = {t["value"] for t in told if t["what"] in ("base", "log")}
+    assert files == {f.relative_to(folder).as_posix() for f in folder.glob("*.parquet")} | {
+        f.relative_to(folder).as_posix() for f in folder.glob(".*.log.*")
+    }
+
+
+def test_logs_are_explained_up_to_the_broken_byte(run: Any, tmp_path: Path) -> None:
+    """Blocks and records come with their offsets; a record that breaks is named with its place."""
+    log = min(_table(tmp_path).glob(".*.log.*"))
+    code, out, err = run("inspect", str(log), "--json")
+    told = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert told[0]["offset"] == 0
+    record = next(t for t in told if t["what"] == "record")
+    data = bytearray(log.read_bytes())
+    data[record["offset"] + 3] += 1  # the length of the first record
+    log.write_bytes(data)
+
+    code, out, err = run("inspect", str(log), "--json")
+
+    assert code == 2
+    assert [json.loads(line) for line in out.splitlines()] == told[: told.index(record)]
+    assert "record at byte 8 of the content" in err
