@@ -15,6 +15,7 @@ import pyarrow as pa
 
 if TYPE_CHECKING:
     # Brings pandas in, which takes longer than all else that a process for cases needs to start.
+    import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Kind",
     "OpenExchange",
     "Order",
+    "Parted",
     "PartitionKind",
     "Query",
     "Scan",
@@ -128,6 +130,26 @@ class Scan(Protocol):
 
     def report(self) -> ScanReport:
         """What the reads so far did (complete once a stream is drained)."""
+        ...
+
+
+@runtime_checkable
+class Parted(Scan, Protocol):
+    """A scan that can be cut, so that several processes or machines share it. It can be pickled."""
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts there are."""
+        ...
+
+    def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
+        """One part; all together give the scan's rows, each exactly once.
+
+        Args:
+            number: which one, from 0.
+            columns: those to hand out; the scan's schema has them all.
+            condition: further rows to leave out, over any columns of the scan.
+        """
         ...
 
 

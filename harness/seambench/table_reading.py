@@ -10,11 +10,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from seambench import registry
 from seambench.dataset_door import StreamDataset, original_errors, without_views
 from seambench.digest import quote
 from seambench.errors import UsageError
-from seambench.seams import Scan, ScanReport, ScanRequest
+from seambench.seams import Scan, Scanner, ScanReport, ScanRequest
 from seambench.where import Filter, parse_filter, require_columns
 
 __all__ = ["META_COLUMNS", "TableReading"]
@@ -34,7 +33,7 @@ class TableReading:
 
     def __init__(
         self,
-        reader: str,
+        scanner: Scanner,
         request: ScanRequest,
         columns: Sequence[str] | None = None,
         *,
@@ -45,7 +44,7 @@ class TableReading:
         """Plan a read.
 
         Args:
-            reader: name in the registry.
+            scanner: the reader.
             request: table, query and limits; its `columns` and `where` are set here.
             columns: names in the order wanted; None for all without `_hoodie_*`.
             where: one DuckDB expression, or None.
@@ -53,9 +52,9 @@ class TableReading:
             limit: most rows, or None.
 
         Raises:
-            SeambenchError: as `registry.resolve`, `Scanner.open` and `parse_filter` do.
+            SeambenchError: as `Scanner.open` and `parse_filter` do.
         """
-        self._scanner = registry.resolve("scan", reader)
+        self._scanner = scanner
         self._request = request
         self._limit = limit
         self._filter: Filter | None = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -18,7 +20,7 @@ from seambench.cli.common import (
 from seambench.errors import UsageError
 
 if TYPE_CHECKING:
-    from seambench.seams import Query, ScanReport, ScanRequest
+    from seambench.seams import Query, Scanner, ScanReport, ScanRequest
     from seambench.table_reading import TableReading
 
 __all__ = ["scan"]
@@ -54,6 +56,12 @@ def scan(
         ),
     ] = False,
     limit: Annotated[int | None, typer.Option(min=0, help="At most this many rows.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="local, or spark: slices are read by Spark's tasks.")
+    ] = "local",
+    master: Annotated[
+        str | None, typer.Option(help="With --engine spark: its master (default: local[*]).")
+    ] = None,
     threads: Threads = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Most rows in a batch.")] = None,
     memory_limit: Annotated[
@@ -81,7 +89,7 @@ def scan(
     if query not in _QUERIES:
         raise UsageError(f"--query {query!r}: the queries are {', '.join(_QUERIES)}")
     names, memory = parse_list(columns), parse_bytes(memory_limit)
-    from seambench.export import check_target, export
+    from seambench.export import check_target
     from seambench.seams import ScanRequest
     from seambench.serde.schema_text import parse_options
 
@@ -103,16 +111,45 @@ def scan(
         strict=strict,
         storage_options=parse_options(storage_option or [], "--storage-option"),
     )
-    reading = TableReading(reader, request, names, where=where, meta=meta, limit=limit)
+    with _scanner(reader, engine, master) as scanner:
+        reading = TableReading(scanner, request, names, where=where, meta=meta, limit=limit)
+        rows = _read(reading, output)
+        _tell(reading, request, rows, None if output is None or output == "-" else Path(output))
+
+
+@contextmanager
+def _scanner(reader: str, engine: str, master: str | None) -> Iterator[Scanner]:
+    """The reader, as it is or with its scans given to Spark."""
+    from seambench import registry
+
+    scanner = cast("Scanner", registry.resolve("scan", reader))
+    if engine == "local":
+        if master is not None:
+            raise UsageError("--master goes with --engine spark")
+        yield scanner
+    elif engine == "spark":
+        from seambench.data.spark import SparkOptions, spark_session
+
+        options = SparkOptions(master=master, memory="1g", hudi=False)
+        with spark_session(options) as (session, log):
+            from seambench.spark_scan import SparkScanner
+
+            yield SparkScanner(scanner, session, log)
+    else:
+        raise UsageError(f"--engine {engine!r}: the engines are local and spark")
+
+
+def _read(reading: TableReading, output: str | None) -> int:
+    """Read all rows to where they should go; their number."""
+    from seambench.export import export
+
     with reading.open() as stream:
         if output is None:
-            rows = _show(stream)
-        else:
-            with error_console().status("reading") as status:
-                rows = export(
-                    stream, output, lambda count: status.update(f"reading, {count:,} rows so far")
-                )
-    _tell(reading, request, rows, None if output is None or output == "-" else Path(output))
+            return _show(stream)
+        with error_console().status("reading") as status:
+            return export(
+                stream, output, lambda count: status.update(f"reading, {count:,} rows so far")
+            )
 
 
 def _show(stream: Any) -> int:

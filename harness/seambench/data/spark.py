@@ -40,6 +40,12 @@ _HUDI_CLASS = "org.apache.hudi.DefaultSource"
 _JAVA_MAJORS = (11, 17)
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 
+_HUDI_SETTINGS = {
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+}
+
 _LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = console
@@ -76,6 +82,7 @@ class SparkOptions:
         jars: paths of jars to use instead of fetching Hudi's bundle.
         conf: further Spark settings; they win over the ones made here.
         brief: whether the work takes so little that Java's second compiler would only cost time.
+        hudi: whether Hudi's jar is needed; where rows are read by Python alone it is not.
     """
 
     master: str | None = None
@@ -83,6 +90,7 @@ class SparkOptions:
     jars: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
     brief: bool = False
+    hudi: bool = True
 
 
 def _java_candidates() -> Iterator[tuple[str, Path]]:
@@ -156,15 +164,13 @@ def _settings(options: SparkOptions, master: str, log4j: Path) -> dict[str, str]
         "spark.driver.memory": options.memory,
         "spark.driver.extraJavaOptions": " ".join(java_options),
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        **_jar_settings(options.jars),
     }
+    if options.hudi:
+        settings |= _jar_settings(options.jars) | _HUDI_SETTINGS
     if master.startswith("local"):
         cores = os.cpu_count() or 1
         settings |= {
@@ -238,7 +244,8 @@ def _running_session(options: SparkOptions) -> Any | None:
             f"Spark already runs on {session.sparkContext.master}: master {options.master} "
             "cannot be chosen any more"
         )
-    _require_hudi(session.sparkContext._jvm)
+    if options.hudi:
+        _require_hudi(session.sparkContext._jvm)
     return session
 
 
@@ -260,7 +267,7 @@ def _require_hudi(jvm: Any) -> None:
         )
 
 
-def _submitted() -> tuple[Any | None, dict[str, str]]:
+def _submitted(options: SparkOptions) -> tuple[Any | None, dict[str, str]]:
     """What a surrounding spark-submit brings: its gateway if that can be used, and its settings.
 
     Jars cannot be added to a Java process that runs already. If the one of spark-submit lacks Hudi,
@@ -273,7 +280,7 @@ def _submitted() -> tuple[Any | None, dict[str, str]]:
 
     gateway = launch_gateway()
     given = dict(SparkConf(_jvm=gateway.jvm).getAll())
-    if _has_hudi(gateway.jvm):
+    if not options.hudi or _has_hudi(gateway.jvm):
         return gateway, given
     if given.get("spark.submit.deployMode") == "cluster":
         raise UnavailableError(
@@ -288,7 +295,9 @@ def _submitted() -> tuple[Any | None, dict[str, str]]:
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
-    """Run with a Spark session that can write Hudi tables; stop it if it was started here.
+    """Run with a Spark session, one that can write Hudi tables by default.
+
+    A session that was started here is stopped in the end.
 
     Yields:
         The session, and the file with what its Java process prints (None for a foreign session).
@@ -327,7 +336,7 @@ def _start(options: SparkOptions, folder: Path, log: Path) -> tuple[Any, Any]:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
-    gateway, given = _submitted()
+    gateway, given = _submitted(options)
     master = options.master or given.get("spark.master") or "local[*]"
     log4j = folder / "log4j2.properties"
     log4j.write_text(_LOG4J)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,7 +95,12 @@ class HudiScan:
         self._slices = plan.slices if merge_logs else _bases_alone(plan.slices)
         self._source = plan.source
         self._paths = [self._path_of(slice_) for slice_ in self._slices]
-        self._run = _Run(TrackedAllocator(options.memory_limit or 0), list(plan.warnings))
+        self._told = plan.warnings
+        self._begin()
+
+    def _begin(self) -> None:
+        allocator = TrackedAllocator(self._options.memory_limit or 0)
+        self._run = _Run(allocator, list(self._told))
         self._lock = threading.Lock()
 
     @property
@@ -119,6 +125,34 @@ class HudiScan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    @property
+    def n_parts(self) -> int:
+        """As many parts as slices; see `seambench.seams.Parted`."""
+        return len(self._slices)
+
+    def part(
+        self, number: int, columns: Sequence[str], condition: pc.Expression | None
+    ) -> HudiScan:
+        """One slice's scan; see `seambench.seams.Parted`.
+
+        It keeps to one thread unless the scan was given a number, and has the memory limit to
+        itself.
+        """
+        piece = copy.copy(self)
+        piece._columns = list(columns)
+        piece._condition = self._both(condition)
+        piece._options = replace(self._options, threads=self._options.threads or 1)
+        piece._slices, piece._paths = [self._slices[number]], [self._paths[number]]
+        return piece
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what belongs to this process, or tells of reads so far."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_run", "_lock")}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
 
     def report(self) -> ScanReport:
         """Which paths the slices take, and what reads so far came to."""
@@ -153,9 +187,13 @@ class HudiScan:
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None
     ) -> pa.RecordBatchReader:
-        if self._condition is not None:
-            condition = self._condition if condition is None else (self._condition & condition)
-        return self._reader(columns, condition)
+        return self._reader(columns, self._both(condition))
+
+    def _both(self, condition: pc.Expression | None) -> pc.Expression | None:
+        """The scan's own condition and a further one."""
+        if self._condition is None or condition is None:
+            return self._condition if condition is None else condition
+        return self._condition & condition
 
     def _reader(
         self, columns: Sequence[str], condition: pc.Expression | None
