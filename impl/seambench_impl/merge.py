@@ -129,22 +129,22 @@ def assemble(
     """The merged batch: base rows that stay, and log rows where they replace one.
 
     Args:
-        base: the base rows, with the schema of the result. Its buffers belong to this call: the
-            result takes over those that can be changed in place.
-        log: the log's rows, with the same schema.
+        base: the base rows, with the schema of the log's; texts may be dictionary-encoded. Its
+            buffers belong to this call: the result takes over those that can be changed in place.
+        log: the log's rows, with the schema of the result.
         exported_log: the same batch as C structures, made once a slice.
         sources: what `LogIndex.probe` said of the base rows.
         allocator: owner of the result's buffers.
     """
     plan = _Plan(sources, allocator)
-    if plan.changes == 0:
+    if plan.changes == 0 and base.schema.equals(log.schema):
         return base
     exported_base = ExportedBatch(base)
     arrays = [
         _merge_column(i, base.column(i), log.column(i), exported_base, exported_log, plan, sources)
         for i in range(base.num_columns)
     ]
-    return batch_of(arrays, base.schema, plan.rows)
+    return batch_of(arrays, log.schema, plan.rows)
 
 
 def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
@@ -164,10 +164,10 @@ def _merge_column(
     sources: Words,
 ) -> pa.Array:
     """In place where the buffer allows it, by the core otherwise, by pyarrow for nested types."""
-    kind = base.type
+    kind = log.type
     if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
         return _take(base, log, sources)
-    schema = exported_base.schema.children[i]
+    schema = exported_log.schema.children[i]
     arrays = (exported_base.array.children[i], exported_log.array.children[i])
     error = new_error()
     if _may_patch(base):
@@ -183,7 +183,7 @@ def _merge_column(
 
 def _may_patch(base: pa.Array) -> bool:
     """Whether the values lie in a writable buffer, as what a Parquet reader has decoded does."""
-    if pa.types.is_boolean(base.type):
+    if pa.types.is_boolean(base.type) or pa.types.is_dictionary(base.type):
         return False
     return all(b.is_mutable for b in base.buffers()[1:] if b is not None)
 

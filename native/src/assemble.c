@@ -1,32 +1,17 @@
-#include "seam/assemble.h"
+#include "assemble_internal.h"
 
 #include "seam/arrow_build.h"
 #include "seam/merge.h"
-#include "seam/view.h"
 
 #include <string.h>
 
-/* A run of base rows that stay, then at most one log row. Runs in order make up the output. */
-struct run {
-    int32_t base_begin;
-    int32_t base_count;
-    int32_t log_row; /* -1 = none */
-};
-
-struct seam_plan {
-    struct run *runs;
-    int64_t n_runs;
-    int64_t rows;
-    int64_t replaced;
-    int64_t removed;
-};
-
-static int64_t count_changes(const int32_t *sources, int64_t base_rows) {
-    int64_t changes = 0;
+static void count_changes(const int32_t *sources, int64_t base_rows, size_t *replaced,
+                          size_t *removed) {
+    *replaced = *removed = 0;
     for (int64_t i = 0; i < base_rows; i++) {
-        changes += sources[i] != SEAM_SOURCE_BASE;
+        *replaced += sources[i] >= 0;
+        *removed += sources[i] < SEAM_SOURCE_BASE;
     }
-    return changes;
 }
 
 static void make_runs(struct seam_plan *plan, const int32_t *sources, int64_t base_rows) {
@@ -37,12 +22,15 @@ static void make_runs(struct seam_plan *plan, const int32_t *sources, int64_t ba
         }
         plan->runs[plan->n_runs++] =
             (struct run){(int32_t)begin, (int32_t)(i - begin), sources[i] < 0 ? -1 : sources[i]};
-        plan->removed += sources[i] < 0;
-        plan->replaced += sources[i] >= 0;
+        if (sources[i] < 0) {
+            plan->gaps[plan->removed++] = (int32_t)i;
+        }
         begin = i + 1;
     }
     plan->runs[plan->n_runs++] = (struct run){(int32_t)begin, (int32_t)(base_rows - begin), -1};
+    plan->base_rows = base_rows;
     plan->rows = base_rows - plan->removed;
+    plan->replaced = plan->n_runs - 1 - plan->removed;
 }
 
 int seam_plan_new(struct seam_allocator *allocator, const int32_t *sources, int64_t base_rows,
@@ -57,13 +45,18 @@ int seam_plan_new(struct seam_allocator *allocator, const int32_t *sources, int6
     }
     struct seam_plan *plan = block;
     *plan = (struct seam_plan){0};
-    size_t runs = (size_t)count_changes(sources, base_rows) + 1;
-    code = seam_alloc(allocator, runs * sizeof(struct run), &block, error);
+    size_t replaced, removed;
+    count_changes(sources, base_rows, &replaced, &removed);
+    code = seam_alloc(allocator, (replaced + removed + 1) * sizeof(struct run), &block, error);
+    if (code == SEAM_OK) {
+        plan->runs = block;
+        code = seam_alloc(allocator, removed * sizeof(int32_t), &block, error);
+    }
     if (code != SEAM_OK) {
-        seam_free(plan);
+        seam_plan_free(plan);
         return code;
     }
-    plan->runs = block;
+    plan->gaps = block;
     make_runs(plan, sources, base_rows);
     *out = plan;
     return SEAM_OK;
@@ -72,6 +65,7 @@ int seam_plan_new(struct seam_allocator *allocator, const int32_t *sources, int6
 void seam_plan_free(struct seam_plan *plan) {
     if (plan != NULL) {
         seam_free(plan->runs);
+        seam_free(plan->gaps);
         seam_free(plan);
     }
 }
@@ -88,18 +82,8 @@ int64_t seam_plan_removed(const struct seam_plan *plan) {
     return plan->removed;
 }
 
-/* Log rows lie in the log's order, not the base's: each is a likely cache miss, so they are asked
- * for this many runs ahead. */
-enum { AHEAD = 24 };
-
 /* The longest value that is patched in place: move_down holds one in a variable. */
 enum { UNIFORM_MAX = 16 };
-
-static inline int64_t log_row_ahead(const struct seam_plan *plan, int64_t i) {
-    int64_t at = i + AHEAD < plan->n_runs ? i + AHEAD : i;
-    int32_t row = plan->runs[at].log_row;
-    return row < 0 ? 0 : row;
-}
 
 /* One constant-width loop per common width, so that the copy of a log value is a single move. */
 #define COPY_FIXED(WIDTH)                                                                          \
@@ -138,10 +122,10 @@ static void copy_fixed(const struct seam_plan *plan, const struct seam_view *bas
     }
 }
 
-/* memmove for to < from. Runs are short, and a value at a time in rising order is right whatever
- * the overlap. */
+/* memmove for to < from. Stretches between removed rows may be short, and a value at a time in
+ * rising order is right whatever the overlap. */
 static inline void move_down(uint8_t *to, const uint8_t *from, size_t size, size_t width) {
-    if (size > 32 * width) {
+    if (size > 8 * width) {
         memmove(to, from, size);
         return;
     }
@@ -152,28 +136,28 @@ static inline void move_down(uint8_t *to, const uint8_t *from, size_t size, size
     }
 }
 
-/* The same in place: runs move down over removed rows, log rows overwrite. */
+/* The same in place: log rows overwrite the base rows that they replace, and then what is left
+ * moves down over the removed ones, which are few as a rule. */
 #define PATCH_FIXED(WIDTH)                                                                         \
     for (int64_t i = 0; i < plan->n_runs; i++) {                                                   \
         const struct run *run = &plan->runs[i];                                                    \
         __builtin_prefetch(patch + log_row_ahead(plan, i) * (WIDTH));                              \
-        const uint8_t *from = data + (int64_t)run->base_begin * (WIDTH);                           \
-        size_t size = (size_t)run->base_count * (WIDTH);                                           \
-        if (to != from) {                                                                          \
-            move_down(to, from, size, (WIDTH));                                                    \
-        }                                                                                          \
-        to += size;                                                                                \
         if (run->log_row >= 0) {                                                                   \
-            memcpy(to, patch + (int64_t)run->log_row * (WIDTH), (WIDTH));                          \
-            to += (WIDTH);                                                                         \
+            memcpy(data + ((int64_t)run->base_begin + run->base_count) * (WIDTH),                  \
+                   patch + (int64_t)run->log_row * (WIDTH), (WIDTH));                              \
         }                                                                                          \
+    }                                                                                              \
+    for (int64_t i = 0; i < plan->removed; i++) {                                                  \
+        int64_t begin = (int64_t)plan->gaps[i] + 1;                                                \
+        int64_t end = i + 1 < plan->removed ? plan->gaps[i + 1] : plan->base_rows;                 \
+        move_down(data + (begin - 1 - i) * (WIDTH), data + begin * (WIDTH),                        \
+                  (size_t)(end - begin) * (WIDTH), (WIDTH));                                       \
     }
 
 static void patch_fixed(const struct seam_plan *plan, const struct seam_view *base,
                         const struct seam_view *log) {
     int64_t width = base->width_bytes;
     uint8_t *data = (uint8_t *)(uintptr_t)base->data + base->offset * width;
-    uint8_t *to = data;
     const uint8_t *patch = plan->replaced > 0 ? log->data + log->offset * width : data;
     switch (width) {
     case 4:
@@ -282,122 +266,34 @@ static int new_bits(struct seam_allocator *allocator, int64_t rows, void **out,
     return code;
 }
 
-/* Bytes that the kept base rows and the log rows of a VAR column have together. */
-static int64_t total_bytes(const struct seam_plan *plan, const struct seam_view *base,
-                           const struct seam_view *log) {
-    const uint8_t *ignored;
-    int64_t total = 0;
-    for (int64_t i = 0; i < plan->n_runs; i++) {
-        const struct run *run = &plan->runs[i];
-        if (run->base_count > 0) {
-            const uint8_t *first, *last;
-            seam_view_bytes(base, run->base_begin, &first);
-            int64_t size =
-                seam_view_bytes(base, (int64_t)run->base_begin + run->base_count - 1, &last);
-            total += last + size - first;
-        }
-        if (run->log_row >= 0) {
-            total += seam_view_bytes(log, run->log_row, &ignored);
-        }
+/* The view of a base column, whose dictionary there may be `words` of. */
+static int base_view_of(const struct ArrowSchema *schema, const struct ArrowArray *base,
+                        struct seam_view *view, struct seam_view *words, struct seam_error *error) {
+    if (base->dictionary == NULL) {
+        return seam_view_of(schema, base, view, error);
     }
-    return total;
-}
-
-/* Strings are short and so are runs: a few overlapping moves beat a call of memcpy. */
-static inline void copy_short(uint8_t *to, const uint8_t *from, int64_t size) {
-    if (size > 64) {
-        memcpy(to, from, (size_t)size);
-    } else if (size >= 8) {
-        for (int64_t at = 0; at < size - 8; at += 8) {
-            memcpy(to + at, from + at, 8);
-        }
-        memcpy(to + size - 8, from + size - 8, 8);
-    } else if (size >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + size - 4, from + size - 4, 4);
-    } else if (size > 0) {
-        to[0] = from[0];
-        to[size / 2] = from[size / 2];
-        to[size - 1] = from[size - 1];
+    int code = seam_view_of(schema, base->dictionary, words, error);
+    if (code == SEAM_OK && (words->layout != SEAM_LAYOUT_VAR32 || words->validity != NULL)) {
+        return seam_fail(error, SEAM_UNSUPPORTED, -1,
+                         "column '%s': only dictionaries of texts without nulls are spread",
+                         schema->name == NULL ? "" : schema->name);
     }
-}
-
-/* A text takes two looks, the second at an address that the first one yields: offsets are asked for
- * early, bytes once their offset should have arrived. */
-static inline void prefetch_text(const struct seam_plan *plan, const struct seam_view *log,
-                                 int64_t i, size_t width) {
-    const uint8_t *offsets = (const uint8_t *)log->offsets + (size_t)log->offset * width;
-    __builtin_prefetch(offsets + (size_t)log_row_ahead(plan, i) * width);
-    int64_t near = i + AHEAD / 2 < plan->n_runs ? i + AHEAD / 2 : i;
-    const uint8_t *bytes;
-    if (plan->runs[near].log_row >= 0) {
-        seam_view_bytes(log, plan->runs[near].log_row, &bytes);
-        __builtin_prefetch(bytes);
-    }
-}
-
-/* Defines a function per width of offset: the base run's offsets are shifted, its bytes copied at
- * once, then the log row follows. Empty arrays may lack buffers, hence the test for empty runs. */
-#define COPY_VAR(OFFSET)                                                                           \
-    static void copy_var_##OFFSET(const struct seam_plan *plan, const struct seam_view *base,      \
-                                  const struct seam_view *log, OFFSET *offsets, uint8_t *pool) {   \
-        int64_t at = 0;                                                                            \
-        *offsets = 0;                                                                              \
-        for (int64_t i = 0; i < plan->n_runs; i++) {                                               \
-            const struct run *run = &plan->runs[i];                                                \
-            prefetch_text(plan, log, i, sizeof(OFFSET));                                           \
-            if (run->base_count > 0) {                                                             \
-                const OFFSET *of = (const OFFSET *)base->offsets + base->offset + run->base_begin; \
-                int64_t shift = at - of[0];                                                        \
-                for (int32_t k = 1; k <= run->base_count; k++) {                                   \
-                    *++offsets = (OFFSET)(of[k] + shift);                                          \
-                }                                                                                  \
-                copy_short(pool + at, base->data + of[0], of[run->base_count] - of[0]);            \
-                at += of[run->base_count] - of[0];                                                 \
-            }                                                                                      \
-            if (run->log_row >= 0) {                                                               \
-                const OFFSET *of = (const OFFSET *)log->offsets + log->offset + run->log_row;      \
-                copy_short(pool + at, log->data + of[0], of[1] - of[0]);                           \
-                at += of[1] - of[0];                                                               \
-                *++offsets = (OFFSET)at;                                                           \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-COPY_VAR(int32_t)
-COPY_VAR(int64_t)
-
-static int assemble_var(const struct seam_plan *plan, const struct seam_view *base,
-                        const struct seam_view *log, struct seam_allocator *allocator,
-                        void **buffers, const char *name, struct seam_error *error) {
-    bool narrow = base->layout == SEAM_LAYOUT_VAR32;
-    size_t width = narrow ? sizeof(int32_t) : sizeof(int64_t);
-    int64_t total = total_bytes(plan, base, log);
-    if (narrow && total > INT32_MAX) {
-        return seam_fail(error, SEAM_TOO_LARGE, -1,
-                         "column '%s': a batch of %lld rows would hold %lld bytes of text; "
-                         "use a smaller batch size",
-                         name, (long long)plan->rows, (long long)total);
-    }
-    int code = seam_alloc(allocator, ((size_t)plan->rows + 1) * width, &buffers[1], error);
-    if (code == SEAM_OK) {
-        code = seam_alloc(allocator, (size_t)total, &buffers[2], error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
-    if (narrow) {
-        copy_var_int32_t(plan, base, log, buffers[1], buffers[2]);
-    } else {
-        copy_var_int64_t(plan, base, log, buffers[1], buffers[2]);
-    }
-    return SEAM_OK;
+    *view = *words;
+    view->length = base->length;
+    view->offset = base->offset;
+    view->validity = base->null_count == 0 ? NULL : base->buffers[0];
+    view->data = base->buffers[1];
+    return code;
 }
 
 static int assemble_values(const struct seam_plan *plan, const struct seam_view *base,
-                           const struct seam_view *log, struct seam_allocator *allocator,
-                           void **buffers, const char *name, struct seam_error *error) {
+                           const struct seam_view *words, const struct seam_view *log,
+                           struct seam_allocator *allocator, void **buffers, const char *name,
+                           struct seam_error *error) {
     int code;
+    if (words->data != NULL) {
+        return seam_assemble_words(plan, base, words, log, allocator, buffers, name, error);
+    }
     switch (base->layout) {
     case SEAM_LAYOUT_BITS:
         code = new_bits(allocator, plan->rows, &buffers[1], error);
@@ -412,7 +308,7 @@ static int assemble_values(const struct seam_plan *plan, const struct seam_view 
         }
         return code;
     default:
-        return assemble_var(plan, base, log, allocator, buffers, name, error);
+        return seam_assemble_text(plan, base, log, allocator, buffers, name, error);
     }
 }
 
@@ -420,11 +316,11 @@ int seam_assemble(const struct seam_plan *plan, const struct ArrowSchema *schema
                   const struct ArrowArray *base, const struct ArrowArray *log,
                   struct seam_allocator *allocator, struct ArrowArray *out,
                   struct seam_error *error) {
-    struct seam_view base_view, log_view;
+    struct seam_view base_view, log_view, words = {.data = NULL};
     void *buffers[3] = {NULL, NULL, NULL};
     int64_t nulls = 0;
     const char *name = schema->name == NULL ? "" : schema->name;
-    int code = seam_view_of(schema, base, &base_view, error);
+    int code = base_view_of(schema, base, &base_view, &words, error);
     if (code == SEAM_OK) {
         code = seam_view_of(schema, log, &log_view, error);
     }
@@ -436,7 +332,8 @@ int seam_assemble(const struct seam_plan *plan, const struct ArrowSchema *schema
         }
     }
     if (code == SEAM_OK) {
-        code = assemble_values(plan, &base_view, &log_view, allocator, buffers, name, error);
+        code =
+            assemble_values(plan, &base_view, &words, &log_view, allocator, buffers, name, error);
     }
     if (code == SEAM_OK) {
         code = seam_array_build(allocator, plan->rows, nulls, base_view.offsets == NULL ? 2 : 3,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +36,8 @@ class BaseReader:
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
+        self._storage = storage
+        self._path = path
         try:
             self._file = pq.ParquetFile(storage.open(path))
         except (OSError, pa.ArrowInvalid) as error:
@@ -44,9 +46,21 @@ class BaseReader:
         self._names = set(self._file.schema_arrow.names)
 
     def batches(
-        self, schema: pa.Schema, batch_rows: int, *, use_threads: bool
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
     ) -> Iterator[pa.RecordBatch]:
         """All rows, with the columns and types of `schema`.
+
+        Args:
+            schema: the columns wanted.
+            batch_rows: most rows in a batch.
+            use_threads: let pyarrow decode columns in parallel.
+            encoded: texts that the caller takes as dictionaries too. They come so where the file
+                holds them so, which spares a copy of each text.
 
         Raises:
             InputError: a page is broken, or rows are missing.
@@ -55,9 +69,10 @@ class BaseReader:
         if not present:
             yield from self._without_columns(schema, batch_rows)
             return
+        file, schema = self._encoded(schema, encoded)
         rows = 0
         try:
-            for batch in self._file.iter_batches(
+            for batch in file.iter_batches(
                 batch_size=batch_rows, columns=present, use_threads=use_threads
             ):
                 rows += batch.num_rows
@@ -66,6 +81,70 @@ class BaseReader:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
         if rows != self.num_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
+
+    def _encoded(
+        self, schema: pa.Schema, names: Collection[str]
+    ) -> tuple[pq.ParquetFile, pa.Schema]:
+        """The file opened to hand out texts as dictionaries, and the schema that this gives."""
+        names = [name for name in names if self._all_in_dictionary(name, schema)]
+        if not names:
+            return self._file, schema
+        for name in names:
+            i = schema.get_field_index(name)
+            kind = pa.dictionary(pa.int32(), schema.field(i).type)
+            schema = schema.set(i, schema.field(i).with_type(kind))
+        # The footer goes along: parsing it again would cost more than is gained.
+        file = pq.ParquetFile(
+            self._storage.open(self._path), metadata=self._file.metadata, read_dictionary=names
+        )
+        return file, schema
+
+    def _all_in_dictionary(self, name: str, schema: pa.Schema) -> bool:
+        """Whether every page of a column of texts refers to a dictionary.
+
+        Writers of the first data page format name the encoding of such a chunk PLAIN_DICTIONARY,
+        and add PLAIN where they gave the dictionary up.
+        """
+        own = self._file.schema_arrow
+        kind = schema.field(name).type
+        if kind not in (pa.string(), pa.binary()) or name not in self._names:
+            return False
+        if not own.field(name).type.equals(kind):
+            return False
+        return all(
+            "PLAIN_DICTIONARY" in chunk.encodings and "PLAIN" not in chunk.encodings
+            for chunk in self._chunks(name)
+        )
+
+    def _chunks(self, name: str) -> list[pq.ColumnChunkMetaData]:
+        """A flat column's chunks, one a row group."""
+        metadata = self._file.metadata
+        paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+        index = paths.index(name)
+        return [metadata.row_group(i).column(index) for i in range(metadata.num_row_groups)]
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """The largest value of a column of whole numbers, as its file's statistics tell.
+
+        Args:
+            name: the column.
+            kind: the type that the caller compares in; times count in its unit.
+
+        Returns:
+            None if the column holds a null, is of another type, or nobody knows.
+        """
+        if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
+            return None
+        greatest = None
+        for chunk in self._chunks(name):
+            known = chunk.statistics
+            if chunk.physical_type not in ("INT32", "INT64") or known is None:
+                return None
+            if not known.has_min_max or not known.has_null_count or known.null_count:
+                return None
+            value = int(known.max_raw)
+            greatest = value if greatest is None else max(greatest, value)
+        return greatest
 
     def _without_columns(self, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Rows of which nothing is read: a count, or columns that the file lacks."""

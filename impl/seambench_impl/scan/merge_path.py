@@ -46,9 +46,12 @@ def merge_slice(
     log = read_slice_log(slice_, view, names, warnings)
     if slice_.base is not None:
         reader = BaseReader(view.storage, slice_.base.path)
-        base_schema = _base_schema(view, names, log)
-        for batch in reader.batches(base_schema, batch_rows, use_threads=use_threads):
-            merged = _merge_batch(batch, log, names, view, reader.name)
+        ordering = () if log.outranks(reader.greatest) else log.ordering
+        base_schema = _base_schema(view, names, log.keys, ordering)
+        encoded = set(names).difference(log.keys, ordering)
+        batches = reader.batches(base_schema, batch_rows, use_threads=use_threads, encoded=encoded)
+        for batch in batches:
+            merged = _merge_batch(batch, log, ordering, names, view, reader.name)
             if merged.num_rows:
                 yield merged
     rest = log.index.rest()
@@ -56,18 +59,23 @@ def merge_slice(
         yield log.data.take(pa.array(rest[begin : begin + batch_rows]))
 
 
-def _base_schema(view: LogView, names: Sequence[str], log: SliceLog) -> pa.Schema:
+def _base_schema(
+    view: LogView, names: Sequence[str], keys: Sequence[str], ordering: Sequence[str]
+) -> pa.Schema:
     """What to read of the base: the columns to hand out, then key and ordering columns."""
-    wanted = list(dict.fromkeys([*names, *log.keys, *log.ordering]))
+    wanted = list(dict.fromkeys([*names, *keys, *ordering]))
     return pa.schema([key_field(name, view) for name in wanted])
 
 
 def _merge_batch(
-    batch: pa.RecordBatch, log: SliceLog, names: Sequence[str], view: LogView, source: str
+    batch: pa.RecordBatch,
+    log: SliceLog,
+    ordering: Sequence[str],
+    names: Sequence[str],
+    view: LogView,
+    source: str,
 ) -> pa.RecordBatch:
-    ordering = None
-    if log.ordering:
-        ordering = ordering_columns(batch, log.ordering, source)
-    sources = log.index.probe(batch.select(list(log.keys)), ordering)
+    ordered = ordering_columns(batch, ordering, source) if ordering else None
+    sources = log.index.probe(batch.select(list(log.keys)), ordered)
     handed_out = batch.select(list(names))
     return assemble(handed_out, log.data, log.exported, sources, view.allocator)

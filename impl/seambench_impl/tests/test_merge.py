@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seambench.errors import InputError
 from seambench_impl.arrow_c import ExportedBatch
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.merge import LogIndex, assemble
@@ -181,3 +182,39 @@ def test_a_count_needs_no_columns() -> None:
         words = np.array([-1, 0, -2, -1], np.int32)
 
         assert assemble(empty, empty, ExportedBatch(empty), words, allocator).num_rows == 3
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    base=st.lists(st.one_of(st.none(), st.text(max_size=40)), max_size=30),
+    log=st.lists(st.one_of(st.none(), st.text(max_size=40)), min_size=1, max_size=10),
+    data=st.data(),
+)
+def test_encoded_texts_merge_as_plain_ones(
+    base: list[str | None], log: list[str | None], data: st.DataObject
+) -> None:
+    """A base column may come dictionary-encoded; the merged column is plain, with the same rows."""
+    words = st.integers(-2, len(log) - 1)
+    drawn = data.draw(st.lists(words, min_size=len(base), max_size=len(base)))
+    sources = np.array(drawn, np.int32)
+    encoded = pa.array(base, pa.string()).dictionary_encode()
+    batch = pa.RecordBatch.from_arrays([encoded], names=["c"])
+    rows = pa.RecordBatch.from_arrays([pa.array(log, pa.string())], names=["c"])
+    with TrackedAllocator() as allocator:
+        merged = assemble(batch, rows, ExportedBatch(rows), sources, allocator)
+        merged.validate(full=True)
+        kept = [(base[i] if s < 0 else log[s]) for i, s in enumerate(drawn) if s != -2]
+        assert merged.column(0).type == pa.string()
+        assert merged.column(0).to_pylist() == kept
+        del merged
+
+
+def test_a_number_that_the_dictionary_lacks_is_named() -> None:
+    """An encoded text whose number points past the dictionary breaks the input."""
+    numbers = pa.array([0, 2], pa.int32())
+    encoded = pa.DictionaryArray.from_arrays(numbers, pa.array(["a", "b"]), safe=False)
+    batch = pa.RecordBatch.from_arrays([encoded], names=["c"])
+    rows = pa.RecordBatch.from_arrays([pa.array(["x"])], names=["c"])
+    sources = np.array([-1, -1], np.int32)
+    with TrackedAllocator() as allocator, pytest.raises(InputError, match="column 'c'"):
+        assemble(batch, rows, ExportedBatch(rows), sources, allocator)

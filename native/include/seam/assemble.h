@@ -31,9 +31,11 @@ int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
                const struct ArrowArray *base, const struct ArrowArray *log, int32_t *patched,
                struct seam_error *error);
 
-/* One output column. Base and log column have the same Arrow type; the result has it too, and owns
- * its buffers. SEAM_UNSUPPORTED for nested, dictionary and view types; SEAM_TOO_LARGE when a column
- * with 32-bit offsets would pass 2 GiB. */
+/* One output column of the log's type, which `schema` gives. The base column has the same type, or
+ * is texts (32-bit offsets) encoded by a dictionary with 32-bit numbers, which costs less to read
+ * and is spread here. The result owns its buffers. SEAM_UNSUPPORTED for nested and view types;
+ * SEAM_TOO_LARGE when a column with 32-bit offsets would pass 2 GiB; SEAM_BAD_INPUT for a number
+ * that the dictionary lacks. */
 int seam_assemble(const struct seam_plan *plan, const struct ArrowSchema *schema,
                   const struct ArrowArray *base, const struct ArrowArray *log,
                   struct seam_allocator *allocator, struct ArrowArray *out,

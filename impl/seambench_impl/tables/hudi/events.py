@@ -6,7 +6,7 @@ ordering values become typed columns, and deletes join them. Rules: docs/hudi.md
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,6 +95,8 @@ class SliceLog:
         index: the folded events.
         keys: columns of the base that make up its key, in the order of the index's.
         ordering: columns of the base to be compared; empty if none need be.
+        least: the smallest ordering value of any event, if that is one whole number.
+        kind: the type it is of.
     """
 
     data: pa.RecordBatch
@@ -102,6 +104,19 @@ class SliceLog:
     index: LogIndex
     keys: tuple[str, ...]
     ordering: tuple[str, ...]
+    least: int | None
+    kind: pa.DataType | None
+
+    def outranks(self, greatest: Callable[[str, pa.DataType], int | None]) -> bool:
+        """Whether no base row can win against an event, so that its ordering need not be read.
+
+        Args:
+            greatest: the largest value of a base column in a type, or None if that is not known.
+        """
+        if self.least is None or self.kind is None:
+            return False
+        most = greatest(self.ordering[0], self.kind)
+        return most is not None and most <= self.least
 
 
 @dataclass
@@ -147,12 +162,14 @@ def read_slice_log(
     refuse_custom_merge(slice_, view)
     blocks = read_ordered_blocks(slice_, view, warnings)
     key_names = _key_columns(blocks, view)
+    schema = _decoded_schema(view, key_names, names)
     events = _Events()
     for run in _runs(blocks):
         if run[0].kind == "delete":
             _add_deletes(events, run[0], key_names, view)
         else:
-            _add_rows(events, _decode(run, view), key_names, names, view, run[0].file)
+            batch = _decode(run, view, schema)
+            _add_rows(events, batch, key_names, names, view, run[0].file)
     return _fold(events, key_names, names, view)
 
 
@@ -202,29 +219,35 @@ def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
     return runs
 
 
-def _decode(run: Sequence[LogBlock], view: LogView) -> pa.RecordBatch:
+def _decoded_schema(view: LogView, key_names: Sequence[str], names: Sequence[str]) -> pa.Schema:
+    """The view's columns, without the key's text where typed columns stand for it."""
+    spared = {RECORD_KEY}.difference(key_names, names)
+    return pa.schema([field for field in view.schema if field.name not in spared])
+
+
+def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> pa.RecordBatch:
     first = run[0]
     if first.kind == "parquet":
-        return _decode_parquet(first, view)
+        return _decode_parquet(first, schema)
     assert first.schema is not None  # read_blocks refuses an Avro block without one
-    decoder = AvroDecoder(first.schema, view.schema, view.allocator, source=first.file)
+    decoder = AvroDecoder(first.schema, schema, view.allocator, source=first.file)
     for block in run:
         decoder.decode(block.content, source=block.where)
     return decoder.finish()
 
 
-def _decode_parquet(block: LogBlock, view: LogView) -> pa.RecordBatch:
+def _decode_parquet(block: LogBlock, schema: pa.Schema) -> pa.RecordBatch:
     if len(block.content) == 0:  # Hudi writes nothing at all for no records
-        return _empty(view.schema)
+        return _empty(schema)
     where = block.where
     try:
         file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
-        present = [n for n in view.schema.names if n in file.schema_arrow.names]
+        present = [n for n in schema.names if n in file.schema_arrow.names]
         table = file.read(columns=present, use_threads=False).combine_chunks()
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{where} is not readable: {error}") from error
     batches = table.to_batches()
-    return resolve_batch(batches[0], view.schema, where) if batches else _empty(view.schema)
+    return resolve_batch(batches[0], schema, where) if batches else _empty(schema)
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:
@@ -322,7 +345,29 @@ def _fold(
         ordering = _concat(events.ordering, kinds)
         unordered = np.concatenate([*events.unordered, np.empty(0, dtype=np.uint8)])
     index = LogIndex(_concat(events.keys, key_schema), rows, ordering, unordered, view.allocator)
-    return SliceLog(data, ExportedBatch(data), index, key_names, view.ordering)
+    least, kind = _least(ordering, unordered)
+    return SliceLog(data, ExportedBatch(data), index, key_names, view.ordering, least, kind)
+
+
+def _least(
+    ordering: pa.RecordBatch | None, unordered: np.ndarray | None
+) -> tuple[int | None, pa.DataType | None]:
+    """The smallest of ordering values that are whole numbers or times, and their type.
+
+    A tie goes to the log, and so does a delete without a value.
+    """
+    if ordering is None or ordering.num_columns != 1 or not ordering.num_rows:
+        return None, None
+    column = ordering.column(0)
+    whole = pa.types.is_signed_integer(column.type) or pa.types.is_temporal(column.type)
+    if not whole or column.type.bit_width not in (32, 64):
+        return None, None
+    words = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
+    counted = words if unordered is None else words.filter(pa.array(unordered == 0))
+    if counted.null_count:
+        return None, None
+    least = pc.min(counted).as_py()
+    return (np.iinfo(np.int64).max if least is None else least), column.type
 
 
 def key_field(name: str, view: LogView) -> pa.Field:
