@@ -1,7 +1,8 @@
 """Recorded edits: byte-level defects made from real tables, each a line or two in a case file.
 
 A file of the table is named by what it is: `base:1`, `log:2` (the n-th by name, numbers by value)
-or `path:.hoodie/...`, where `{2}` stands for the instant of the second write and `*` for anything.
+or `path:.hoodie/...`, where `*` stands for anything and `**` for any folders. In every text `{2}`
+stands for the instant of the second step and `{2c}` for the time at which it completed.
 A position in a log is named by the blocks of Hudi's log format: `block:1` is where the first
 block's magic starts, `block:1.size` its size field, and so on (`block_positions`); `start` and
 `end` are the file's own; `+N` or `-N` behind it moves by N bytes.
@@ -13,11 +14,12 @@ import re
 import shutil
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from seambench.errors import UsageError
+from seambench.golden import Origin
 
 __all__ = ["Edit", "apply_edits", "block_positions"]
 
@@ -59,14 +61,15 @@ class Edit:
     to: str = ""
 
 
-def apply_edits(table: Path, edits: Sequence[Edit], instants: Sequence[str]) -> None:
+def apply_edits(table: Path, edits: Sequence[Edit], origin: Origin) -> None:
     """Change an unpacked table as told. Files are named as they are before the first edit.
 
     Raises:
         UsageError: an edit names a file, position or text that is not there.
     """
-    files = {name: _find(table, name, instants) for e in edits for name in _names_of(e)}
-    for edit in edits:
+    filled = [_filled(edit, origin) for edit in edits]
+    files = {name: _find(table, name) for e in filled for name in _names_of(e)}
+    for edit in filled:
         _OPERATIONS[edit.op](table, edit, files)
 
 
@@ -89,6 +92,25 @@ def block_positions(log: bytes) -> list[Mapping[str, int]]:
     return blocks
 
 
+def _filled(edit: Edit, origin: Origin) -> Edit:
+    """An edit with the times that its texts mean."""
+    times = {str(number): instant for number, instant in enumerate(origin.instants, 1)}
+    times |= {f"{number}c": time for number, time in enumerate(origin.completions, 1)}
+
+    def fill(text: str) -> str:
+        for name, time in times.items():
+            text = text.replace(f"{{{name}}}", time)
+        return text
+
+    return replace(
+        edit,
+        file=fill(edit.file),
+        to=fill(edit.to),
+        find=fill(edit.find),
+        text=fill(edit.text),
+    )
+
+
 def _names_of(edit: Edit) -> list[str]:
     """The files that an edit names."""
     return [edit.file, edit.to] if edit.op == "append-to" else [edit.file]
@@ -99,14 +121,11 @@ def _natural(path: Path) -> list[tuple[int, str]]:
     return [(int(p), "") if p.isdigit() else (-1, p) for p in re.split(r"(\d+)", path.name)]
 
 
-def _find(table: Path, name: str, instants: Sequence[str]) -> Path:
+def _find(table: Path, name: str) -> Path:
     """The one file of the table that a name means."""
     kind, _, rest = name.partition(":")
     if kind == "path":
-        pattern = rest
-        for number, instant in enumerate(instants, 1):
-            pattern = pattern.replace(f"{{{number}}}", instant)
-        matches = sorted(table.glob(pattern))
+        matches = sorted(table.glob(rest))
         if len(matches) != 1:
             raise UsageError(f"{name!r} means {len(matches)} files of {table.name}, not one")
         return matches[0]

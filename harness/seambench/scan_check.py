@@ -43,7 +43,7 @@ def check_scan(case: ScanCase, scanner: Scanner) -> None:
     with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
         table = Path(work) / case.table.name
         extract(case.folder, table)
-        apply_edits(table, case.edits, case.origin.instants)
+        apply_edits(table, case.edits, case.origin)
         request = _request(case, table)
         if missing:
             _must_not_be_wrong(case, scanner, request, missing[0])

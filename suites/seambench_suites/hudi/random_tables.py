@@ -43,7 +43,9 @@ def random_table(seed: int, version: int, hudi: str) -> TableSpec:
         columns=columns,
         writes=(),
         table_type="copy-on-write" if dice.random() < 0.12 else "merge-on-read",
-        ordering="ts" if merge == "event-time" or dice.random() < 0.6 else None,
+        # Hudi 1.2.0 takes a table with an ordering column for one of event time if its first write
+        # is no bulk insert, and then refuses the next.
+        ordering="ts" if merge == "event-time" or version < 9 else None,
         partition=partition,
         index=dice.choice(["simple", "simple", "bucket", "bloom"]),
         log_blocks=dice.choice(["avro", "avro", "avro", "parquet"]),
@@ -57,7 +59,11 @@ def random_table(seed: int, version: int, hudi: str) -> TableSpec:
 
 def _options(dice: random.Random, version: int) -> dict[str, str]:
     """Options of a table, each now and then."""
-    options = {"hoodie.parquet.small.file.limit": dice.choice(["0", "104857600"])}
+    options = {
+        "hoodie.parquet.small.file.limit": dice.choice(["0", "104857600"]),
+        # Some writes lack a column.
+        "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
+    }
     if dice.random() < 0.25:
         options["hoodie.metadata.enable"] = "true"
     if dice.random() < 0.2:
@@ -94,6 +100,8 @@ def _step(dice: random.Random, spec: TableSpec, number: int) -> WriteSpec:
     )[0]
     if kind == "service":
         operation = dice.choice(services)
+        if operation == "cluster" and spec.index == "bucket":
+            operation = "compact"
         if number == 2 and operation in ("rollback", "crash"):
             operation = "compact"
         return WriteSpec(operation, of=number - 1 if operation == "rollback" else 0)

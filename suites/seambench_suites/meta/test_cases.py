@@ -67,7 +67,7 @@ def test_edits_change_the_table(case: ScanCase, tmp_path: Path) -> None:
     """Recorded edits find their files and change at least one byte or name."""
     extract(case.folder, tmp_path / "a")
     extract(case.folder, tmp_path / "b")
-    apply_edits(tmp_path / "b", case.edits, case.origin.instants)
+    apply_edits(tmp_path / "b", case.edits, case.origin)
 
     assert _contents(tmp_path / "a") != _contents(tmp_path / "b")
 
