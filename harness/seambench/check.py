@@ -12,7 +12,7 @@ from seambench.isolate import Isolated
 from seambench.outcomes import FAILING, WORDS, Outcome
 from seambench.xfails import Xfails, load_xfails
 
-__all__ = ["FAILING", "WORDS", "Outcome", "run_checks"]
+__all__ = ["FAILING", "WORDS", "Outcome", "choose_cases", "run_checks"]
 
 
 def run_checks(
@@ -46,7 +46,7 @@ def run_checks(
         UsageError: a broken case or xfails file, or a pattern that matches nothing.
     """
     known = [case.id for case in load_cases(seam, root, golden)]
-    chosen = _choose(known, cases)
+    chosen = choose_cases(known, cases)
     excuses = [load_xfails(file) for file in xfails]
     for name in implementations:
         with Isolated(seam, name, timeout) as process:
@@ -62,7 +62,7 @@ def run_checks(
             yield from excuse.stale(seam, known)
 
 
-def _choose(known: Sequence[str], patterns: Sequence[str] | None) -> list[str]:
+def choose_cases(known: Sequence[str], patterns: Sequence[str] | None) -> list[str]:
     """Ids that match any of the patterns."""
     if patterns is None:
         return list(known)

@@ -25,7 +25,15 @@ from seambench.outcomes import Mismatch, NotOffered
 from seambench.plain import difference, rows_of
 from seambench.seams import Scan, Scanner, ScanRequest
 
-__all__ = ["check_scan"]
+__all__ = [
+    "Rows",
+    "check_scan",
+    "literal",
+    "query_dataset",
+    "read_rows",
+    "same_rows",
+    "unpacked",
+]
 
 Rows = list[tuple[Any, ...]]
 
@@ -40,17 +48,23 @@ def check_scan(case: ScanCase, scanner: Scanner) -> None:
     missing = [need for need in case.needs if not scanner.capabilities.get(need)]
     if missing and case.otherwise == "not-offered":
         raise NotOffered(f"no {missing[0]}")
-    with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
-        table = Path(work) / case.table.name
-        extract(case.folder, table)
-        apply_edits(table, case.edits, case.origin)
-        request = _request(case, table)
+    with unpacked(case) as request:
         if missing:
             _must_not_be_wrong(case, scanner, request, missing[0])
         elif case.expect.refused:
             _must_refuse(scanner, request, case.expect.refused, case.expect.says)
         else:
             _must_read(case, scanner, request)
+
+
+@contextmanager
+def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
+    """A case's table in a folder of its own for a while, edited; what comes out is the request."""
+    with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
+        table = Path(work) / case.table.name
+        extract(case.folder, table)
+        apply_edits(table, case.edits, case.origin)
+        yield _request(case, table)
 
 
 def _request(case: ScanCase, table: Path) -> ScanRequest:
@@ -140,10 +154,15 @@ def _read(scanner: Scanner, request: ScanRequest) -> tuple[Scan, Rows]:
         with scan.to_reader() as reader:
             return scan, rows_of(reader, names)
     scan = scanner.open(replace(request, where=None))
-    return scan, _query(scan, scan.schema.names, request.where)
+    return scan, query_dataset(scan, scan.schema.names, request.where)
 
 
-def _query(scan: Scan, names: Sequence[str], where: str | None) -> Rows:
+def read_rows(scanner: Scanner, request: ScanRequest) -> Rows:
+    """All rows of a request."""
+    return _read(scanner, request)[1]
+
+
+def query_dataset(scan: Scan, names: Sequence[str], where: str | None) -> Rows:
     """Rows of a scan's dataset as DuckDB reads it, columns and filter pushed down."""
     listed = ", ".join(f'"{name}"' for name in names)
     condition = f" WHERE {where}" if where else ""
@@ -191,13 +210,13 @@ def _check_report(case: ScanCase, scan: Scan, rows: int) -> None:
 def _check_invariants(case: ScanCase, scanner: Scanner, request: ScanRequest, rows: Rows) -> None:
     """Other ways to ask for the same rows must give them."""
     names = case.names
-    _same("one row at a time", rows, _read(scanner, replace(request, batch_size=1))[1], names)
+    same_rows("one row at a time", rows, _read(scanner, replace(request, batch_size=1))[1], names)
     if request.where is not None:
         return
     again = list(reversed(names))[: max(1, len(names) - 1)]
     want = [tuple(row[names.index(name)] for name in again) for row in rows]
     some = _read(scanner, replace(request, columns=again))[1]
-    _same(f"columns {again} alone", want, some, again)
+    same_rows(f"columns {again} alone", want, some, again)
     nothing = scanner.open(replace(request, columns=[]))
     counted = sum(batch.num_rows for batch in nothing.to_reader())
     if counted != len(rows):
@@ -208,25 +227,32 @@ def _check_invariants(case: ScanCase, scanner: Scanner, request: ScanRequest, ro
 
 def _check_filters(scan: Scan, rows: Rows, names: Sequence[str]) -> None:
     """Through the dataset, each value of each column must select just its rows, NULL included."""
-    _same("the dataset", rows, _query(scan, names, None), names)
+    same_rows("the dataset", rows, query_dataset(scan, names, None), names)
     for at, name in enumerate(names):
         kind = scan.schema.field(name).type
-        _same(
+        same_rows(
             f"{name} IS NULL",
             [row for row in rows if row[at] is None],
-            _query(scan, names, f'"{name}" IS NULL'),
+            query_dataset(scan, names, f'"{name}" IS NULL'),
             names,
         )
         if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
             continue
         values = {row[at] for row in rows if row[at] is not None}
         for value in sorted(values)[:2]:
-            text = "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+            text = literal(value)
             want = [row for row in rows if row[at] == value]
-            _same(f"{name} = {text}", want, _query(scan, names, f'"{name}" = {text}'), names)
+            same_rows(
+                f"{name} = {text}", want, query_dataset(scan, names, f'"{name}" = {text}'), names
+            )
 
 
-def _same(what: str, want: Rows, have: Rows, names: Sequence[str]) -> None:
+def literal(value: str | int) -> str:
+    """A text or a number as SQL spells it."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def same_rows(what: str, want: Rows, have: Rows, names: Sequence[str]) -> None:
     """Both multisets must be equal."""
     if problem := difference(want, have, names):
         raise Mismatch(f"{what} differs from the full read: {problem}")

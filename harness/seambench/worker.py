@@ -5,7 +5,8 @@
 Whatever the implementation itself prints goes to standard error.
 
 For the matrix of serdes the request holds `do`: `produce` (the answer holds `bytes`, in base64) or
-`consume` (the request does); the answer then tells the memory of the process too.
+`consume` (the request does); the answer then tells the memory of the process too. With
+`do` = `invariants` a scan case is read in every way, and the answer holds a `digest` of its rows.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from seambench.cases import Case, ColumnCase, ExchangeCase, ScanCase, load_cases
 from seambench.column_check import check_column
 from seambench.errors import UnavailableError
 from seambench.exchange.check import check_exchange
+from seambench.invariants import hold_invariants
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.scan_check import check_scan
 from seambench.serde.cases import SerdeCase
@@ -89,13 +91,27 @@ def main() -> None:
             known[where] = {case.id: case for case in load_cases(seam, root, golden)}
         case = known[where][asked["case"]]
         begin = time.perf_counter()
-        if "do" in asked:
+        if asked.get("do") == "invariants":
+            assert isinstance(case, ScanCase)
+            answer = _invariants(case, implementation)
+        elif "do" in asked:
             assert isinstance(case, SerdeCase)
             answer = _exchange(case, implementation, asked)
         else:
             word, reason = run_one(case, implementation)
             answer = {"outcome": word, "reason": reason}
         _say(answers, {**answer, "seconds": time.perf_counter() - begin})
+
+
+def _invariants(case: ScanCase, scanner: Any) -> dict[str, Any]:
+    """Hold a case's invariants."""
+    answer: dict[str, Any] = {}
+
+    def hold() -> None:
+        answer["digest"] = hold_invariants(case, scanner)
+
+    word, reason = _told(hold)
+    return {"outcome": word, "reason": reason, **answer}
 
 
 def _exchange(case: SerdeCase, serde: Any, asked: Mapping[str, Any]) -> dict[str, Any]:

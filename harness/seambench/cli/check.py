@@ -36,19 +36,32 @@ def check(
         list[Path] | None, typer.Option(help="File of known failures, repeatable.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a case may take.")] = 60.0,
+    invariants: Annotated[
+        bool,
+        typer.Option(
+            "--invariants",
+            help="Scan seam: ask every case in every way instead, and compare implementations.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench import registry
     from seambench.cases import load_cases
     from seambench.check import run_checks
+    from seambench.invariants import run_invariants
 
     names = impl or registry.names(seam)
     if not names and load_cases(seam):
         raise UsageError(f"no implementation of the {seam} seam is announced; name one with --impl")
-    outcomes = run_checks(
-        seam, names, golden=golden, cases=case, timeout=timeout, xfails=tuple(xfails or ())
-    )
+    if invariants:
+        if seam != "scan":
+            raise UsageError("--invariants is for the scan seam")
+        outcomes = run_invariants(names, cases=case, timeout=timeout)
+    else:
+        outcomes = run_checks(
+            seam, names, golden=golden, cases=case, timeout=timeout, xfails=tuple(xfails or ())
+        )
     seen = _as_lines(outcomes) if as_json else _as_table(seam, outcomes)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
