@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seambench.errors import RefusedError, UsageError
 from seambench_impl._seam import ffi, lib
-from seambench_impl.arrow_c import ExportedBatch, address
+from seambench_impl.arrow_c import ExportedBatch, address, batch_without_views
 from seambench_impl.columns.c_types import CTypes
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
@@ -23,9 +23,11 @@ __all__ = [
     "FUNCTIONS",
     "PartitionRule",
     "Partitioner",
+    "column_index",
     "hash_rows",
     "iceberg_buckets",
     "parts_of",
+    "plain_schema",
     "sort_rows",
 ]
 
@@ -78,18 +80,32 @@ class _Bound:
     kept: list[Any] = field(default_factory=list)
 
 
+def column_index(schema: pa.Schema, name: str, what: str) -> int:
+    """The number of a key column.
+
+    Raises:
+        UsageError: there is none of this name, or more than one.
+    """
+    found = schema.get_all_field_indices(name)
+    if not found:
+        raise UsageError(f"there is no column '{name}' {what}")
+    if len(found) > 1:
+        raise UsageError(f"more than one column is called '{name}'")
+    return int(found[0])
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema that is left when dictionaries, runs and views are resolved, at any depth."""
+    fields = [field.with_type(_plain(field.type)) for field in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
 def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
-    missing = [name for name in rule.keys if schema.get_all_field_indices(name) == []]
-    if missing:
-        raise UsageError(f"there is no column '{missing[0]}' to partition by")
     if rule.function not in FUNCTIONS:
         known = ", ".join(FUNCTIONS)
         raise UsageError(f"unknown partition function {rule.function!r}; there are {known}")
-    indexes = [schema.get_field_index(name) for name in rule.keys]
-    double = [name for name, index in zip(rule.keys, indexes, strict=True) if index < 0]
-    if double:
-        raise UsageError(f"more than one column is called '{double[0]}'")
-    types = rule.types or [table_type(schema.field(index).type) for index in indexes]
+    indexes = [column_index(schema, name, "to partition by") for name in rule.keys]
+    types = rule.types or [table_type(_plain(schema.field(index).type)) for index in indexes]
     if len(types) != len(indexes):
         raise UsageError(f"{len(indexes)} key columns have {len(types)} types")
     function, usual = FUNCTIONS[rule.function]
@@ -109,6 +125,7 @@ def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[np.uint
         UsageError: a key that is no column, or an unknown function.
         RefusedError: the function has no rule for a key's type.
     """
+    batch = batch_without_views(batch)
     bound, exported, error = _bind(rule, batch.schema), ExportedBatch(batch), new_error()
     hashes = np.empty(batch.num_rows, dtype=np.uint32)
     allocator = TrackedAllocator()
@@ -216,8 +233,8 @@ class Partitioner:
         self.parts = rule.channels * rule.drivers
         self._bound = _bind(rule, schema)
         self._error = new_error()
-        self._type = pa.struct([field.with_type(_plain(field.type)) for field in schema])
-        self._metadata = schema.metadata
+        #: Of the chunks.
+        self.plain = plain_schema(schema)
         out = ffi.new("struct seam_partitioner **")
         check(
             lib.seam_partitioner_new(self.allocator.pointer, self._bound.struct, out, self._error),
@@ -234,7 +251,7 @@ class Partitioner:
         """
         if not batch.schema.equals(self.schema):
             raise UsageError(f"a batch of another schema:\n{batch.schema}")
-        exported = ExportedBatch(batch)
+        exported = ExportedBatch(batch_without_views(batch))
         code = lib.seam_partitioner_append(
             self._pointer, exported.schema, exported.array, self._error
         )
@@ -257,14 +274,18 @@ class Partitioner:
     def _ready(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         part, array = ffi.new("int32_t *"), ffi.new("struct ArrowArray *")
         while lib.seam_partitioner_next(self._pointer, part, array):
-            struct = pa.Array._import_from_c(address(array), self._type)
+            struct = pa.Array._import_from_c(address(array), pa.struct(list(self.plain)))
             batch = pa.RecordBatch.from_struct_array(struct)
-            yield int(part[0]), batch.replace_schema_metadata(self._metadata)
+            yield int(part[0]), batch.replace_schema_metadata(self.plain.metadata)
 
 
 def _plain(data_type: Any) -> Any:
-    """The type that is left when dictionaries and runs are resolved, at any depth."""
+    """The type that is left when dictionaries, runs and views are resolved, at any depth."""
     kinds = pa.types
+    if kinds.is_string_view(data_type):
+        return pa.large_string()
+    if kinds.is_binary_view(data_type):
+        return pa.large_binary()
     if kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):
         return _plain(data_type.value_type)
     if kinds.is_list(data_type):

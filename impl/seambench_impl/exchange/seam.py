@@ -14,8 +14,9 @@ from seambench import __version__
 from seambench.errors import RefusedError, UsageError
 from seambench.seams import ExchangeRequest, Kind
 from seambench_impl.exchange.formats import FORMATS, ChunkFormat, chunk_format
+from seambench_impl.exchange.merge import MergingReader, SortedMerge
 from seambench_impl.exchange.options import ReceiverOptions, SinkOptions
-from seambench_impl.exchange.partition import FUNCTIONS, PartitionRule
+from seambench_impl.exchange.partition import FUNCTIONS, PartitionRule, plain_schema
 from seambench_impl.exchange.sink import ExchangeSink, Routing
 from seambench_impl.exchange.source import ExchangeSource, SourceRegistry
 from seambench_impl.exchange.transports.base import Channel, Server
@@ -43,10 +44,10 @@ class SeambenchExchange:
         (
             *(f"partitions.{kind}" for kind in ("hash", "broadcast", "random", "single")),
             *(f"functions.{function}" for function in FUNCTIONS),
-            *("drivers", "cancel", "orders.sender"),
+            *("drivers", "cancel", "orders.sender", "orders.merge"),
             *(f"formats.{format_}" for format_ in FORMATS),
             *(f"transports.{transport}" for transport in (_WITHIN, *TRANSPORTS)),
-            *(f"encodings.{encoding}" for encoding in ("dictionary", "run", "large")),
+            *(f"encodings.{encoding}" for encoding in ("dictionary", "run", "view", "large")),
             *(f"types.{word}" for word in _TYPES),
         ),
         True,
@@ -74,8 +75,8 @@ def _check(request: ExchangeRequest) -> None:
         raise UsageError("an exchange has a sender, a receiver and a driver at least")
     if request.order != "none" and request.drivers > 1:
         raise RefusedError("an exchange that keeps an order has one driver behind each receiver")
-    if request.order == "merge":
-        raise RefusedError("sorted senders are not merged")
+    if (request.order == "merge") != bool(request.sort):
+        raise UsageError("a merge, and only that, goes by keys to sort by")
     if request.partition == "hash" and not request.keys:
         raise UsageError("rows are hashed by one key column at least")
     if request.partition == "single" and request.receivers > 1:
@@ -96,9 +97,9 @@ class _Open:
         self.allocators = [owner]
         bound: ChunkFormat | None = None
         if request.transport != _WITHIN:
-            bound = chunk_format(request.format, request.schema, request.options, owner)
+            bound = chunk_format(request.format, _carried(request), request.options, owner)
         try:
-            self.receivers = [_Receiver(request, bound) for _ in range(request.receivers)]
+            self.receivers = [_Receiver(request, bound, owner) for _ in range(request.receivers)]
             ways = self._serve(request)
             self.senders = [self._sender(request, n, bound, ways) for n in range(request.senders)]
         except BaseException:
@@ -137,6 +138,11 @@ class _Open:
     def close(self) -> None:
         """End what still runs. Repeatable."""
         self._stack.close()
+
+
+def _carried(request: ExchangeRequest) -> pa.Schema:
+    """The schema of what travels: dealing rows resolves encodings, whole batches keep them."""
+    return plain_schema(request.schema) if request.partition == "hash" else request.schema
 
 
 def _routing(request: ExchangeRequest) -> Routing:
@@ -197,7 +203,9 @@ class _Sender:
 class _Receiver:
     """One receiving side."""
 
-    def __init__(self, request: ExchangeRequest, bound: ChunkFormat | None) -> None:
+    def __init__(
+        self, request: ExchangeRequest, bound: ChunkFormat | None, owner: TrackedAllocator
+    ) -> None:
         ordered = request.order != "none"
         queues = request.senders if ordered else request.drivers
         self._ordered = ordered
@@ -210,11 +218,19 @@ class _Receiver:
             else limit,
         )
         self.source = ExchangeSource(request.senders, queues, bound, options)
+        self._merging: MergingReader | None = None
+        if request.order == "merge":
+            merge = SortedMerge(
+                _carried(request), request.sort, request.senders, request.chunk_rows, owner
+            )
+            self._merging = MergingReader(self.source, merge)
         self.registry = SourceRegistry()
         self.registry.register(_EXCHANGE, self.source)
 
     def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
         """The next batch of a driver."""
+        if self._merging is not None:
+            return self._merging.read(timeout)
         if self._ordered:
             return self.source.read_any(timeout)
         return self.source.read(driver, timeout)

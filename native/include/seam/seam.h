@@ -17,6 +17,7 @@
 #include "seam/merge.h"
 #include "seam/node.h"
 #include "seam/partition.h"
+#include "seam/sorted_merge.h"
 #include "seam/presto_page.h"
 #include "seam/presto_stream.h"
 #include "seam/row_frames.h"

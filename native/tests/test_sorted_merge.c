@@ -1,0 +1,104 @@
+/* Merging sorted inputs: order, ties, what is refused, and what is left when memory runs out. */
+#include "seam/arrow_build.h"
+#include "seam/sorted_merge.h"
+
+#include "check.h"
+
+#include <string.h>
+
+static struct seam_error error;
+
+/* A batch of one column of longs, over an array of the test. */
+struct batch {
+    const void *buffers[2];
+    const void *root_buffers[1];
+    struct ArrowArray column;
+    struct ArrowArray *children[1];
+    struct ArrowSchema column_schema;
+    struct ArrowSchema *schema_children[1];
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+};
+
+static void make_batch(struct batch *batch, const int64_t *values, int64_t rows) {
+    memset(batch, 0, sizeof *batch);
+    batch->buffers[1] = values;
+    batch->column = (struct ArrowArray){.length = rows, .n_buffers = 2, .buffers = batch->buffers};
+    batch->column_schema = (struct ArrowSchema){.format = "l", .name = "key"};
+    batch->children[0] = &batch->column;
+    batch->schema_children[0] = &batch->column_schema;
+    batch->array = (struct ArrowArray){.length = rows,
+                                       .n_buffers = 1,
+                                       .buffers = batch->root_buffers,
+                                       .n_children = 1,
+                                       .children = batch->children};
+    batch->schema =
+        (struct ArrowSchema){.format = "+s", .n_children = 1, .children = batch->schema_children};
+}
+
+static const struct seam_order_key ORDER[] = {{.column = 0, .descending = 0, .nulls_first = 0}};
+static const int64_t VALUES[3][4] = {{-5, 1, 1, 9}, {-6, 1, 2, 3}, {0, 0, 0, 10}};
+static const int64_t MERGED[12] = {-6, -5, 0, 0, 0, 1, 1, 1, 2, 3, 9, 10};
+
+/* Two batches of two rows from each of three inputs, told when they are wanted. */
+static int merge_all(struct seam_allocator *allocator, struct seam_error *failure) {
+    struct seam_sorted_merge *merge;
+    static struct batch batches[3][2];
+    int given[3] = {0, 0, 0};
+    int64_t n = 0;
+    int code = seam_sorted_merge_new(allocator, ORDER, 1, 3, 5, &merge, failure);
+    while (code == SEAM_OK) {
+        int32_t wanted = seam_sorted_merge_wants(merge);
+        struct ArrowArray chunk;
+        int32_t got = 0;
+        if (wanted >= 0 && given[wanted] == 2) {
+            code = seam_sorted_merge_end(merge, wanted, failure);
+        } else if (wanted >= 0) {
+            struct batch *batch = &batches[wanted][given[wanted]];
+            make_batch(batch, VALUES[wanted] + 2 * given[wanted], 2);
+            given[wanted] += 1;
+            code = seam_sorted_merge_add(merge, wanted, &batch->schema, &batch->array, failure);
+        } else {
+            code = seam_sorted_merge_next(merge, &chunk, &got, failure);
+            if (code == SEAM_OK && !got && seam_sorted_merge_wants(merge) < 0) {
+                break;
+            }
+        }
+        if (code == SEAM_OK && got) {
+            const int64_t *keys = chunk.children[0]->buffers[1];
+            for (int64_t i = 0; i < chunk.length; i++) {
+                CHECK(keys[i] == MERGED[n + i]);
+            }
+            n += chunk.length;
+            seam_array_release(&chunk);
+        }
+    }
+    CHECK(code != SEAM_OK || n == 12);
+    seam_sorted_merge_free(merge);
+    return code;
+}
+
+static void rows_come_in_order_and_nothing_is_left_when_memory_runs_out(void) {
+    check_every_allocation(merge_all);
+}
+
+static void what_is_not_sorted_or_wanted_is_refused(void) {
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    struct seam_sorted_merge *merge;
+    static struct batch batch;
+    const int64_t values[2] = {2, 1};
+    make_batch(&batch, values, 2);
+    CHECK_OK(seam_sorted_merge_new(allocator, ORDER, 1, 1, 5, &merge, &error));
+    CHECK(seam_sorted_merge_add(merge, 0, &batch.schema, &batch.array, &error) == SEAM_BAD_INPUT);
+    CHECK(seam_sorted_merge_end(merge, 1, &error) == SEAM_BAD_ARGUMENT);
+    seam_sorted_merge_free(merge);
+    CHECK(seam_sorted_merge_new(allocator, ORDER, 1, 0, 5, &merge, &error) == SEAM_BAD_ARGUMENT);
+    CHECK(merge == NULL && live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
+int main(void) {
+    rows_come_in_order_and_nothing_is_left_when_memory_runs_out();
+    what_is_not_sorted_or_wanted_is_refused();
+    return 0;
+}
