@@ -29,13 +29,23 @@ struct seam_merge {
     int64_t n_keys;
     int64_t n_ordering; /* 0 = commit time */
     const int32_t *rows;
-    const uint8_t *unordered;
+    const uint8_t *flags;
     struct entry *entries;
     int64_t n_entries;
     struct slot *slots; /* open addressing */
     uint64_t slot_mask;
     uint64_t *filter; /* one bit per hash value seen: most base rows stop here */
     uint64_t filter_mask;
+    /* Only when versions fill each other's gaps: what lies below each row of the log's data, and
+     * the lowest row of each entry. */
+    int32_t *below;
+    int32_t *lowest;
+};
+
+/* What a comparison of ordering values came to: a null has no place among other values. */
+struct verdict {
+    int sign;
+    bool undefined;
 };
 
 static void hash_rows(const struct seam_view *columns, int64_t n_columns, int64_t begin,
@@ -71,37 +81,72 @@ static uint64_t find_slot(const struct seam_merge *merge, uint64_t hash,
     return slot;
 }
 
-static int compare_ordering(const struct seam_merge *merge, int64_t event,
-                            const struct seam_view *ordering, int64_t row) {
+static struct verdict compare_ordering(const struct seam_merge *merge, int64_t event,
+                                       const struct seam_view *ordering, int64_t row) {
     for (int64_t i = 0; i < merge->n_ordering; i++) {
+        if (seam_view_valid(&merge->ordering[i], event) != seam_view_valid(&ordering[i], row)) {
+            return (struct verdict){.undefined = true};
+        }
         int sign = seam_view_compare(&merge->ordering[i], event, &ordering[i], row);
         if (sign != 0) {
-            return sign;
+            return (struct verdict){.sign = sign};
         }
     }
-    return 0;
+    return (struct verdict){0};
 }
 
-static bool is_delete(const struct seam_merge *merge, int32_t event) {
-    return merge->rows[event] < 0;
+static int undefined_order(struct seam_error *error) {
+    return seam_fail(error, SEAM_UNSUPPORTED, -1,
+                     "a version of a record has a null for an ordering value and another one has "
+                     "not; there is no order between them");
 }
 
-static bool is_unordered(const struct seam_merge *merge, int32_t event) {
-    return merge->unordered != NULL && merge->unordered[event] != 0;
+static bool has_flag(const struct seam_merge *merge, int32_t event, enum seam_event_flag flag) {
+    return merge->flags != NULL && (merge->flags[event] & (uint8_t)flag) != 0;
 }
 
-/* Whether event `newer` replaces the winner `older` of the same key. */
-static bool replaces(const struct seam_merge *merge, int32_t older, int32_t newer) {
+/* Whether event `newer` replaces the winner `older` of the same key: a sign of 0 or more. */
+static struct verdict replaces(const struct seam_merge *merge, int32_t older, int32_t newer) {
     if (merge->n_ordering == 0) {
-        return true;
+        return (struct verdict){0};
     }
-    if (is_unordered(merge, older)) { /* a second delete changes nothing, a record comes back */
-        return !is_delete(merge, newer);
+    if (has_flag(merge, older, SEAM_EVENT_DEFAULT)) {
+        return (struct verdict){.sign = has_flag(merge, newer, SEAM_EVENT_LISTED) ? -1 : 1};
     }
-    if (is_unordered(merge, newer)) {
-        return true;
+    if (has_flag(merge, newer, SEAM_EVENT_DEFAULT)) {
+        return (struct verdict){0};
     }
-    return compare_ordering(merge, newer, merge->ordering, older) >= 0;
+    return compare_ordering(merge, newer, merge->ordering, older);
+}
+
+/* Puts the newer version on top of those of the entry, or below all of them. A delete hides what
+ * lies below it, and nothing is filled from one. */
+static void fill(struct seam_merge *merge, struct entry *entry, int32_t newer, bool wins) {
+    int32_t *lowest = &merge->lowest[entry - merge->entries];
+    int32_t row = merge->rows[newer], standing = merge->rows[entry->event];
+    if (row >= 0 && standing >= 0 && wins) {
+        merge->below[row] = standing;
+    } else if (row >= 0 && standing >= 0) {
+        merge->below[*lowest] = row;
+        *lowest = row;
+    } else if (wins) {
+        *lowest = row;
+    }
+}
+
+static int settle(struct seam_merge *merge, struct entry *entry, int32_t newer,
+                  struct seam_error *error) {
+    struct verdict verdict = replaces(merge, entry->event, newer);
+    if (verdict.undefined) {
+        return undefined_order(error);
+    }
+    if (merge->below != NULL) {
+        fill(merge, entry, newer, verdict.sign >= 0);
+    }
+    if (verdict.sign >= 0) {
+        entry->event = newer;
+    }
+    return SEAM_OK;
 }
 
 /* Bits that neither the slot nor the tag of a small table is made of. */
@@ -109,28 +154,33 @@ static inline uint64_t filter_bit(const struct seam_merge *merge, uint64_t hash)
     return (hash >> 12) & merge->filter_mask;
 }
 
-static void fold(struct seam_merge *merge, int64_t n_events) {
+static void add_entry(struct seam_merge *merge, struct slot *slot, uint64_t hash, int32_t event) {
+    if (merge->lowest != NULL) {
+        merge->lowest[merge->n_entries] = merge->rows[event];
+    }
+    merge->entries[merge->n_entries] = (struct entry){event, event, false};
+    *slot = (struct slot){(uint32_t)(hash >> 32), (int32_t)++merge->n_entries};
+    uint64_t bit = filter_bit(merge, hash);
+    merge->filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
+}
+
+static int fold(struct seam_merge *merge, int64_t n_events, struct seam_error *error) {
     uint64_t hashes[BLOCK];
-    for (int64_t begin = 0; begin < n_events; begin += BLOCK) {
+    int code = SEAM_OK;
+    for (int64_t begin = 0; begin < n_events && code == SEAM_OK; begin += BLOCK) {
         int64_t count = n_events - begin < BLOCK ? n_events - begin : BLOCK;
         hash_rows(merge->keys, merge->n_keys, begin, count, hashes);
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count && code == SEAM_OK; i++) {
             int32_t event = (int32_t)(begin + i);
-            uint64_t slot = find_slot(merge, hashes[i], merge->keys, event);
-            if (merge->slots[slot].entry == 0) {
-                merge->entries[merge->n_entries] = (struct entry){event, event, false};
-                merge->slots[slot] =
-                    (struct slot){(uint32_t)(hashes[i] >> 32), (int32_t)++merge->n_entries};
-                uint64_t bit = filter_bit(merge, hashes[i]);
-                merge->filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
+            struct slot *slot = &merge->slots[find_slot(merge, hashes[i], merge->keys, event)];
+            if (slot->entry == 0) {
+                add_entry(merge, slot, hashes[i], event);
             } else {
-                struct entry *entry = &merge->entries[merge->slots[slot].entry - 1];
-                if (replaces(merge, entry->event, event)) {
-                    entry->event = event;
-                }
+                code = settle(merge, &merge->entries[slot->entry - 1], event, error);
             }
         }
     }
+    return code;
 }
 
 static int zeroed(struct seam_allocator *allocator, size_t size, void **out,
@@ -172,11 +222,26 @@ static int make_tables(struct seam_allocator *allocator, struct seam_merge *merg
     return code;
 }
 
+/* Every row of the log's data with nothing below it. */
+static int make_below(struct seam_allocator *allocator, struct seam_merge *merge, int64_t n_events,
+                      int64_t rows, struct seam_error *error) {
+    void *block = NULL;
+    int code = seam_alloc(allocator, (size_t)rows * sizeof *merge->below, &block, error);
+    merge->below = block;
+    if (code == SEAM_OK) {
+        memset(block, 0xff, (size_t)rows * sizeof *merge->below);
+        block = NULL;
+        code = seam_alloc(allocator, (size_t)n_events * sizeof *merge->lowest, &block, error);
+        merge->lowest = block;
+    }
+    return code;
+}
+
 static int take_events(struct seam_merge *merge, const struct seam_events *events,
                        struct seam_error *error) {
     merge->n_keys = events->keys->n_children;
     merge->rows = events->rows;
-    merge->unordered = events->unordered;
+    merge->flags = events->flags;
     if (merge->n_keys == 0) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a merge needs a key column");
     }
@@ -206,11 +271,16 @@ int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *e
     if (code == SEAM_OK) {
         code = make_tables(allocator, merge, events->keys->length, error);
     }
+    if (code == SEAM_OK && events->filling_rows > 0) {
+        code = make_below(allocator, merge, events->keys->length, events->filling_rows, error);
+    }
+    if (code == SEAM_OK) {
+        code = fold(merge, events->keys->length, error);
+    }
     if (code != SEAM_OK) {
         seam_merge_free(merge);
         return code;
     }
-    fold(merge, events->keys->length);
     *out = merge;
     return SEAM_OK;
 }
@@ -220,6 +290,8 @@ void seam_merge_free(struct seam_merge *merge) {
         seam_free(merge->entries);
         seam_free(merge->slots);
         seam_free(merge->filter);
+        seam_free(merge->below);
+        seam_free(merge->lowest);
         seam_free(merge);
     }
 }
@@ -228,16 +300,34 @@ int64_t seam_merge_keys(const struct seam_merge *merge) {
     return merge->n_entries;
 }
 
-/* Where the values of a base row that meets `entry` come from. */
-static int32_t meet(const struct seam_merge *merge, struct entry *entry,
-                    const struct seam_view *ordering, int64_t row) {
-    entry->used = true;
-    if (ordering != NULL && !is_unordered(merge, entry->event) &&
-        compare_ordering(merge, entry->event, ordering, row) < 0) {
-        return SEAM_SOURCE_BASE;
-    }
+const int32_t *seam_merge_below(const struct seam_merge *merge) {
+    return merge->below;
+}
+
+/* What the rows of a base batch come to. */
+struct outcome {
+    const struct seam_view *ordering; /* NULL = every event wins */
+    int32_t *sources;
+    int32_t *losers; /* may be NULL */
+    bool undefined;
+};
+
+/* Where the values of base row `row`, which meets `entry`, come from. */
+static void meet(const struct seam_merge *merge, struct entry *entry, struct outcome *outcome,
+                 int64_t row) {
     int32_t source = merge->rows[entry->event];
-    return source < 0 ? SEAM_SOURCE_NONE : source;
+    entry->used = true;
+    if (outcome->ordering != NULL && !has_flag(merge, entry->event, SEAM_EVENT_DEFAULT)) {
+        struct verdict verdict = compare_ordering(merge, entry->event, outcome->ordering, row);
+        outcome->undefined |= verdict.undefined;
+        if (verdict.sign < 0) {
+            if (outcome->losers != NULL) {
+                outcome->losers[row] = source;
+            }
+            return;
+        }
+    }
+    outcome->sources[row] = source < 0 ? SEAM_SOURCE_NONE : source;
 }
 
 static int check_same_layout(const struct seam_view *a, const struct seam_view *b, int64_t n,
@@ -327,15 +417,14 @@ static void look_up(struct seam_merge *merge, struct candidates *found) {
     }
 }
 
-static void probe_block(struct seam_merge *merge, const struct seam_view *keys,
-                        const struct seam_view *ordering, int64_t begin, int64_t count,
-                        int32_t *sources) {
+static void probe_block(struct seam_merge *merge, const struct seam_view *keys, int64_t begin,
+                        int64_t count, struct outcome *outcome) {
     struct candidates found;
     found.n = 0;
     hash_rows(keys, merge->n_keys, begin, count, found.hashes);
     for (int32_t i = 0; i < count; i++) {
         uint64_t bit = filter_bit(merge, found.hashes[i]);
-        sources[i] = SEAM_SOURCE_BASE;
+        outcome->sources[begin + i] = SEAM_SOURCE_BASE;
         found.rows[found.n] = i;
         found.n += (int32_t)((merge->filter[bit >> 6] >> (bit & 63)) & 1);
     }
@@ -346,7 +435,7 @@ static void probe_block(struct seam_merge *merge, const struct seam_view *keys,
         if (merge->slots[slot].entry != 0) {
             struct entry *entry = &merge->entries[merge->slots[slot].entry - 1];
             if (!entry->used) {
-                sources[i] = meet(merge, entry, ordering, begin + i);
+                meet(merge, entry, outcome, begin + i);
             }
         }
     }
@@ -354,7 +443,7 @@ static void probe_block(struct seam_merge *merge, const struct seam_view *keys,
 
 int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_schema,
                      const struct ArrowArray *keys, const struct ArrowSchema *ordering_schema,
-                     const struct ArrowArray *ordering, int32_t *sources,
+                     const struct ArrowArray *ordering, int32_t *sources, int32_t *losers,
                      struct seam_error *error) {
     struct seam_view key_views[MAX_COLUMNS];
     struct seam_view ordering_views[MAX_COLUMNS];
@@ -363,12 +452,15 @@ int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_sc
     if (code != SEAM_OK) {
         return code;
     }
-    const struct seam_view *base_ordering = ordering == NULL ? NULL : ordering_views;
+    struct outcome outcome = {ordering == NULL ? NULL : ordering_views, sources, losers, false};
+    if (losers != NULL) {
+        memset(losers, 0xff, (size_t)keys->length * sizeof *losers);
+    }
     for (int64_t begin = 0; begin < keys->length; begin += BLOCK) {
         int64_t count = keys->length - begin < BLOCK ? keys->length - begin : BLOCK;
-        probe_block(merge, key_views, base_ordering, begin, count, sources + begin);
+        probe_block(merge, key_views, begin, count, &outcome);
     }
-    return SEAM_OK;
+    return outcome.undefined ? undefined_order(error) : SEAM_OK;
 }
 
 int64_t seam_merge_rest(const struct seam_merge *merge, int32_t *rows) {

@@ -58,7 +58,7 @@ struct scenario {
     int n_events;
     int32_t rows[4];
     int64_t ordering[4];
-    uint8_t unordered[4];
+    uint8_t flags[4];
     int64_t base_ordering;
     int32_t expected;
 };
@@ -77,7 +77,8 @@ static const struct scenario SCENARIOS[] = {
     {"a default delete beats a buffered row", true, 2, {0, DELETE}, {6, 0}, {0, 1}, 5, GONE},
     {"a true re-insert comes back", true, 2, {DELETE, 0}, {0, 7}, {1, 0}, 5, 0},
     {"an older re-insert resurrects the base row", true, 2, {DELETE, 0}, {0, 2}, {1, 0}, 5, KEEP},
-    {"a second delete leaves the default one", true, 2, {DELETE, DELETE}, {0, 3}, {1, 0}, 5, GONE},
+    {"a listed delete leaves the default one", true, 2, {DELETE, DELETE}, {0, 3}, {1, 2}, 5, GONE},
+    {"a deleting row replaces it, and loses", true, 2, {DELETE, DELETE}, {0, 3}, {1, 0}, 5, KEEP},
     {"commit time deletes whatever came before", false, 2, {0, DELETE}, {9, 1}, {0, 0}, 5, GONE},
 };
 
@@ -95,8 +96,8 @@ static void events_meet_the_base_by_the_rules(struct seam_allocator *allocator) 
         make_batch(&order_batch, s->n_events, &order, NULL);
         make_batch(&base_key_batch, 1, &base_key, NULL);
         make_batch(&base_order_batch, 1, &base_order, NULL);
-        struct seam_events events = {&key_batch.schema, &key_batch.array, s->rows, NULL, NULL,
-                                     s->unordered};
+        struct seam_events events = {
+            &key_batch.schema, &key_batch.array, s->rows, NULL, NULL, s->flags, 0};
         if (s->event_time) {
             events.ordering_schema = &order_batch.schema;
             events.ordering = &order_batch.array;
@@ -107,7 +108,8 @@ static void events_meet_the_base_by_the_rules(struct seam_allocator *allocator) 
         CHECK(seam_merge_keys(merge) == 1);
         CHECK_OK(seam_merge_probe(merge, &base_key_batch.schema, &base_key_batch.array,
                                   s->event_time ? &base_order_batch.schema : NULL,
-                                  s->event_time ? &base_order_batch.array : NULL, &source, &error));
+                                  s->event_time ? &base_order_batch.array : NULL, &source, NULL,
+                                  &error));
         if (source != s->expected) {
             fprintf(stderr, "%s: source %d, expected %d\n", s->rule, source, s->expected);
             exit(1);
@@ -116,6 +118,124 @@ static void events_meet_the_base_by_the_rules(struct seam_allocator *allocator) 
         CHECK(seam_merge_rest(merge, rest) == 0);
         seam_merge_free(merge);
     }
+}
+
+/* Versions of one key, rows 0 to 3 of the log's data with these ordering values. */
+struct filling {
+    const char *rule;
+    int n_events;
+    int32_t rows[4];
+    int64_t ordering[4];
+    uint8_t flags[4];
+    int32_t below[4];
+    int64_t base_ordering;
+    int32_t source, loser;
+};
+
+static const struct filling FILLINGS[] = {
+    {"newer versions lie on top", 3, {0, 1, 2}, {1, 2, 3}, {0}, {-1, 0, 1, -1}, 0, 2, -1},
+    {"older ones go below all", 3, {0, 1, 2}, {5, 4, 3}, {0}, {1, 2, -1, -1}, 0, 0, -1},
+    {"top and bottom", 4, {0, 1, 2, 3}, {5, 6, 1, 0}, {0}, {2, 0, 3, -1}, 0, 1, -1},
+    {"a delete hides what came before",
+     3,
+     {0, DELETE, 1},
+     {5, 0, 7},
+     {0, 1, 0},
+     {-1, -1, -1, -1},
+     0,
+     1,
+     -1},
+    {"a losing delete hides nothing", 3, {0, DELETE, 1}, {5, 4, 7}, {0}, {-1, 0, -1, -1}, 0, 1, -1},
+    {"a version below a delete is lost",
+     2,
+     {DELETE, 0},
+     {5, 4},
+     {0},
+     {-1, -1, -1, -1},
+     0,
+     GONE,
+     -1},
+    {"a base row that stays still has its loser",
+     2,
+     {0, 1},
+     {3, 4},
+     {0},
+     {-1, 0, -1, -1},
+     9,
+     KEEP,
+     1},
+};
+
+static void versions_fill_each_other(struct seam_allocator *allocator) {
+    for (size_t i = 0; i < sizeof FILLINGS / sizeof FILLINGS[0]; i++) {
+        const struct filling *f = &FILLINGS[i];
+        const int64_t keys[4] = {42, 42, 42, 42};
+        struct column key, order, base_order;
+        struct batch key_batch, order_batch, base_key_batch, base_order_batch;
+        make_column(&key, "l", f->n_events, NULL, keys);
+        make_column(&order, "l", f->n_events, NULL, f->ordering);
+        make_column(&base_order, "l", 1, NULL, &f->base_ordering);
+        make_batch(&key_batch, f->n_events, &key, NULL);
+        make_batch(&order_batch, f->n_events, &order, NULL);
+        struct column base_key = key;
+        base_key.array.length = 1;
+        make_batch(&base_key_batch, 1, &base_key, NULL);
+        make_batch(&base_order_batch, 1, &base_order, NULL);
+        struct seam_events events = {
+            &key_batch.schema,  &key_batch.array, f->rows, &order_batch.schema,
+            &order_batch.array, f->flags,         4};
+        struct seam_merge *merge;
+        int32_t source = 99, loser = 99;
+        CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
+        CHECK_OK(seam_merge_probe(merge, &base_key_batch.schema, &base_key_batch.array,
+                                  &base_order_batch.schema, &base_order_batch.array, &source,
+                                  &loser, &error));
+        if (memcmp(seam_merge_below(merge), f->below, sizeof f->below) != 0 ||
+            source != f->source || loser != f->loser) {
+            fprintf(stderr, "%s: source %d, loser %d\n", f->rule, source, loser);
+            exit(1);
+        }
+        seam_merge_free(merge);
+    }
+}
+
+/* A null is equal to a null, and has no place among other values: log against log, then base. */
+static void null_ordering_values_have_no_order(struct seam_allocator *allocator) {
+    const int64_t keys[] = {1, 1}, orders[] = {0, 5};
+    const uint8_t valid[] = {0x02}, none[] = {0x00};
+    const int32_t rows[] = {0, 1};
+    struct column key, order;
+    struct batch key_batch, order_batch;
+    make_column(&key, "l", 2, NULL, keys);
+    make_column(&order, "l", 2, NULL, orders);
+    order.buffers[0] = valid;
+    order.array.null_count = 1;
+    make_batch(&key_batch, 2, &key, NULL);
+    make_batch(&order_batch, 2, &order, NULL);
+    struct seam_events events = {&key_batch.schema,
+                                 &key_batch.array,
+                                 rows,
+                                 &order_batch.schema,
+                                 &order_batch.array,
+                                 NULL,
+                                 0};
+    struct seam_merge *merge;
+    CHECK(seam_merge_new(allocator, &events, &merge, &error) == SEAM_UNSUPPORTED);
+    order.buffers[0] = none;
+    CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
+    int32_t sources[2];
+    CHECK_OK(seam_merge_probe(merge, &key_batch.schema, &key_batch.array, &order_batch.schema,
+                              &order_batch.array, sources, NULL, &error));
+    CHECK(sources[0] == 1 && sources[1] == KEEP);
+    seam_merge_free(merge);
+    CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
+    struct column known;
+    struct batch known_batch;
+    make_column(&known, "l", 2, NULL, orders);
+    make_batch(&known_batch, 2, &known, NULL);
+    CHECK(seam_merge_probe(merge, &key_batch.schema, &key_batch.array, &known_batch.schema,
+                           &known_batch.array, sources, NULL, &error) == SEAM_UNSUPPORTED);
+    seam_merge_free(merge);
 }
 
 /* A doubled base key uses its event up at the first row; keys of several columns are told apart by
@@ -129,7 +249,7 @@ static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     make_column(&order, "l", 4, NULL, orders);
     make_column(&text, "u", 4, text_offsets, "abab");
     make_batch(&batch, 4, &order, &text);
-    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL};
+    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL, 0};
     struct seam_merge *merge;
     CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
 
@@ -139,7 +259,7 @@ static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     make_column(&base_text, "u", 4, text_offsets, "bbab");
     make_batch(&base, 4, &base_order, &base_text);
     int32_t sources[4];
-    CHECK_OK(seam_merge_probe(merge, &base.schema, &base.array, NULL, NULL, sources, &error));
+    CHECK_OK(seam_merge_probe(merge, &base.schema, &base.array, NULL, NULL, sources, NULL, &error));
     const int32_t expected[] = {1, KEEP, 2, KEEP};
     CHECK(memcmp(sources, expected, sizeof expected) == 0);
     int32_t rest[4];
@@ -157,11 +277,11 @@ static void a_key_of_another_type_is_refused(struct seam_allocator *allocator) {
     make_column(&base_key, "i", 1, NULL, narrow);
     make_batch(&log_batch, 1, &log_key, NULL);
     make_batch(&base_batch, 1, &base_key, NULL);
-    struct seam_events events = {&log_batch.schema, &log_batch.array, rows, NULL, NULL, NULL};
+    struct seam_events events = {&log_batch.schema, &log_batch.array, rows, NULL, NULL, NULL, 0};
     struct seam_merge *merge;
     int32_t source;
     CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
-    CHECK(seam_merge_probe(merge, &base_batch.schema, &base_batch.array, NULL, NULL, &source,
+    CHECK(seam_merge_probe(merge, &base_batch.schema, &base_batch.array, NULL, NULL, &source, NULL,
                            &error) == SEAM_BAD_ARGUMENT);
     seam_merge_free(merge);
 }
@@ -265,7 +385,7 @@ static int whole_merge(struct seam_allocator *allocator, struct seam_error *out_
     make_column(&key, "l", 2, NULL, keys);
     make_column(&text, "u", 2, offsets, "ab");
     make_batch(&batch, 2, &key, NULL);
-    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL};
+    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL, 2};
     struct seam_merge *merge = NULL;
     struct seam_plan *plan = NULL;
     struct ArrowArray out = {0};
@@ -290,6 +410,8 @@ int main(void) {
     struct seam_allocator *allocator = seam_allocator_new(0);
     CHECK(allocator != NULL);
     events_meet_the_base_by_the_rules(allocator);
+    versions_fill_each_other(allocator);
+    null_ordering_values_have_no_order(allocator);
     composite_keys_and_leftovers(allocator);
     a_key_of_another_type_is_refused(allocator);
     columns_are_assembled(allocator);

@@ -24,6 +24,16 @@ enum seam_source {
     /* 0 and above: the row of the log's data that replaces it */
 };
 
+/* What there is to know of an event besides its columns, bits. */
+enum seam_event_flag {
+    /* A delete whose ordering value is the default, or of another type than the column: it beats
+     * whatever came before it. */
+    SEAM_EVENT_DEFAULT = 1,
+    /* A delete of a delete block. Where a default delete stands already it changes nothing; one
+     * that was written as a row takes its place. */
+    SEAM_EVENT_LISTED = 2,
+};
+
 /* The events of a slice. */
 struct seam_events {
     const struct ArrowSchema *keys_schema; /* struct of the key columns */
@@ -33,12 +43,14 @@ struct seam_events {
      * one row an event, compared column by column. */
     const struct ArrowSchema *ordering_schema;
     const struct ArrowArray *ordering;
-    /* One byte an event, or NULL: 1 marks a delete whose ordering value is the default, or of
-     * another type than the column, and which therefore beats whatever came before it. */
-    const uint8_t *unordered;
+    const uint8_t *flags; /* enum seam_event_flag, one byte an event; NULL = none */
+    /* Rows of the log's data if versions of a record fill each other's gaps (partial updates), so
+     * that a version that lost is still needed; 0 otherwise. */
+    int64_t filling_rows;
 };
 
-/* Folds the events. The result is released with seam_merge_free. */
+/* Folds the events. The result is released with seam_merge_free. SEAM_UNSUPPORTED when a null
+ * ordering value meets one that is not: Hudi has no order between them. */
 int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *events,
                    struct seam_merge **out, struct seam_error *error);
 void seam_merge_free(struct seam_merge *merge);
@@ -49,10 +61,17 @@ int64_t seam_merge_keys(const struct seam_merge *merge);
 /* Decides for each row of a base batch where its values come from: `sources` gets one word a row
  * (enum seam_source). An event is used up by the first base row with its key; further base rows
  * with that key stay as they are. `ordering` is NULL under commit-time ordering, or when the caller
- * knows that no base row has a greater ordering value than any event. */
+ * knows that no base row has a greater ordering value than any event. `losers` may be NULL;
+ * otherwise it gets for each row that stays although it met a row of the log's data that row, and
+ * -1 for the others. */
 int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_schema,
                      const struct ArrowArray *keys, const struct ArrowSchema *ordering_schema,
-                     const struct ArrowArray *ordering, int32_t *sources, struct seam_error *error);
+                     const struct ArrowArray *ordering, int32_t *sources, int32_t *losers,
+                     struct seam_error *error);
+
+/* With `filling_rows`: for each row of the log's data the row that fills its gaps, -1 = none. The
+ * array belongs to the merge. NULL otherwise. */
+const int32_t *seam_merge_below(const struct seam_merge *merge);
 
 /* Rows of the log's data that met no base row, in the order in which their keys first appeared.
  * `rows` has room for seam_merge_keys words; returns how many were written. */
