@@ -17,7 +17,7 @@ from seambench_impl.arrow_c import ExportedBatch, address, new_array
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
 
-__all__ = ["KEEP", "REMOVE", "LogIndex", "assemble", "batch_of"]
+__all__ = ["KEEP", "REMOVE", "LogIndex", "Words", "assemble", "batch_of"]
 
 KEEP = -1
 """Source word of a base row that stays (SEAM_SOURCE_BASE)."""
@@ -36,8 +36,13 @@ class LogIndex:
         keys: the key columns, one row an event, in scan order.
         rows: row of the log's data for each event, -1 for a delete.
         ordering: the ordering columns, one row an event; None under commit-time ordering.
-        unordered: 1 for each delete with a default ordering value; None when there is none.
+        flags: bits of `enum seam_event_flag` for each event; None when there are none.
         allocator: where the index lives.
+        filling_rows: rows of the log's data, if versions of a record fill each other's gaps.
+        source: the slice, for messages.
+
+    Raises:
+        seambench.errors.RefusedError: a null ordering value meets one that is not.
     """
 
     def __init__(
@@ -45,19 +50,23 @@ class LogIndex:
         keys: pa.RecordBatch,
         rows: Words,
         ordering: pa.RecordBatch | None,
-        unordered: npt.NDArray[np.uint8] | None,
+        flags: npt.NDArray[np.uint8] | None,
         allocator: TrackedAllocator,
+        *,
+        filling_rows: int = 0,
+        source: str = "",
     ) -> None:
         self._keys = ExportedBatch(keys)
         self._rows = np.ascontiguousarray(rows, dtype=np.int32)
         self._ordering = None if ordering is None else ExportedBatch(ordering)
-        self._unordered = (
-            None if unordered is None else np.ascontiguousarray(unordered, dtype=np.uint8)
-        )
+        self._flags = None if flags is None else np.ascontiguousarray(flags, dtype=np.uint8)
+        self._filling_rows = filling_rows
         self._allocator = allocator
+        self._source = source
         out = ffi.new("struct seam_merge **")
         error = new_error()
-        check(lib.seam_merge_new(allocator.pointer, self._events(), out, error), error)
+        code = lib.seam_merge_new(allocator.pointer, self._events(), out, error)
+        check(code, error, source=source)
         self._merge = ffi.gc(out[0], lib.seam_merge_free)
 
     def _events(self) -> Any:
@@ -68,14 +77,25 @@ class LogIndex:
         if self._ordering is not None:
             events.ordering_schema = self._ordering.schema
             events.ordering = self._ordering.array
-        if self._unordered is not None:
-            events.unordered = ffi.from_buffer("uint8_t[]", self._unordered)
+        if self._flags is not None:
+            events.flags = ffi.from_buffer("uint8_t[]", self._flags)
+        events.filling_rows = self._filling_rows
         return events
 
-    def probe(self, keys: pa.RecordBatch, ordering: pa.RecordBatch | None) -> Words:
+    def probe(
+        self,
+        keys: pa.RecordBatch,
+        ordering: pa.RecordBatch | None,
+        losers: Words | None = None,
+    ) -> Words:
         """For each base row where its values come from: KEEP, REMOVE, or a row of the log.
 
         Uses events up: a key that occurs twice in the base changes its first row only.
+
+        Args:
+            keys: key columns of the base, in the order of the log's.
+            ordering: its ordering columns; None under commit-time ordering.
+            losers: receives for each base row the row of the log that it stays above, or -1.
         """
         base_keys = ExportedBatch(keys)
         base_ordering = None if ordering is None else ExportedBatch(ordering)
@@ -88,10 +108,16 @@ class LogIndex:
             ffi.NULL if base_ordering is None else base_ordering.schema,
             ffi.NULL if base_ordering is None else base_ordering.array,
             ffi.from_buffer("int32_t[]", sources),
+            ffi.NULL if losers is None else ffi.from_buffer("int32_t[]", losers),
             error,
         )
-        check(code, error)
+        check(code, error, source=self._source)
         return sources
+
+    def below(self) -> Words:
+        """For each row of the log's data the row that fills its gaps, or -1; a copy."""
+        pointer = lib.seam_merge_below(self._merge)
+        return np.frombuffer(ffi.buffer(pointer, 4 * self._filling_rows), np.int32).copy()
 
     def rest(self) -> Words:
         """Rows of the log that met no base row, in the order in which their keys appeared."""

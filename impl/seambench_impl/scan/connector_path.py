@@ -8,8 +8,9 @@ merging or assembling.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -25,15 +26,15 @@ from seambench_impl.merge import batch_of
 from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_word
 from seambench_impl.tables.hudi.events import (
-    IS_DELETED,
-    OPERATION,
     RECORD_KEY,
     LogView,
+    partial_columns,
     read_ordered_blocks,
-    refuse_custom_merge,
+    refuse_merge,
 )
 from seambench_impl.tables.hudi.log import LogBlock
 from seambench_impl.tables.hudi.log_records import avro_records
+from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION, is_java_integer
 from seambench_impl.tables.hudi.slices import FileSlice
 
 __all__ = ["connector_slice", "merged_rows"]
@@ -44,13 +45,15 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class _Version:
-    """The latest version of a record in the logs; `row` None is a delete.
+    """A version of a record; `row` None is a delete.
 
-    `order` None is a delete without an ordering value: it beats what came before it.
+    `order` None is a delete without an ordering value: it beats what came before it. A version of
+    a partial update has some columns only. `listed` is true for a delete of a delete block.
     """
 
     row: Row | None
     order: tuple[Any, ...] | None
+    listed: bool = False
 
 
 def connector_slice(
@@ -85,13 +88,21 @@ def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -
         seambench.errors.InputError: a file is missing or broken.
         seambench.errors.RefusedError: records that are merged in a way that is not supported.
     """
-    newest = _read_logs(slice_, view, warnings) if slice_.logs else {}
+    newest: dict[str, _Version] = {}
+    if slice_.logs:
+        refuse_merge(slice_, view)
+        blocks = read_ordered_blocks(slice_, view, warnings)
+        if any(block.is_partial for block in blocks):  # Hudi then goes by what blocks hold alone
+            view = replace(view, config=replace(view.config, fill_rule=None))
+        newest = _fold(blocks, view)
     for row in _base_rows(slice_, view):
         version = newest.pop(row[RECORD_KEY], None)  # the first row of a doubled key uses it up
-        if version is None or not _replaces(version, _order_of(row, view), view):
+        if version is None:
             yield row
-        elif version.row is not None:
-            yield version.row
+            continue
+        merged = _merge(_Version(row, _order_of(row, view)), version, view)
+        if merged.row is not None:
+            yield merged.row
     for version in newest.values():
         if version.row is not None:
             yield version.row
@@ -111,34 +122,60 @@ def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
         raise InputError(f"{name}: not readable as Parquet ({error})") from error
 
 
-def _read_logs(
-    slice_: FileSlice, view: LogView, warnings: list[ScanWarning]
-) -> dict[str, _Version]:
-    """The newest version of every record key, folded in scan order."""
-    refuse_custom_merge(slice_, view)
+def _fold(blocks: Sequence[LogBlock], view: LogView) -> dict[str, _Version]:
+    """The newest version of every record key, in scan order."""
     newest: dict[str, _Version] = {}
-    for block in read_ordered_blocks(slice_, view, warnings):
-        if block.is_partial:
-            raise RefusedError(f"{block.where}: partial updates are not supported yet")
+    for block in blocks:
         for key, version in _versions(block, view):
             older = newest.get(key)
-            if older is None or _fold(older, version, view):
-                newest[key] = version
+            newest[key] = version if older is None else _merge(older, version, view)
     return newest
 
 
-def _fold(older: _Version, newer: _Version, view: LogView) -> bool:
-    """Whether `newer` takes the place of `older` among the log records."""
-    if not view.ordering:
-        return True
+def _merge(older: _Version, newer: _Version, view: LogView) -> _Version:
+    """What two versions of a record come to."""
+    if _wins(older, newer, view):
+        return _put_together(newer, older, view)
+    return _put_together(older, newer, view)
+
+
+def _wins(older: _Version, newer: _Version, view: LogView) -> bool:
+    if not view.ordering or newer.order is None:
+        return not (view.ordering and older.order is None and newer.listed)
     if older.order is None:  # a delete without an ordering value; a second one changes nothing
-        return newer.row is not None
-    return newer.order is None or newer.order >= older.order
+        return not newer.listed
+    for old, new in zip(older.order, newer.order, strict=True):
+        if (old is None) != (new is None):
+            raise RefusedError(
+                f"{view.storage.root}: a null and a value of an ordering column have no defined "
+                "order"
+            )
+        if old is not None and _java_order(old) != _java_order(new):
+            return bool(_java_order(new) > _java_order(old))
+    return True
 
 
-def _replaces(version: _Version, base_order: tuple[Any, ...], view: LogView) -> bool:
-    """Whether the newest log version takes the place of the base row."""
-    return not view.ordering or version.order is None or version.order >= base_order
+def _java_order(value: Any) -> Any:
+    """Floats as Java orders them: -0.0 before 0.0, NaN last."""
+    if isinstance(value, float):
+        return (value != value, 0.0 if value != value else value, math.copysign(1.0, value))
+    return value
+
+
+def _put_together(high: _Version, low: _Version, view: LogView) -> _Version:
+    """The higher version, its gaps filled from the lower one."""
+    if high.row is None or low.row is None:
+        return high
+    rule = view.config.fill_rule
+    if rule is None and high.row.keys() >= low.row.keys():
+        return high
+    row = {**low.row, **high.row}
+    if rule is not None:
+        for name, value in high.row.items():
+            gap = value is None if rule.mode == "ignore-defaults" else value == rule.marker
+            if gap:
+                row[name] = low.row.get(name)
+    return _Version(row, high.order)
 
 
 def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
@@ -149,18 +186,27 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
         ):
             if key is None:
                 raise InputError(f"{block.where}: a delete without a record key")
-            yield key, _Version(None, _delete_order(value, word, view))
+            yield key, _Version(None, _delete_order(value, word, view), listed=True)
         return
     rows = _parquet_rows(block, view) if block.kind == "parquet" else _avro_rows(block, view)
+    held = partial_columns(block)
     for row in rows:
         order = _order_of(row, view)
-        if row.get(IS_DELETED) or row.get(OPERATION) in ("D", "-U"):
-            integer = len(order) == 1 and pa.types.is_int32(
-                view.schema.field(view.ordering[0]).type
-            )
-            yield row[RECORD_KEY], _Version(None, None if integer and order == (0,) else order)
+        if _is_delete(row, view):
+            yield row[RECORD_KEY], _Version(None, None if _is_default(order, view) else order)
         else:
-            yield row[RECORD_KEY], _Version(row, order)
+            own = row if held is None else {name: row[name] for name in row if name in held}
+            yield row[RECORD_KEY], _Version(own, order)
+
+
+def _is_delete(row: Row, view: LogView) -> bool:
+    if row.get(IS_DELETED) or row.get(OPERATION) in ("D", "-U"):
+        return True
+    marker = view.config.delete_marker
+    if marker is None or row.get(marker.column) is None:
+        return False
+    value = row[marker.column]
+    return (str(value).lower() if isinstance(value, bool) else str(value)) == marker.text
 
 
 def _avro_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
@@ -197,24 +243,23 @@ def _avro_columns(block: LogBlock, view: LogView) -> dict[str, pa.DataType]:
 
 
 def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:
-    """The ordering values of a record; a null integer counts as 0."""
+    """The ordering values of a record; a null where Java has an `Integer` counts as 0."""
     values = []
     for name in view.ordering:
         value = row.get(name)
-        if value is None:
-            if not pa.types.is_int32(view.schema.field(name).type):
-                raise RefusedError(
-                    f"{view.storage.root}: a null in the ordering column '{name}' has no defined "
-                    "place in the order"
-                )
-            value = 0
+        kind = view.schema.field(name).type
+        if value is None and is_java_integer(kind):
+            value = pa.scalar(0, pa.int32()).cast(kind).as_py()
         values.append(value)
     return tuple(values)
 
 
 def _is_default(order: tuple[Any, ...], view: LogView) -> bool:
     """Whether these are the integer 0, which in a delete stands for no ordering value."""
-    return order == (0,) and bool(pa.types.is_int32(view.schema.field(view.ordering[0]).type))
+    if len(order) != 1 or order == (None,):
+        return order == (None,)
+    kind = view.schema.field(view.ordering[0]).type
+    return is_java_integer(kind) and order == (pa.scalar(0, pa.int32()).cast(kind).as_py(),)
 
 
 def _delete_order(value: Any, word: str, view: LogView) -> tuple[Any, ...] | None:

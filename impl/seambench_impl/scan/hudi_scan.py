@@ -22,9 +22,10 @@ from seambench_impl.scan.base import DEFAULT_BATCH_ROWS, BaseReader
 from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.merge_path import merge_slice
 from seambench_impl.scan.stream import Task, run_tasks
-from seambench_impl.tables.hudi.events import IS_DELETED, OPERATION, RECORD_KEY, LogView
+from seambench_impl.tables.hudi.events import RECORD_KEY, LogView
 from seambench_impl.tables.hudi.planning import Plan
 from seambench_impl.tables.hudi.properties import TableConfig
+from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION
 from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
@@ -277,6 +278,8 @@ class HudiScan:
         needed = [*self._config.record_keys, RECORD_KEY, IS_DELETED, OPERATION]
         if self._config.merge_mode == "event-time":
             needed += self._config.ordering_fields
+        if self._config.delete_marker is not None:
+            needed.append(self._config.delete_marker.column)
         known = set(self._table_schema.names)
         wanted = dict.fromkeys([*names, *(name for name in needed if name in known)])
         return LogView(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from seambench.seams import ScanWarning
@@ -13,9 +14,9 @@ from seambench_impl.tables.hudi.events import (
     LogView,
     SliceLog,
     key_field,
-    ordering_columns,
     read_slice_log,
 )
+from seambench_impl.tables.hudi.row_events import ordering_columns
 from seambench_impl.tables.hudi.slices import FileSlice
 
 __all__ = ["merge_slice"]
@@ -48,10 +49,10 @@ def merge_slice(
         reader = BaseReader(view.storage, slice_.base.path)
         ordering = () if log.outranks(reader.greatest) else log.ordering
         base_schema = _base_schema(view, names, log.keys, ordering)
-        encoded = set(names).difference(log.keys, ordering)
+        encoded = set(names).difference(log.keys, ordering) if log.filled is None else set()
         batches = reader.batches(base_schema, batch_rows, use_threads=use_threads, encoded=encoded)
         for batch in batches:
-            merged = _merge_batch(batch, log, ordering, names, view, reader.name)
+            merged = _merge_batch(batch, log, ordering, names, view)
             if merged.num_rows:
                 yield merged
     rest = log.index.rest()
@@ -73,9 +74,12 @@ def _merge_batch(
     ordering: Sequence[str],
     names: Sequence[str],
     view: LogView,
-    source: str,
 ) -> pa.RecordBatch:
-    ordered = ordering_columns(batch, ordering, source) if ordering else None
-    sources = log.index.probe(batch.select(list(log.keys)), ordered)
-    handed_out = batch.select(list(names))
-    return assemble(handed_out, log.data, log.exported, sources, view.allocator)
+    ordered = ordering_columns(batch, ordering) if ordering else None
+    keys, handed_out = batch.select(list(log.keys)), batch.select(list(names))
+    if log.filled is None:
+        sources = log.index.probe(keys, ordered)
+        return assemble(handed_out, log.data, log.exported, sources, view.allocator)
+    losers = np.empty(batch.num_rows, dtype=np.int32)
+    sources = log.index.probe(keys, ordered, losers)
+    return log.filled.assemble(handed_out, sources, losers, view.allocator)

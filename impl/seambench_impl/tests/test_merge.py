@@ -22,17 +22,21 @@ ORDERS = st.integers(0, 4)
 
 @dataclass(frozen=True)
 class Event:
-    """A log record: `value` None is a delete, `order` None a delete without an ordering value."""
+    """A log record: `value` None is a delete, `order` None a delete without an ordering value.
+
+    `listed` is a delete of a delete block.
+    """
 
     key: int
     order: int | None
     value: str | None
+    listed: bool = False
 
 
 EVENTS = st.lists(
     st.one_of(
         st.builds(Event, KEYS, ORDERS, st.text(max_size=12)),
-        st.builds(Event, KEYS, st.one_of(st.none(), ORDERS), st.none()),
+        st.builds(Event, KEYS, st.one_of(st.none(), ORDERS), st.none(), st.booleans()),
     ),
     max_size=40,
 )
@@ -42,7 +46,7 @@ BASE = st.lists(st.builds(Event, KEYS, ORDERS, st.text(max_size=12)), max_size=3
 def _newer_wins(older: Event, newer: Event) -> bool:
     """docs/merge.md, the table under event-time ordering."""
     if older.order is None:
-        return newer.value is not None
+        return not newer.listed
     return newer.order is None or newer.order >= older.order
 
 
@@ -73,6 +77,11 @@ def _batch(rows: list[Event]) -> pa.RecordBatch:
         ],
         names=["key", "value"],
     )
+
+
+def _flags(events: list[Event]) -> np.ndarray:
+    """The bits of `enum seam_event_flag`: 1 a default delete, 2 one of a delete block."""
+    return np.array([(e.order is None) + 2 * e.listed for e in events], np.uint8)
 
 
 def _orders(rows: list[Event]) -> pa.RecordBatch:
@@ -108,7 +117,7 @@ def _merged(
         _batch(events).select(["key"]),
         rows,
         _orders(events) if event_time else None,
-        np.array([e.order is None for e in events], np.uint8) if event_time else None,
+        _flags(events) if event_time else None,
         allocator,
     )
     merged: list[tuple[int, str]] = []

@@ -6,6 +6,7 @@ ordering values become typed columns, and deletes join them. Rules: docs/hudi.md
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,36 +17,41 @@ import pyarrow.parquet as pq
 
 from seambench.errors import InputError, RefusedError
 from seambench.seams import ScanWarning
+from seambench_impl._seam import lib
 from seambench_impl.arrow_c import ExportedBatch
 from seambench_impl.avro import AvroDecoder
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.merge import LogIndex, batch_of
 from seambench_impl.scan.resolve import resolve_batch
 from seambench_impl.tables.hudi.delete_events import delete_keys, delete_ordering
+from seambench_impl.tables.hudi.gaps import FilledLog, Presence, fill_gaps
 from seambench_impl.tables.hudi.log import LogBlock, read_blocks
 from seambench_impl.tables.hudi.log_order import order_blocks
+from seambench_impl.tables.hudi.merge_rules import FillRule
 from seambench_impl.tables.hudi.properties import TableConfig
+from seambench_impl.tables.hudi.row_events import (
+    default_deletes,
+    deleted_rows,
+    is_java_integer,
+    ordering_columns,
+)
 from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
 
 __all__ = [
-    "IS_DELETED",
-    "OPERATION",
     "RECORD_KEY",
     "LogView",
     "SliceLog",
     "key_field",
-    "ordering_columns",
+    "partial_columns",
     "read_ordered_blocks",
     "read_slice_log",
-    "refuse_custom_merge",
+    "refuse_merge",
 ]
 
 RECORD_KEY = "_hoodie_record_key"
-IS_DELETED = "_hoodie_is_deleted"
-OPERATION = "_hoodie_operation"
 
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
 
@@ -97,6 +103,7 @@ class SliceLog:
         ordering: columns of the base to be compared; empty if none need be.
         least: the smallest ordering value of any event, if that is one whole number.
         kind: the type it is of.
+        filled: the rows with their gaps filled, if versions of a record are put together.
     """
 
     data: pa.RecordBatch
@@ -106,6 +113,7 @@ class SliceLog:
     ordering: tuple[str, ...]
     least: int | None
     kind: pa.DataType | None
+    filled: FilledLog | None = None
 
     def outranks(self, greatest: Callable[[str, pa.DataType], int | None]) -> bool:
         """Whether no base row can win against an event, so that its ordering need not be read.
@@ -116,6 +124,8 @@ class SliceLog:
         if self.least is None or self.kind is None:
             return False
         most = greatest(self.ordering[0], self.kind)
+        if most is not None and is_java_integer(self.kind):  # where a null is a 0
+            most = max(most, 0)
         return most is not None and most <= self.least
 
 
@@ -126,8 +136,9 @@ class _Events:
     keys: list[pa.RecordBatch] = field(default_factory=list)
     rows: list[np.ndarray] = field(default_factory=list)
     ordering: list[pa.RecordBatch] = field(default_factory=list)
-    unordered: list[np.ndarray] = field(default_factory=list)
+    flags: list[np.ndarray] = field(default_factory=list)
     data: list[pa.RecordBatch] = field(default_factory=list)
+    columns: list[frozenset[str] | None] = field(default_factory=list)  # None: the block has all
     data_rows: int = 0
 
 
@@ -159,7 +170,7 @@ def read_slice_log(
         names: the columns that will be handed out; the result's data has just these.
         warnings: receives what was skipped.
     """
-    refuse_custom_merge(slice_, view)
+    refuse_merge(slice_, view)
     blocks = read_ordered_blocks(slice_, view, warnings)
     key_names = _key_columns(blocks, view)
     schema = _decoded_schema(view, key_names, names)
@@ -170,11 +181,21 @@ def read_slice_log(
         else:
             batch = _decode(run, view, schema)
             _add_rows(events, batch, key_names, names, view, run[0].file)
-    return _fold(events, key_names, names, view)
+            events.columns.append(partial_columns(run[0]))
+    return _fold(events, key_names, names, view, f"{view.storage.root}: {slice_.file_id}")
 
 
-def refuse_custom_merge(slice_: FileSlice, view: LogView) -> None:
-    """Slices with logs cannot be read where code of the user's merges records."""
+def refuse_merge(slice_: FileSlice, view: LogView) -> None:
+    """Slices with logs cannot be read where code of the user's merges records.
+
+    Nor where the column that marks deletes is missing.
+    """
+    marker = view.config.delete_marker
+    if slice_.logs and marker is not None and view.schema.get_field_index(marker.column) < 0:
+        raise RefusedError(
+            f"{view.storage.root}: deletes are marked by the column '{marker.column}', which the "
+            "table has not"
+        )
     if view.config.merge_mode == "custom" and slice_.logs:
         payload = view.config.raw.get("hoodie.compaction.payload.class", "a custom merger")
         raise RefusedError(
@@ -189,7 +210,8 @@ def _key_columns(blocks: Sequence[LogBlock], view: LogView) -> tuple[str, ...]:
     A delete block has the text alone; it can be read back into integers.
     """
     names = view.config.record_keys
-    if any(view.schema.get_field_index(name) < 0 for name in names):
+    partial = any(block.is_partial for block in blocks)  # those leave the key columns out
+    if partial or any(view.schema.get_field_index(name) < 0 for name in names):
         return (RECORD_KEY,)
     kinds = [view.schema.field(name).type for name in names]
     tests = [pa.types.is_integer]
@@ -207,12 +229,12 @@ def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
             raise RefusedError(
                 f"{block.where}: log blocks of kind '{block.kind}' are not supported"
             )
-        if block.is_partial:
-            raise RefusedError(f"{block.where}: partial updates are not supported yet")
-        same = (
-            runs and block.kind == "avro" == runs[-1][0].kind and block.schema == runs[-1][0].schema
-        )
-        if same:
+        last = runs[-1][0] if runs else None
+        if (
+            last is not None
+            and block.kind == "avro" == last.kind
+            and (block.schema, block.is_partial) == (last.schema, last.is_partial)
+        ):
             runs[-1].append(block)
         else:
             runs.append([block])
@@ -264,7 +286,7 @@ def _add_rows(
 ) -> None:
     n = batch.num_rows
     rows = np.arange(events.data_rows, events.data_rows + n, dtype=np.int32)
-    deleted = _deleted_rows(batch)
+    deleted = deleted_rows(batch, view.config.delete_marker, source)
     if deleted is not None:
         rows[deleted] = -1
     keys = batch.select(list(key_names))
@@ -276,48 +298,8 @@ def _add_rows(
     events.data.append(batch.select(list(names)))
     events.data_rows += n
     if view.ordering:
-        events.ordering.append(ordering_columns(batch, view.ordering, source))
-        events.unordered.append(_default_deletes(events.ordering[-1], rows))
-
-
-def _deleted_rows(batch: pa.RecordBatch) -> np.ndarray | None:
-    """Rows that stand for deletes: `_hoodie_is_deleted`, or the operation D or -U."""
-    deleted: np.ndarray | None = None
-    if batch.schema.get_field_index(IS_DELETED) >= 0:
-        deleted = pc.fill_null(batch.column(IS_DELETED), False).to_numpy(zero_copy_only=False)
-    if batch.schema.get_field_index(OPERATION) >= 0:
-        gone = pc.is_in(batch.column(OPERATION), value_set=pa.array(["D", "-U"]))
-        operation = gone.to_numpy(zero_copy_only=False)
-        deleted = operation if deleted is None else deleted | operation
-    return deleted
-
-
-def ordering_columns(batch: pa.RecordBatch, names: Sequence[str], source: str) -> pa.RecordBatch:
-    """The ordering columns without nulls: Hudi takes a null for the integer 0.
-
-    Raises:
-        RefusedError: a null in a column of another type, where Hudi's answer is undefined.
-    """
-    columns = []
-    for name in names:
-        column = batch.column(name)
-        if column.null_count:
-            if not pa.types.is_int32(column.type):
-                raise RefusedError(
-                    f"{source}: a null in the ordering column '{name}' ({column.type}) has no "
-                    "defined place in the order"
-                )
-            column = pc.fill_null(column, 0)
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, names=list(names))
-
-
-def _default_deletes(ordering: pa.RecordBatch, rows: np.ndarray) -> np.ndarray:
-    """1 for deletes with the integer 0 for an ordering value, which Hudi takes for "none"."""
-    unordered = np.zeros(len(rows), dtype=np.uint8)
-    if ordering.num_columns == 1 and pa.types.is_int32(ordering.column(0).type):
-        unordered[(rows < 0) & (ordering.column(0).to_numpy() == 0)] = 1
-    return unordered
+        events.ordering.append(ordering_columns(batch, view.ordering))
+        events.flags.append(default_deletes(events.ordering[-1], rows))
 
 
 def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], view: LogView) -> None:
@@ -329,28 +311,45 @@ def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], vie
         columns = [view.schema.field(name) for name in view.ordering]
         ordering, unordered = delete_ordering(deletes, columns, block.where)
         events.ordering.append(ordering)
-        events.unordered.append(unordered)
+        events.flags.append(unordered * lib.SEAM_EVENT_DEFAULT | lib.SEAM_EVENT_LISTED)
 
 
 def _fold(
-    events: _Events, key_names: tuple[str, ...], names: Sequence[str], view: LogView
+    events: _Events, key_names: tuple[str, ...], names: Sequence[str], view: LogView, source: str
 ) -> SliceLog:
     schema = pa.schema([view.schema.field(name) for name in names])
     data = _concat(events.data, schema)
     key_schema = pa.schema([key_field(name, view) for name in key_names])
     rows = np.concatenate([*events.rows, np.empty(0, dtype=np.int32)])
-    ordering = unordered = None
+    ordering = flags = None
     if view.ordering:
         kinds = pa.schema([pa.field(n, view.schema.field(n).type) for n in view.ordering])
         ordering = _concat(events.ordering, kinds)
-        unordered = np.concatenate([*events.unordered, np.empty(0, dtype=np.uint8)])
-    index = LogIndex(_concat(events.keys, key_schema), rows, ordering, unordered, view.allocator)
-    least, kind = _least(ordering, unordered)
-    return SliceLog(data, ExportedBatch(data), index, key_names, view.ordering, least, kind)
+        flags = np.concatenate([*events.flags, np.empty(0, dtype=np.uint8)])
+    partial = any(columns is not None for columns in events.columns)
+    filling = partial or view.config.fill_rule is not None
+    index = LogIndex(
+        _concat(events.keys, key_schema),
+        rows,
+        ordering,
+        flags,
+        view.allocator,
+        filling_rows=data.num_rows if filling else 0,
+        source=source,
+    )
+    filled = None
+    if filling and data.num_rows:
+        rule = None if partial else view.config.fill_rule
+        presence = [_presence(name, data, events, rule) for name in names]
+        filled = fill_gaps(data, presence, index.below(), rule)
+        data = filled.data
+    least, kind = _least(ordering, flags)
+    exported = ExportedBatch(data)
+    return SliceLog(data, exported, index, key_names, view.ordering, least, kind, filled)
 
 
 def _least(
-    ordering: pa.RecordBatch | None, unordered: np.ndarray | None
+    ordering: pa.RecordBatch | None, flags: np.ndarray | None
 ) -> tuple[int | None, pa.DataType | None]:
     """The smallest of ordering values that are whole numbers or times, and their type.
 
@@ -363,11 +362,37 @@ def _least(
     if not whole or column.type.bit_width not in (32, 64):
         return None, None
     words = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
-    counted = words if unordered is None else words.filter(pa.array(unordered == 0))
+    counted = (
+        words if flags is None else words.filter(pa.array(flags & lib.SEAM_EVENT_DEFAULT == 0))
+    )
     if counted.null_count:
         return None, None
     least = pc.min(counted).as_py()
     return (np.iinfo(np.int64).max if least is None else least), column.type
+
+
+def _presence(name: str, data: pa.RecordBatch, events: _Events, rule: FillRule | None) -> Presence:
+    """Which values of a column count: by the table's rule, or else by what each block holds."""
+    if rule is not None:
+        return rule.present(data.column(name))
+    held = [columns is None or name in columns for columns in events.columns]
+    if all(held):
+        return None
+    return np.repeat(held, [batch.num_rows for batch in events.data])
+
+
+def partial_columns(block: LogBlock) -> frozenset[str] | None:
+    """The columns that a block of partial updates holds; None for a block of whole rows.
+
+    Raises:
+        InputError: its schema is broken.
+    """
+    if not block.is_partial:
+        return None
+    try:
+        return frozenset(f["name"] for f in json.loads(block.schema or "")["fields"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{block.where}: the schema is not an Avro record") from error
 
 
 def key_field(name: str, view: LogView) -> pa.Field:

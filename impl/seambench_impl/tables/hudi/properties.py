@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from seambench.errors import InputError, RefusedError
+from seambench_impl.tables.hudi.merge_rules import (
+    DeleteMarker,
+    FillRule,
+    read_delete_marker,
+    read_fill_rule,
+)
 from seambench_impl.tables.storage import Storage
 
 __all__ = ["MergeMode", "TableConfig", "load_config", "parse_properties"]
@@ -91,6 +97,8 @@ class TableConfig:
         ordering_fields: names of the ordering fields, in order; empty if there are none.
         partition_fields: names of the partition fields; empty for a table without partitions.
         merge_mode: how two versions of a record are ordered.
+        delete_marker: what marks a row of a log as a delete besides Hudi's own columns, or None.
+        fill_rule: what values leave an older version's as they are, or None.
         raw: every property as it stands in the file.
         metadata_table: whether this is the table of files that Hudi keeps beside another's data.
     """
@@ -105,6 +113,8 @@ class TableConfig:
     ordering_fields: tuple[str, ...]
     partition_fields: tuple[str, ...]
     merge_mode: MergeMode
+    delete_marker: DeleteMarker | None
+    fill_rule: FillRule | None
     raw: Mapping[str, str]
     metadata_table: bool = False
 
@@ -151,6 +161,8 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
         ordering_fields=_ordering_fields(raw),
         partition_fields=_names(raw, "hoodie.table.partition.fields"),
         merge_mode=_merge_mode(raw, version, where),
+        delete_marker=read_delete_marker(raw, where),
+        fill_rule=read_fill_rule(raw, version, where),
         raw=raw,
         metadata_table=metadata_table,
     )
@@ -182,7 +194,6 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
         raise RefusedError(f"{where}: base files in {base} are not supported yet")
     refused = {
         "hoodie.bootstrap.base.path": "bootstrap tables",
-        "hoodie.table.partial.update.mode": "partial update modes",
     }
     for key, what in refused.items():
         if raw.get(key, "NONE").upper() not in ("", "NONE"):
@@ -195,9 +206,6 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
     for key, (bad, what) in flags.items():
         if raw.get(key, "").lower() == bad:
             raise RefusedError(f"{where}: {what} ({key}={bad}) are not supported yet")
-    for key in raw:
-        if key.startswith("hoodie.record.merge.property."):
-            raise RefusedError(f"{where}: {key} is not supported yet")
 
 
 def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:
