@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from seambench_impl.tables.hudi.listing import Listing, list_files
 from seambench_impl.tables.hudi.properties import load_config
@@ -15,6 +18,7 @@ from seambench_impl.tables.hudi.slices import FileSlice, list_slices
 from seambench_impl.tables.hudi.timeline import Timeline, load_timeline
 from seambench_impl.tables.hudi.window import NOW, Window
 from seambench_impl.tables.storage import Storage
+from seambench_impl.tests.hudi_log_bytes import SCHEMA, avro_content, block
 
 __all__ = ["Table", "at", "base", "log", "names"]
 
@@ -60,6 +64,11 @@ _COMMIT_SCHEMA = {
             },
         },
         {
+            "name": "extraMetadata",
+            "type": ["null", {"type": "map", "values": "string"}],
+            "default": None,
+        },
+        {
             "name": "partitionToReplaceFileIds",
             "type": [
                 "null",
@@ -67,6 +76,17 @@ _COMMIT_SCHEMA = {
             ],
             "default": None,
         },
+    ],
+}
+
+_ARCHIVED_SCHEMA = {
+    "type": "record",
+    "name": "HoodieArchivedMetaEntry",
+    "fields": [
+        {"name": "commitTime", "type": ["null", "string"]},
+        {"name": "actionType", "type": ["null", "string"]},
+        {"name": "actionState", "type": ["null", "string"]},
+        {"name": "hoodieCommitMetadata", "type": ["null", _COMMIT_SCHEMA]},
     ],
 }
 
@@ -125,6 +145,43 @@ class Table:
             (self.timeline / f"{requested}_{completed}.replacecommit").write_bytes(content)
         else:
             (self.timeline / f"{requested}.replacecommit").write_text(json.dumps(body))
+
+    def archived(self, *writes: tuple[str, str, str, dict[str, Any]]) -> None:
+        """Archived writes, each its requested and completion time, action and body."""
+        if self.version >= 8:
+            self._list(writes)
+        else:
+            self._append(writes)
+
+    def _list(self, writes: Sequence[tuple[str, str, str, dict[str, Any]]]) -> None:
+        folder = self.timeline / "history"
+        folder.mkdir(parents=True)
+        bodies = [_container(_COMMIT_SCHEMA, {"partitionToWriteStats": {}} | w[3]) for w in writes]
+        names = ("instantTime", "completionTime", "action")
+        columns = dict(
+            zip(names, map(list, zip(*(w[:3] for w in writes), strict=True)), strict=True)
+        )
+        pq.write_table(pa.table(columns | {"metadata": bodies}), folder / "1_2_0.parquet")
+        (folder / "manifest_1").write_text(json.dumps({"files": [{"fileName": "1_2_0.parquet"}]}))
+        (folder / "_version_").write_text("1")
+
+    def _append(self, writes: Sequence[tuple[str, str, str, dict[str, Any]]]) -> None:
+        """One Avro block; each instant appears in its three states, as Hudi archives them."""
+        records = [
+            {
+                "commitTime": requested,
+                "actionType": action,
+                "actionState": state,
+                "hoodieCommitMetadata": {"partitionToWriteStats": {}} | body,
+            }
+            for requested, _, action, body in writes
+            for state in ("REQUESTED", "INFLIGHT", "COMPLETED")
+        ]
+        content = avro_content(_ARCHIVED_SCHEMA, records)
+        folder = self.root / ".hoodie" / "archived"
+        folder.mkdir()
+        header = {SCHEMA: json.dumps(_ARCHIVED_SCHEMA)}
+        (folder / ".commits_.archive.1_1-0-1").write_bytes(block("avro", header, content))
 
     def load(self) -> Timeline:
         """The timeline as the code under test reads it."""

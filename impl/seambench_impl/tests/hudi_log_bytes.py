@@ -59,6 +59,17 @@ def data_block(instant: str, content: bytes = b"", **header: str) -> bytes:
     return block("avro", known, content)
 
 
+def avro_content(schema: dict[str, Any], records: Sequence[Mapping[str, Any]]) -> bytes:
+    """The content of an Avro data block: version, count, then length and datum of each record."""
+    parsed = fastavro.parse_schema(schema)
+    out = [struct.pack(">ii", 3, len(records))]
+    for record in records:
+        datum = io.BytesIO()
+        fastavro.schemaless_writer(datum, parsed, dict(record))
+        out.append(struct.pack(">i", len(datum.getvalue())) + datum.getvalue())
+    return b"".join(out)
+
+
 def rollback_block(instant: str, target: str) -> bytes:
     """A command block that undoes `target`."""
     return block("command", {INSTANT: instant, TARGET: target, COMMAND: "0"})

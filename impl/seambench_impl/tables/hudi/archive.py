@@ -65,7 +65,7 @@ class Archive:
         return sorted({i: None for i, _ in found}, key=lambda i: (i.requested, i.action))
 
     def bodies(
-        self, actions: Sequence[str], up_to: str | None
+        self, actions: Sequence[str], up_to: str | None = None
     ) -> Iterator[tuple[Instant, dict[str, Any]]]:
         """Completed instants of these actions and what they say, the newest first.
 
@@ -144,10 +144,9 @@ class Archive:
 
 def _listed_instant(row: Mapping[str, Any], where: str) -> Instant:
     requested, completed, action = row["instantTime"], row["completionTime"], row["action"]
-    for value in (requested, completed, action):
-        if not isinstance(value, str):
-            raise InputError(f"{where}: an archived instant without time or action ({requested!r})")
-    return Instant(requested, completed_as(action), "completed", completed, "")
+    if not isinstance(requested, str) or not isinstance(action, str):
+        raise InputError(f"{where}: an archived instant without time or action ({requested!r})")
+    return Instant(requested, completed_as(action), "completed", completed or requested, "")
 
 
 def _body_of(row: Mapping[str, Any], where: str) -> _Body:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from seambench.errors import InputError, RefusedError
 from seambench_impl.tables.hudi.listing import Listing
-from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.hudi.timeline import Timeline, Write, replaced_groups
 from seambench_impl.tables.hudi.window import NOW, Window
 from seambench_impl.tables.storage import FileStatus
 
@@ -82,8 +82,10 @@ def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> l
         InputError: a file is missing that the timeline says belongs to a latest slice.
     """
     groups = _group_files(listing, timeline)
-    replaced = {key for instant, key in timeline.replacements() if window.sees(instant.requested)}
-    _check_nothing_missing(listing, timeline, window, replaced)
+    told = timeline.told(archived=window.is_bounded)
+    writes = [write for write in told if window.sees(write[0].requested)]
+    replaced = {key for instant, body in writes for key in replaced_groups(instant, body)}
+    _check_nothing_missing(listing, timeline, writes, replaced)
     for instant in timeline.pending_compactions():
         for key in timeline.compaction_plan(instant):
             groups[key].pending.append(instant.requested)
@@ -119,7 +121,7 @@ def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], 
 
 
 def _check_nothing_missing(
-    listing: Listing, timeline: Timeline, window: Window, replaced: set[tuple[str, str]]
+    listing: Listing, timeline: Timeline, writes: Sequence[Write], replaced: set[tuple[str, str]]
 ) -> None:
     """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
 
@@ -127,7 +129,7 @@ def _check_nothing_missing(
     """
     newest_base: dict[tuple[str, str], tuple[str, str]] = {}
     logs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for requested, key, path in _written(listing, timeline, window):
+    for requested, key, path in _written(listing, writes):
         if key in replaced:
             continue
         if _LOG.match(path.rsplit("/", 1)[-1]):
@@ -141,20 +143,17 @@ def _check_nothing_missing(
             if not listing.has(path):
                 raise InputError(
                     f"{timeline.storage.full(path)}: missing, but the timeline says that it holds "
-                    "rows of the table; restore the file, or roll its commit back with Hudi's own "
-                    "tools"
+                    "rows of the table; ask for a later instant if a cleaner removed it, else "
+                    "restore the file, or roll its commit back with Hudi's own tools"
                 )
 
 
 def _written(
-    listing: Listing, timeline: Timeline, window: Window
+    listing: Listing, writes: Sequence[Write]
 ) -> Iterator[tuple[str, tuple[str, str], str]]:
     """Instant, group and path of each file that a write has told, the oldest first."""
-    for instant in timeline.writes():
-        if not window.sees(instant.requested):
-            continue
-        stats = timeline.metadata(instant).get("partitionToWriteStats") or {}
-        for partition, files in stats.items():
+    for instant, body in writes:
+        for partition, files in (body.get("partitionToWriteStats") or {}).items():
             if listing.covers(partition):
                 for stat in files:
                     if stat.get("path"):

@@ -25,7 +25,11 @@ from seambench_impl.tables.hudi.instants import (
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.storage import Storage
 
-__all__ = ["Instant", "Timeline", "load_timeline", "parse_instant"]
+__all__ = ["Instant", "Timeline", "Write", "load_timeline", "parse_instant", "replaced_groups"]
+
+Write = tuple[Instant, dict[str, Any]]
+"""A completed write, and what it says of itself."""
+
 
 # What these leave the schema as it was, whatever their metadata says (WriteOperationType,
 # canUpdateSchema): it is the one of the time at which they were planned.
@@ -147,14 +151,20 @@ class Timeline:
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: not readable as a compaction's plan ({error!r})") from error
 
-    def replacements(self) -> Iterator[tuple[Instant, tuple[str, str]]]:
-        """Each group that clustering or an overwrite replaced: by whom; partition and file id."""
-        for instant in self._completed.values():
-            if instant.action == "replacecommit":
-                replaced = self.metadata(instant).get("partitionToReplaceFileIds") or {}
-                for partition, ids in replaced.items():
-                    for file_id in ids:
-                        yield instant, (partition, file_id)
+    def told(self, *, archived: bool) -> list[Write]:
+        """Completed writes and what they say of themselves, the oldest first.
+
+        Args:
+            archived: the archived ones, too. Reads of what the table is can do without: Hudi
+                archives a replacecommit when the files that it replaced are gone. What the table
+                was may rest on files that only the archive knows.
+
+        Raises:
+            InputError: an instant, or the archive, is broken.
+        """
+        told = dict(self.archive.bodies(WRITES)) if archived else {}
+        told |= {instant: self.metadata(instant) for instant in self._completed.values()}
+        return sorted(told.items(), key=lambda write: write[0].requested)
 
     def writes(self) -> list[Instant]:
         """Completed instants that may have written files, the oldest first."""
@@ -184,6 +194,14 @@ class Timeline:
             if schema:
                 return schema
         return self.config.raw.get("hoodie.table.create.schema")
+
+
+def replaced_groups(instant: Instant, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Partition and file id of each group that clustering or an overwrite replaced."""
+    if instant.action == "replacecommit":
+        for partition, file_ids in (body.get("partitionToReplaceFileIds") or {}).items():
+            for file_id in file_ids:
+                yield partition, file_id
 
 
 def _schema_of(metadata: Mapping[str, Any]) -> str | None:
