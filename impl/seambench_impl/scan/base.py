@@ -45,6 +45,11 @@ class BaseReader:
         self.num_rows: int = self._file.metadata.num_rows
         self._names = set(self._file.schema_arrow.names)
 
+    @property
+    def schema(self) -> pa.Schema:
+        """The file's own columns."""
+        return self._file.schema_arrow.remove_metadata()
+
     def batches(
         self,
         schema: pa.Schema,

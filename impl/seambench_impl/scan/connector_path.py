@@ -23,6 +23,7 @@ from seambench_impl.columns.types import from_arrow
 from seambench_impl.connector.rows import RowScanner
 from seambench_impl.connector.scanner import stream
 from seambench_impl.merge import batch_of
+from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_word
 from seambench_impl.tables.hudi.events import (
@@ -112,6 +113,11 @@ def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
     if slice_.base is None:
         return
     name = view.storage.full(slice_.base.path)
+    if not slice_.base.path.endswith(".parquet"):  # pyarrow has no rows of ORC but through columns
+        batches = open_base(view.storage, slice_.base.path)
+        for batch in batches.batches(view.schema, _FETCH_SIZE, use_threads=False):
+            yield from batch.to_pylist()
+        return
     try:
         file = pq.ParquetFile(view.storage.open(slice_.base.path))
         present = [n for n in view.schema.names if n in file.schema_arrow.names]

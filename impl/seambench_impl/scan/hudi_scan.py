@@ -19,6 +19,7 @@ from seambench.errors import RefusedError, UsageError
 from seambench.seams import ScanReport, ScanWarning
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.scan.base import DEFAULT_BATCH_ROWS, BaseReader
+from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.merge_path import merge_slice
 from seambench_impl.scan.stream import Task, run_tasks
@@ -251,9 +252,9 @@ class HudiScan:
         spare: bool,
     ) -> Iterator[pa.RecordBatch]:
         assert slice_.base is not None  # a slice without logs has a base
-        reader = BaseReader(self._storage, slice_.base.path)
+        reader = open_base(self._storage, slice_.base.path)
         read = pa.schema([self._table_schema.field(name) for name in names])
-        if condition is not None and reader.has_types_of(read):
+        if condition is not None and isinstance(reader, BaseReader) and reader.has_types_of(read):
             return reader.filtered(read, columns, condition, rows, use_threads=spare)
         batches = reader.batches(read, rows, use_threads=spare)
         return self._filtered(batches, names, columns, condition)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seambench.seams import ScanWarning
 from seambench_impl.merge import assemble
-from seambench_impl.scan.base import BaseReader
+from seambench_impl.scan.base_files import open_base
 from seambench_impl.tables.hudi.events import (
     LogView,
     SliceLog,
@@ -46,7 +46,7 @@ def merge_slice(
     """
     log = read_slice_log(slice_, view, names, warnings)
     if slice_.base is not None:
-        reader = BaseReader(view.storage, slice_.base.path)
+        reader = open_base(view.storage, slice_.base.path)
         ordering = () if log.outranks(reader.greatest) else log.ordering
         base_schema = _base_schema(view, names, log.keys, ordering)
         encoded = set(names).difference(log.keys, ordering) if log.filled is None else set()

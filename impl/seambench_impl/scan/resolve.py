@@ -6,6 +6,8 @@ readers see (docs/hudi.md, "Schema").
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,13 +17,19 @@ from seambench_impl.scan.java_text import java_text
 __all__ = ["nullable_throughout", "promotes", "resolve_batch", "resolve_column"]
 
 
-def resolve_batch(batch: pa.RecordBatch, schema: pa.Schema, source: str) -> pa.RecordBatch:
+Leaf = Callable[[pa.Array, pa.DataType], pa.Array]
+
+
+def resolve_batch(
+    batch: pa.RecordBatch, schema: pa.Schema, source: str, leaf: Leaf | None = None
+) -> pa.RecordBatch:
     """The columns of `schema` in its order and types; a column the file lacks is null.
 
     Args:
         batch: rows as the file has them.
         schema: what the table says.
         source: the file, for messages.
+        leaf: gives values, not nested ones, the type that the file's format has no word for.
 
     Raises:
         InputError: a column cannot be promoted to the table's type.
@@ -34,42 +42,54 @@ def resolve_batch(batch: pa.RecordBatch, schema: pa.Schema, source: str) -> pa.R
         if index < 0:
             columns.append(pa.nulls(batch.num_rows, field.type))
         else:
-            columns.append(resolve_column(batch.column(index), field, source))
+            columns.append(resolve_column(batch.column(index), field, source, leaf))
     if not columns:
         return batch.select([])
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def resolve_column(column: pa.Array, field: pa.Field, source: str) -> pa.Array:
+def resolve_column(
+    column: pa.Array, field: pa.Field, source: str, leaf: Leaf | None = None
+) -> pa.Array:
     """One column in the table's type. Fields of structs are found by name; a missing one is null.
 
     Args:
         column: as the file has it.
         field: as the table has it.
         source: the file, for messages.
+        leaf: as `resolve_batch` takes it.
 
     Raises:
         InputError: it cannot be promoted.
     """
-    return _resolve(column, field.type, field.name, source)
+    return _resolve(column, field.type, field.name, source, leaf)
 
 
-def _resolve(column: pa.Array, want: pa.DataType, name: str, source: str) -> pa.Array:
+def _resolve(
+    column: pa.Array, want: pa.DataType, name: str, source: str, leaf: Leaf | None
+) -> pa.Array:
     have = column.type
     if have.equals(want):
         return column
     if pa.types.is_struct(have) and pa.types.is_struct(want):
-        return _resolve_struct(column, want, name, source)
+        return _resolve_struct(column, want, name, source, leaf)
     if pa.types.is_list(have) and pa.types.is_list(want):
-        items = _resolve(column.values, want.value_type, f"{name}.element", source)
+        items = _resolve(column.values, want.value_type, f"{name}.element", source, leaf)
         return _with_children(column, want, items)
     if pa.types.is_map(have) and pa.types.is_map(want):
-        keys = _resolve(column.keys, want.key_type, f"{name}.key", source)
-        items = _resolve(column.items, want.item_type, f"{name}.value", source)
+        keys = _resolve(column.keys, want.key_type, f"{name}.key", source, leaf)
+        items = _resolve(column.items, want.item_type, f"{name}.value", source, leaf)
         entries = pa.StructArray.from_arrays(
             [keys, items], fields=[want.key_field, want.item_field]
         )
         return _with_children(column, want, entries)
+    return _resolve_leaf(column if leaf is None else leaf(column, want), want, name, source)
+
+
+def _resolve_leaf(column: pa.Array, want: pa.DataType, name: str, source: str) -> pa.Array:
+    have = column.type
+    if have.equals(want):
+        return column
     if _only_more_digits(have, want):
         return pa.Array.from_buffers(
             want, len(column), column.buffers(), column.null_count, column.offset
@@ -97,7 +117,7 @@ def _with_children(column: pa.Array, want: pa.DataType, child: pa.Array) -> pa.A
 
 
 def _resolve_struct(
-    column: pa.StructArray, want: pa.StructType, name: str, source: str
+    column: pa.StructArray, want: pa.StructType, name: str, source: str, leaf: Leaf | None
 ) -> pa.StructArray:
     children = []
     for field in want:
@@ -106,7 +126,7 @@ def _resolve_struct(
             children.append(pa.nulls(len(column), field.type))
         else:
             inner = f"{name}.{field.name}"
-            children.append(_resolve(column.field(index), field.type, inner, source))
+            children.append(_resolve(column.field(index), field.type, inner, source, leaf))
     mask = column.is_null() if column.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(want), mask=mask)
 

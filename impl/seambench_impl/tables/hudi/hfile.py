@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from seambench.errors import InputError, RefusedError
+from seambench_impl.tables.protobuf import fields, varint
 
 __all__ = ["HFile", "read_hfile"]
 
@@ -92,11 +93,11 @@ class _Reader:
         if version & 0xFFFFFF != 3:
             raise RefusedError(f"{self._file}: HFile version {version & 0xFFFFFF}; only 3 is read")
         where = f"{self._file}, trailer"
-        size, at = _varint(self._data, begin + 8, where)
+        size, at = varint(self._data, begin + 8, where)
         if size > len(self._data) - 4 - at:
             raise InputError(f"{where}: its message claims {size} bytes")
-        fields = dict(_fields(self._data[at : at + size], where))
-        numbers = {key: value for key, value in fields.items() if isinstance(value, int)}
+        found = dict(fields(self._data[at : at + size], where))
+        numbers = {key: value for key, value in found.items() if isinstance(value, int)}
         self._codec = numbers.get(_CODEC, _CODEC_NONE)
         if self._codec not in (_CODEC_GZIP, _CODEC_NONE):
             raise RefusedError(f"{where}: compression {self._codec}; only gzip and none are read")
@@ -109,13 +110,13 @@ class _Reader:
         where = f"{self._file}, block at byte {at}"
         if magic != _INFO or block[:4] != b"PBUF":
             raise InputError(f"{where}: the file's entries should lie here")
-        size, begin = _varint(memoryview(block), 4, where)
+        size, begin = varint(memoryview(block), 4, where)
         message = memoryview(block)[begin : begin + size]
         info = {}
-        for _, pair in _fields(message, where):
+        for _, pair in fields(message, where):
             if not isinstance(pair, memoryview):
                 raise InputError(f"{where}: an entry that is no pair")
-            parts = dict(_fields(pair, where))
+            parts = dict(fields(pair, where))
             key, value = (parts.get(n, memoryview(b"")) for n in (1, 2))
             if not isinstance(key, memoryview) or not isinstance(value, memoryview):
                 raise InputError(f"{where}: an entry that is no pair of bytes")
@@ -212,31 +213,3 @@ def _after_long(block: bytes, at: int) -> int:
     if first >= -112:
         return at + 1
     return at + 1 + (-112 - first if first >= -120 else -120 - first)
-
-
-def _varint(data: memoryview, at: int, where: str) -> tuple[int, int]:
-    """Protobuf's variable-length number at `at`, and where it ends."""
-    value = 0
-    for i, byte in enumerate(data[at : at + 10]):
-        value |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return value, at + i + 1
-    raise InputError(f"{where}: a number at byte {at} does not end")
-
-
-def _fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryview]]:
-    """Numbers and values of a protobuf message's fields."""
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at, where)
-        if tag & 7 == 0:
-            number, at = _varint(message, at, where)
-            yield tag >> 3, number
-        elif tag & 7 == 2:
-            size, at = _varint(message, at, where)
-            if size > len(message) - at:
-                raise InputError(f"{where}: a field claims {size} bytes")
-            yield tag >> 3, message[at : at + size]
-            at += size
-        else:
-            raise InputError(f"{where}: a field of wire type {tag & 7}")

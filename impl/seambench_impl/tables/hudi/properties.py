@@ -190,8 +190,8 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
     if kind not in ("MERGE_ON_READ", "COPY_ON_WRITE"):
         raise InputError(f"{where}: hoodie.table.type is {kind!r}")
     base = raw.get("hoodie.table.base.file.format", "PARQUET").upper()
-    if base != "PARQUET":
-        raise RefusedError(f"{where}: base files in {base} are not supported yet")
+    if base not in ("PARQUET", "ORC"):
+        raise RefusedError(f"{where}: base files in {base} are not supported; PARQUET and ORC are")
     refused = {
         "hoodie.bootstrap.base.path": "bootstrap tables",
     }
@@ -201,7 +201,6 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
     flags = {
         "hoodie.datasource.write.drop.partition.columns": ("true", "dropped partition columns"),
         "hoodie.populate.meta.fields": ("false", "virtual record keys"),
-        "hoodie.table.multiple.base.file.formats.enable": ("true", "several base file formats"),
     }
     for key, (bad, what) in flags.items():
         if raw.get(key, "").lower() == bad:

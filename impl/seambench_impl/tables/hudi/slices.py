@@ -165,7 +165,8 @@ def _base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFi
     if match is None:
         return None
     assert status.size_bytes is not None  # folders were left out
-    if match[4] != (".hfile" if timeline.config.metadata_table else ".parquet"):
+    known = (".hfile",) if timeline.config.metadata_table else (".parquet", ".orc")
+    if match[4] not in known:
         raise RefusedError(
             f"{timeline.storage.full(status.path)}: base files in {match[4][1:]} are not supported"
         )

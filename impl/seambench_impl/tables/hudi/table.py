@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.seams import Query
 from seambench_impl.avro import arrow_schema
+from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
 from seambench_impl.scan.resolve import nullable_throughout
 from seambench_impl.tables.hudi.planning import ListingSource, Plan, plan_slices
@@ -185,8 +185,7 @@ class HudiTable:
             return pa.schema([pa.field(name, pa.string()) for name in META_COLUMNS])
         for slice_ in self.slices():
             if slice_.base is not None:
-                file = pq.ParquetFile(self._storage.open(slice_.base.path))
-                schema = file.schema_arrow.remove_metadata()
+                schema = open_base(self._storage, slice_.base.path).schema
                 return pa.schema([nullable_throughout(field) for field in schema])
         raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
 
