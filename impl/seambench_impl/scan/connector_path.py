@@ -25,7 +25,7 @@ from seambench_impl.connector.scanner import stream
 from seambench_impl.merge import batch_of
 from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.plain_values import row_converter
-from seambench_impl.tables.hudi.delete_events import ordering_word
+from seambench_impl.tables.hudi.delete_events import ordering_words
 from seambench_impl.tables.hudi.events import (
     RECORD_KEY,
     LogView,
@@ -272,16 +272,28 @@ def _delete_order(value: Any, word: str, view: LogView) -> tuple[Any, ...] | Non
     """The ordering value of a delete, or None: absent, integer 0, or not of the column's type."""
     if not view.ordering or word == "null" or (word == "int" and value == 0):
         return None
-    if len(view.ordering) > 1:
-        raise RefusedError(f"{view.storage.root}: deletes with several ordering values")
-    kind = view.schema.field(view.ordering[0]).type
-    if word != ordering_word(kind):
+    items = value if word == "array" else ((word, value),)
+    if items is None or (word == "array") != (len(view.ordering) > 1):
         return None
-    return (pa.scalar(value, _integer_of(kind)).cast(kind).as_py(),)
+    if len(items) != len(view.ordering):
+        raise InputError(f"{view.storage.root}: a delete has {len(items)} ordering values")
+    order = []
+    for name, (kind, plain) in zip(view.ordering, items, strict=True):
+        column = view.schema.field(name).type
+        if kind != "null" and kind not in ordering_words(column):
+            return None
+        order.append(None if plain is None else _of_column(plain, column))
+    return tuple(order)
 
 
-def _integer_of(kind: pa.DataType) -> pa.DataType:
-    """What a date or a timestamp is written as."""
-    if pa.types.is_date32(kind):
-        return pa.int32()
-    return pa.int64() if pa.types.is_timestamp(kind) else kind
+def _of_column(value: Any, kind: pa.DataType) -> Any:
+    """An ordering value as rows of the base have it: points in time come in microseconds."""
+    if pa.types.is_timestamp(kind):
+        if kind.unit == "ms" and value <= 9_999_999_999_999:
+            value *= 1000
+        return pa.scalar(value, pa.timestamp("us", kind.tz)).cast(kind).as_py()
+    if pa.types.is_date32(kind) or pa.types.is_time(kind):
+        return (
+            pa.scalar(value, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind).as_py()
+        )
+    return value
