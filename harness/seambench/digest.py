@@ -13,13 +13,14 @@ separately by `seambench.compare.check_schema`.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 import duckdb
 import pyarrow as pa
 
 from seambench.errors import RefusedError, UsageError
 
-__all__ = ["digest_reader", "digest_table", "quote", "rows_of"]
+__all__ = ["digest_reader", "digest_table", "quote", "rows_of", "union"]
 
 _PREFIX = "duckdb2"
 _WITNESS_SQL = "SELECT hash('seambench', 42::BIGINT, NULL::DATE, 1.50::DECIMAL(15,2))"
@@ -38,6 +39,16 @@ def rows_of(digest: str) -> int:
     if len(parts) != 4 or parts[0] != _PREFIX:
         raise UsageError(f"{digest!r} is no digest of the form {_PREFIX}:COUNT:SUM:XOR")
     return int(parts[1])
+
+
+def union(digests: Iterable[str]) -> str:
+    """Digest of all rows that some digests stand for, each as often as it is there."""
+    count = total = mixed = 0
+    for digest in digests:
+        count += rows_of(digest)
+        total += int(digest.split(":")[2], 16)
+        mixed ^= int(digest.split(":")[3], 16)
+    return f"{_PREFIX}:{count}:{total % 2**64:016x}:{mixed:016x}"
 
 
 def digest_table(

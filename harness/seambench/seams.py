@@ -23,16 +23,19 @@ __all__ = [
     "ColumnRequest",
     "ColumnSlot",
     "ColumnTable",
+    "Distributed",
     "Exchange",
     "ExchangeReceiver",
     "ExchangeRequest",
     "ExchangeSender",
     "Kind",
+    "ListeningReceiver",
     "OpenExchange",
     "Order",
     "Parted",
     "PartitionKind",
     "Query",
+    "RemoteSender",
     "Scan",
     "ScanReport",
     "ScanRequest",
@@ -478,6 +481,62 @@ class Exchange(Protocol):
             seambench.errors.UsageError: keys that are no columns, a contradictory request.
             seambench.errors.RefusedError: legal, but not supported.
             seambench.errors.UnavailableError: this machine lacks what the transport needs.
+        """
+        ...
+
+
+class ListeningReceiver(ExchangeReceiver, Protocol):
+    """One receiving side that senders of any process find by its address."""
+
+    address: str
+
+    def close(self) -> None:
+        """Release everything; who still sends is told. Repeatable."""
+        ...
+
+
+class RemoteSender(ExchangeSender, Protocol):
+    """One sending side that is connected to every receiver of its exchange."""
+
+    def close(self) -> None:
+        """Release everything; receivers take a sender that did not finish for lost. Repeatable."""
+        ...
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """An implementation of the exchange seam whose sides may be in different processes."""
+
+    name: str
+    version: str
+    kind: Kind
+    capabilities: Mapping[str, bool]
+
+    def listen(self, request: ExchangeRequest, address: str) -> ListeningReceiver:
+        """Get one receiving side ready.
+
+        Args:
+            request: the whole exchange.
+            address: `unix:PATH`, or `tcp:HOST:PORT` with port 0 for any. `pass-through` makes up an
+                address of its own, which is good in this process.
+
+        Raises:
+            seambench.errors.SeambenchError: as `Exchange.open` does.
+        """
+        ...
+
+    def connect(
+        self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
+    ) -> RemoteSender:
+        """Get one sending side ready.
+
+        Args:
+            request: the whole exchange, as its receivers were given it.
+            sender: which of its senders this is.
+            addresses: of its receivers, in their order.
+
+        Raises:
+            seambench.errors.SeambenchError: as `Exchange.open` does, and where nobody listens.
         """
         ...
 

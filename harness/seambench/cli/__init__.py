@@ -18,6 +18,7 @@ from seambench.cli import (
     check,
     data,
     doctor,
+    exchange,
     inspect,
     listing,
     matrix,
@@ -47,6 +48,7 @@ app.command("data")(data.data)
 app.command("check")(check.check)
 app.command("matrix")(matrix.matrix)
 app.command("bench")(bench.bench)
+app.command("exchange")(exchange.exchange)
 app.command("throughput")(throughput.throughput)
 app.command("report")(report.report)
 app.command("list")(listing.list_all)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from seambench import __version__
-from seambench.errors import RefusedError, UsageError
+from seambench.errors import RefusedError, UnavailableError, UsageError
 from seambench.seams import ExchangeRequest, Kind
 from seambench_impl.exchange.formats import FORMATS, ChunkFormat, chunk_format
 from seambench_impl.exchange.merge import MergingReader, SortedMerge
@@ -64,6 +66,18 @@ class SeambenchExchange:
         self._allocators += opened.allocators
         return opened
 
+    def listen(self, request: ExchangeRequest, address: str) -> _Listening:
+        """One receiving side; see `seambench.seams.Distributed`."""
+        _check(request)
+        return _Listening(request, address)
+
+    def connect(self, request: ExchangeRequest, sender: int, addresses: Sequence[str]) -> _Remote:
+        """One sending side; see `seambench.seams.Distributed`."""
+        _check(request)
+        if len(addresses) != request.receivers:
+            raise UsageError(f"{request.receivers} receivers have {len(addresses)} addresses")
+        return _Remote(request, sender, addresses)
+
     def live_blocks(self) -> int:
         """Blocks of memory that exchanges of this object still hold."""
         return sum(one.counters().live_blocks for one in self._allocators)
@@ -95,9 +109,7 @@ class _Open:
         self._stack = contextlib.ExitStack()
         owner = TrackedAllocator()
         self.allocators = [owner]
-        bound: ChunkFormat | None = None
-        if request.transport != _WITHIN:
-            bound = chunk_format(request.format, _carried(request), request.options, owner)
+        bound = _bound(request, owner)
         try:
             self.receivers = [_Receiver(request, bound, owner) for _ in range(request.receivers)]
             ways = self._serve(request)
@@ -110,28 +122,20 @@ class _Open:
     def _serve(self, request: ExchangeRequest) -> Sequence[_Way]:
         """Something to connect to, for each receiver."""
         if request.transport == _WITHIN:
-            return [_Way(receiver.registry, None, "") for receiver in self.receivers]
+            return [_Way(_WITHIN, "", receiver.registry) for receiver in self.receivers]
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam"))
         ways = []
         for number, receiver in enumerate(self.receivers):
             address = f"unix:{Path(folder) / str(number)}"
             server = serve(request.transport, receiver.registry, address)
             self._stack.callback(server.close)
-            ways.append(_Way(receiver.registry, server, request.transport))
+            ways.append(_Way(request.transport, server.address))
         return ways
 
     def _sender(
         self, request: ExchangeRequest, number: int, bound: Any, ways: Sequence[_Way]
     ) -> _Sender:
-        sink = ExchangeSink(
-            request.schema,
-            [way.connect() for way in ways],
-            _routing(request),
-            be_number=number,
-            format=bound,
-            options=SinkOptions(keep_order=request.order != "none"),
-            sender_id=number if request.order != "none" else 0,
-        )
+        sink = _sink(request, number, bound, ways)
         self._stack.callback(sink.close)
         return _Sender(number, sink, self.receivers)
 
@@ -143,6 +147,28 @@ class _Open:
 def _carried(request: ExchangeRequest) -> pa.Schema:
     """The schema of what travels: dealing rows resolves encodings, whole batches keep them."""
     return plain_schema(request.schema) if request.partition == "hash" else request.schema
+
+
+def _bound(request: ExchangeRequest, owner: TrackedAllocator) -> ChunkFormat | None:
+    """The format of an exchange whose rows become bytes."""
+    if request.transport == _WITHIN:
+        return None
+    return chunk_format(request.format, _carried(request), request.options, owner)
+
+
+def _sink(
+    request: ExchangeRequest, number: int, bound: ChunkFormat | None, ways: Sequence[_Way]
+) -> ExchangeSink:
+    """The sink of one sending side, connected to every receiver."""
+    return ExchangeSink(
+        request.schema,
+        [way.connect() for way in ways],
+        _routing(request),
+        be_number=number,
+        format=bound,
+        options=SinkOptions(keep_order=request.order != "none"),
+        sender_id=number if request.order != "none" else 0,
+    )
 
 
 def _routing(request: ExchangeRequest) -> Routing:
@@ -158,19 +184,19 @@ def _routing(request: ExchangeRequest) -> Routing:
     return Routing("hash", rule)
 
 
+@dataclass(frozen=True)
 class _Way:
-    """How senders reach one receiver."""
+    """How senders reach one receiver: in this process, or by its address."""
 
-    def __init__(self, registry: SourceRegistry, server: Server | None, transport: str) -> None:
-        self._registry = registry
-        self._server = server
-        self._transport = transport
+    transport: str
+    address: str
+    registry: SourceRegistry | None = None
 
     def connect(self) -> Channel:
         """A new channel to it."""
-        if self._server is None:
-            return LocalChannel(self._registry, _EXCHANGE)
-        return connect(self._transport, self._server.address, _EXCHANGE)
+        if self.registry is not None:
+            return LocalChannel(self.registry, _EXCHANGE)
+        return connect(self.transport, self.address, _EXCHANGE)
 
 
 class _Sender:
@@ -238,3 +264,62 @@ class _Receiver:
     def cancel(self, reason: str) -> None:
         """Give up."""
         self.source.cancel(reason)
+
+
+class _Listening(_Receiver):
+    """One receiving side behind an address."""
+
+    #: Receivers of this process that pass-through senders find by their made-up address.
+    _here: ClassVar[dict[str, SourceRegistry]] = {}
+
+    def __init__(self, request: ExchangeRequest, address: str) -> None:
+        owner = TrackedAllocator()
+        super().__init__(request, _bound(request, owner), owner)
+        self._server: Server | None = None
+        if request.transport == _WITHIN:
+            self.address = f"process:{secrets.token_hex(8)}"  # unlike any other process's
+            self._here[self.address] = self.registry
+        else:
+            self._server = serve(request.transport, self.registry, address)
+            self.address = self._server.address
+
+    @classmethod
+    def way_to(cls, transport: str, address: str) -> _Way:
+        """How senders reach the receiver behind an address.
+
+        Raises:
+            UnavailableError: pass-through, and it is not in this process.
+        """
+        if transport != _WITHIN:
+            return _Way(transport, address)
+        if address not in cls._here:
+            raise UnavailableError(f"{address} is not in this process: nothing can be passed there")
+        return _Way(transport, address, cls._here[address])
+
+    def close(self) -> None:
+        """Stop listening, and drop what nobody has read. Repeatable."""
+        self._here.pop(self.address, None)
+        self.source.cancel("the receiver was closed")
+        if self._server is not None:
+            self._server.close()
+
+
+class _Remote(_Sender):
+    """One sending side that knows its receivers by their addresses."""
+
+    def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
+        ways = [_Listening.way_to(request.transport, address) for address in addresses]
+        self._here = [way.registry for way in ways if way.registry is not None]
+        bound = _bound(request, TrackedAllocator())
+        super().__init__(number, _sink(request, number, bound, ways), ())
+
+    def cancel(self, reason: str) -> None:
+        """Send nothing more; receivers lose this sender with its connections."""
+        self.sink.cancel(reason)
+        self.sink.close()
+        for registry in self._here:
+            registry.lose(_EXCHANGE, self._number, reason)
+
+    def close(self) -> None:
+        """Give up what was not answered, and every connection. Repeatable."""
+        self.cancel("the sender was closed")

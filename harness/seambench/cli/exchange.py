@@ -1,0 +1,113 @@
+"""`seambench exchange`: plans of workers over each way of carrying rows, checked and timed."""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seambench.cli.common import NOTE, Results, console, error_console, parse_list, print_json
+from seambench.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["exchange"]
+
+
+def exchange(
+    implementation: Annotated[
+        str, typer.Option("--impl", help="Name from `seambench list`, or package.module:Class.")
+    ] = "seambench",
+    plan: Annotated[
+        str, typer.Option(help="Plans between commas (default: all).")
+    ] = "shuffle,broadcast,random,q01,q03,one-key,zipf",
+    workers: Annotated[str, typer.Option(help="Numbers of workers between commas.")] = "2",
+    transport: Annotated[
+        str, typer.Option(help="Transports between commas.")
+    ] = "pass-through,sockets,grpc,flight",
+    chunk_format: Annotated[
+        str, typer.Option("--format", help="Chunk formats between commas.")
+    ] = "presto",
+    chunk_rows: Annotated[str, typer.Option(help="Rows of a chunk, between commas.")] = "4096",
+    scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,
+    samples: Annotated[int, typer.Option(min=1, help="Timed runs of each, after a cold one.")] = 3,
+    timeout: Annotated[float, typer.Option(help="Seconds that a step of a run may take.")] = 300.0,
+    as_json: Annotated[bool, typer.Option("--json", help="The record, one JSON value.")] = False,
+    results: Results = Path("results"),
+) -> None:
+    """Exchange rows of TPC-H between workers: threads of one process, and processes.
+
+    Tables are shuffled, broadcast, aggregated (Q1) and joined (Q3). Every outcome is compared with
+    the generator's rows before its time counts. Derived from TPC-H, not comparable with published
+    TPC-H results.
+    """
+    from seambench.cli.progress import Shown
+    from seambench.comparison import failures, write_records
+    from seambench.exchange.suite import ExchangeOptions, measure_exchanges
+
+    options = ExchangeOptions(
+        implementation=implementation,
+        plans=tuple(parse_list(plan) or ()),
+        workers=_numbers(workers, "--workers"),
+        transports=tuple(parse_list(transport) or ()),
+        formats=tuple(parse_list(chunk_format) or ()),
+        chunk_rows=_numbers(chunk_rows, "--chunk-rows"),
+        scale=scale,
+        samples=samples,
+        timeout=timeout,
+        command=shlex.join(["seambench", *sys.argv[1:]]),
+    )
+    with Shown(error_console()) as shown:
+        records = measure_exchanges(options, shown)
+    paths = write_records(results, records)
+    if as_json:
+        print_json(records)
+    else:
+        _print_table(records[0]["timings"], console())
+    failed, err = failures(records), error_console()
+    for line in failed:
+        err.print(f"failed: {line}", markup=False)
+    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
+    raise typer.Exit(1 if failed else 0)
+
+
+def _numbers(text: str, option: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(word) for word in parse_list(text) or ())
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: numbers between commas are meant") from error
+    if not found or min(found) < 1:
+        raise UsageError(f"{option} {text}: numbers of 1 and more are meant")
+    return found
+
+
+def _print_table(timings: Sequence[Mapping[str, Any]], out: Console) -> None:
+    """A row per case: what it took, and of what."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("plan/transport/format/workers/chunk rows", "ms", "CPU ms", "GB/s", "peak MB"):
+        table.add_column(name, justify="left" if "/" in name and name != "GB/s" else "right")
+    for timing in timings:
+        table.add_row(escape(timing["case"].removeprefix("exchange/")), *_cells(timing))
+    out.print(table)
+    out.print(f"[dim]Medians; bytes as Arrow has them, resident bytes of all. {NOTE}[/dim]")
+
+
+def _cells(timing: Mapping[str, Any]) -> tuple[str, ...]:
+    if not timing["hot"]:
+        return (f"[red]{timing['outcome']}[/red]",)
+    seconds = statistics.median(timing["hot"])
+    return (
+        f"{seconds * 1e3:.1f}",
+        f"{statistics.median(timing['cpu']) * 1e3:.1f}",
+        f"{timing['bytes'] / seconds / 1e9:.3f}",
+        f"{timing['peak_bytes'] / 1e6:.0f}",
+    )

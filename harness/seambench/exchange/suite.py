@@ -1,0 +1,304 @@
+"""Plans over workers, each way of carrying rows in turns: checked against the oracle, recorded.
+
+The oracle is the generator: digests of its tables, and what DuckDB answers over them in one piece.
+"""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambench import record, registry
+from seambench.compare import row_difference, schema_difference
+from seambench.comparison import Listener
+from seambench.data.tpch import generate_part, generator_version
+from seambench.digest import digest_reader, union
+from seambench.errors import RefusedError, SeambenchError, UnavailableError
+from seambench.exchange.cluster import Cluster, Ran, Way
+from seambench.exchange.plans import Plan, plan_named, query
+
+__all__ = ["WITHIN", "ExchangeOptions", "Oracle", "measure_exchanges", "write_tables"]
+
+#: The transport by which rows never leave their process: all workers of a run are in one.
+WITHIN = "pass-through"
+
+
+@dataclass(frozen=True)
+class ExchangeOptions:
+    """What to run.
+
+    Attributes:
+        implementation: name in the registry.
+        plans: names of plans.
+        workers: numbers of workers.
+        transports: of the exchange seam.
+        formats: what rows become on network transports.
+        chunk_rows: rows of a batch.
+        scale: of TPC-H.
+        samples: timed runs of each, after a cold one.
+        timeout: seconds that a step of a run may take.
+        command: what was typed, for the record.
+    """
+
+    implementation: str = "seambench"
+    plans: Sequence[str] = ("shuffle", "broadcast", "random", "q01", "q03", "one-key", "zipf")
+    workers: Sequence[int] = (2,)
+    transports: Sequence[str] = (WITHIN, "sockets", "grpc", "flight")
+    formats: Sequence[str] = ("presto",)
+    chunk_rows: Sequence[int] = (4096,)
+    scale: float = 0.01
+    samples: int = 3
+    timeout: float = 300.0
+    command: str = "seambench exchange"
+
+
+def write_tables(folder: Path, plans: Sequence[Plan], scale: float) -> dict[str, int]:
+    """Generate what plans need as `folder/TABLE.arrow`; the rows of each table."""
+    rows = {}
+    for name in dict.fromkeys(name for plan in plans for name in plan.tables):
+        table = pa.Table.from_batches(generate_part(name, scale, 1, 1))
+        with pa.ipc.new_file(folder / f"{name}.arrow", table.schema) as writer:
+            writer.write_table(table)
+        rows[name] = table.num_rows
+    return rows
+
+
+class Oracle:
+    """What must come of a plan.
+
+    Args:
+        plan: the plan.
+        folder: its tables; see `write_tables`.
+    """
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self._plan = plan
+        tables = {}
+        for name in plan.tables:
+            with pa.memory_map(str(folder / f"{name}.arrow")) as file:
+                found = pa.ipc.open_file(file).read_all()
+            tables[name] = plan.derive.get(name, lambda table: table)(found)
+        if plan.number is None:
+            self._digests = [digest_reader(table) for table in tables.values()]
+            self._keys = {
+                step.name: len(tables[step.name][step.keys[0]].unique())
+                for step in plan.steps
+                if step.keys
+            }
+        else:
+            sql = registry.resolve_suite("tpch").queries[plan.number]
+            self._answer = query(sql, **tables)
+            self._digests = [digest_reader(self._answer)]
+
+    def digest(self, workers: int) -> str:
+        """Of all rows that so many workers must have together."""
+        return union(self._digests * (workers if self._plan.copies else 1))
+
+    def judge(self, told: Sequence[Mapping[str, Any]]) -> tuple[str, str | None]:
+        """The digest of an outcome, and what is wrong with it.
+
+        Doubles of a query's answer may differ by a rounding; its digest is then the oracle's.
+        """
+        if self._plan.number is not None:
+            problem = self._answer_problem(told[0]["answer"])
+            return self.digest(1), problem
+        found = union(digest for one in told for digest in one["digests"])
+        expected = self.digest(len(told))
+        if found != expected:
+            return found, f"rows {expected} were sent, {found} were received"
+        if self._plan.copies and len({tuple(one["digests"]) for one in told}) > 1:
+            return found, "workers that must have the same rows do not"
+        for step, keys in self._keys.items():
+            parts = [one["keys"][step] for one in told]
+            if sum(parts) != keys:
+                return found, f"{step} has {keys} keys; its workers have {parts}: some are at two"
+        return found, None
+
+    def _answer_problem(self, packed: str) -> str | None:
+        found = pa.ipc.open_stream(base64.b64decode(packed)).read_all()
+        difference = schema_difference(self._answer.schema, found.schema)
+        return difference or row_difference(
+            _rows(self._answer), _rows(found), found.schema.names, ordered=True
+        )
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def measure_exchanges(
+    options: ExchangeOptions, listener: Listener | None = None
+) -> list[dict[str, Any]]:
+    """Run every plan over every way, in turns, and judge each outcome.
+
+    Returns:
+        One record of the implementation (see `seambench.record`), not yet written. Cases are called
+        `exchange/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; pass-through has the format `none`.
+
+    Raises:
+        UsageError: an unknown implementation or plan.
+    """
+    listener = listener or Listener()
+    implementation = registry.resolve("exchange", options.implementation)
+    plans = [plan_named(name) for name in options.plans]
+    run, machine = record.new_run(options.command, options.samples), record.machine_info()
+    begin = time.monotonic()
+    timings: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="seambench-") as name:
+        folder = Path(name)
+        rows = write_tables(folder, plans, options.scale)
+        for plan in plans:
+            oracle = Oracle(plan, folder)
+            for workers in options.workers:
+                found = _run_plan(options, plan, oracle, workers, folder, listener)
+                for timing in found:
+                    timings.append(timing)
+                    listener.done(timing, options.implementation)
+    run["seconds"] = round(time.monotonic() - begin, 3)
+    return [
+        {
+            "schema": record.NEWEST,
+            "run": run,
+            "machine": machine,
+            "versions": record.versions(),
+            "implementation": record.implementation_info(options.implementation, implementation),
+            "dataset": {
+                "name": "tpch-derived",
+                "scale": options.scale,
+                "generator": generator_version(),
+                "rows": rows,
+            },
+            "outcomes": [],
+            "timings": timings,
+        }
+    ]
+
+
+def _ways(options: ExchangeOptions) -> Iterator[tuple[str, Way]]:
+    for transport in options.transports:
+        formats = ("none",) if transport == WITHIN else options.formats
+        for name in formats:
+            for rows in options.chunk_rows:
+                way = Way(transport, "arrow" if name == "none" else name, rows)
+                yield f"{transport}/{name}", way
+
+
+class _Competitor:
+    """One way of carrying a plan's rows, and what it took so far."""
+
+    def __init__(self, name: str, way: Way) -> None:
+        self.name = name
+        self.way = way
+        self.runs: list[Ran] = []
+        self.answer: str | None = None
+        self.outcome = "pass"
+        self.error: str | None = None
+
+    def fail(self, outcome: str, error: str) -> None:
+        """No time without a right answer: what was measured before goes too."""
+        self.runs.clear()
+        self.outcome, self.error = outcome, error
+
+
+def _run_plan(
+    options: ExchangeOptions,
+    plan: Plan,
+    oracle: Oracle,
+    workers: int,
+    folder: Path,
+    listener: Listener,
+) -> list[dict[str, Any]]:
+    """All ways for one plan and one number of workers: rounds in which each runs once."""
+    competitors = [_Competitor(name, way) for name, way in _ways(options)]
+    clusters: dict[bool, Cluster] = {}
+    listener.plan(len(competitors))
+    try:
+        for _ in range(options.samples + 1):
+            for one in competitors:
+                if one.error is None:
+                    case = _case(plan, one, workers)
+                    listener.case("lineitem", case)
+                    _run_once(options, plan, oracle, workers, folder, clusters, one)
+    finally:
+        for cluster in clusters.values():
+            cluster.close()
+    expected = oracle.digest(workers)
+    return [_timing(options, plan, one, workers, expected) for one in competitors]
+
+
+def _run_once(
+    options: ExchangeOptions,
+    plan: Plan,
+    oracle: Oracle,
+    workers: int,
+    folder: Path,
+    clusters: dict[bool, Cluster],
+    competitor: _Competitor,
+) -> None:
+    """One run and its verdict; a cluster in which something failed is of no more use."""
+    together = competitor.way.transport == WITHIN
+    try:
+        if together not in clusters:
+            hosts = [workers] if together else [1] * workers
+            clusters[together] = Cluster(options.implementation, hosts, timeout=options.timeout)
+            clusters[together].prepare(plan.name, folder)
+        ran = clusters[together].run(competitor.way)
+        competitor.answer, problem = oracle.judge(ran.told)
+    except SeambenchError as error:
+        if together in clusters:
+            clusters.pop(together).close()
+        kinds = {UnavailableError: "unavailable", RefusedError: "not-offered"}
+        competitor.fail(kinds.get(type(error), "error"), str(error))
+        return
+    if problem is not None:
+        competitor.fail("fail", problem)
+    else:
+        competitor.runs.append(ran)
+
+
+def _case(plan: Plan, competitor: _Competitor, workers: int) -> str:
+    return f"exchange/{plan.name}/{competitor.name}/{workers}/{competitor.way.chunk_rows}"
+
+
+def _timing(
+    options: ExchangeOptions, plan: Plan, competitor: _Competitor, workers: int, expected: str
+) -> dict[str, Any]:
+    """One timing as the record wants it."""
+    runs = competitor.runs
+    return {
+        "case": _case(plan, competitor, workers),
+        "unit": "s",
+        "dataset": {
+            "name": f"{plan.name} over {workers} workers",
+            "scale": options.scale,
+            "digest": expected,
+            "state": "base",
+            "update_ratio": None,
+            "slice_share": None,
+            "table_version": None,
+            "ordering": None,
+            "log_format": None,
+            "slices": None,
+        },
+        "query": None,
+        "outcome": competitor.outcome,
+        "cold": [one.seconds for one in runs[:1]],
+        "hot": [one.seconds for one in runs[1:]],
+        "cpu": [one.cpu for one in runs[1:]],
+        "rows": runs[0].rows if runs else None,
+        "bytes": runs[0].bytes if runs else None,
+        "peak_bytes": max((one.peak_bytes for one in runs), default=None),
+        "growth_bytes": max((one.growth_bytes for one in runs), default=None),
+        "answer": competitor.answer,
+        "expected": expected,
+        "paths": {},
+        "warnings": [],
+        "error": competitor.error,
+    }

@@ -1,0 +1,128 @@
+"""Plans over real workers: processes that exchange rows give what the generator says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from seambench import record
+from seambench.errors import SeambenchError, UnavailableError
+from seambench.exchange.cluster import Cluster, Way
+from seambench.exchange.plans import PLANS
+from seambench.exchange.suite import ExchangeOptions, Oracle, measure_exchanges, write_tables
+
+_SCALE = 0.002
+_FORMATS = ["arrow", "presto", "starrocks", "unsaferow"]
+_NETWORK = ["sockets", "grpc", "flight"]
+_SECONDS = 60.0
+
+Judged = Callable[[str, Cluster, Way], "str | None"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of every plan."""
+    made = tmp_path_factory.mktemp("tables")
+    write_tables(made, list(PLANS.values()), _SCALE)
+    return made
+
+
+@pytest.fixture(scope="module")
+def judge(folder: Path) -> Judged:
+    """Runs a plan over workers and says what is wrong with its outcome."""
+
+    def run(plan: str, cluster: Cluster, way: Way) -> str | None:
+        cluster.prepare(plan, folder)
+        return Oracle(PLANS[plan], folder).judge(cluster.run(way).told)[1]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def two_processes() -> Iterator[Cluster]:
+    """Two workers, each in a process."""
+    with Cluster("seambench", [1, 1], timeout=_SECONDS) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("chunk_format", _FORMATS)
+@pytest.mark.parametrize("transport", _NETWORK)
+def test_two_processes_shuffle_every_row_to_its_key(
+    judge: Judged, two_processes: Cluster, transport: str, chunk_format: str
+) -> None:
+    """Every transport and format: all rows arrive once, those of a key at one worker."""
+    assert judge("shuffle", two_processes, Way(transport, chunk_format)) is None
+
+
+@pytest.mark.parametrize("plan", [name for name in PLANS if name != "shuffle"])
+@pytest.mark.parametrize("transport", _NETWORK)
+def test_two_processes_agree_with_the_oracle(
+    judge: Judged, two_processes: Cluster, transport: str, plan: str
+) -> None:
+    """Broadcast, random, skewed keys, Q1 in two stages, the join of Q3."""
+    assert judge(plan, two_processes, Way(transport, "presto", chunk_rows=512)) is None
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_threads_of_one_process_agree_with_the_oracle(judge: Judged, plan: str) -> None:
+    """Pass-through: four workers share a process."""
+    with Cluster("seambench", [4], timeout=_SECONDS) as cluster:
+        assert judge(plan, cluster, Way("pass-through", chunk_rows=512)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hosts", [[1], [1] * 4, [2, 2], [1] * 8], ids=str)
+def test_one_to_eight_workers_agree_with_the_oracle(judge: Judged, hosts: list[int]) -> None:
+    """Every plan, transport and format, also where two workers share a process."""
+    with Cluster("seambench", hosts, timeout=_SECONDS) as cluster:
+        for plan in PLANS:
+            for transport in _NETWORK:
+                for chunk_format in _FORMATS:
+                    assert judge(plan, cluster, Way(transport, chunk_format)) is None
+
+
+@pytest.mark.parametrize("transport", _NETWORK)
+def test_a_killed_worker_fails_the_run_in_bounded_time(folder: Path, transport: str) -> None:
+    """The others are told, or found dead; nobody waits for ever, and nothing is recorded."""
+    with Cluster("seambench", [1, 1], timeout=_SECONDS) as cluster:
+        cluster.prepare("shuffle", folder)
+        cluster.run(Way(transport, chunk_rows=64))
+        killing = threading.Timer(0.02, os.kill, (cluster.pids[1], signal.SIGKILL))
+        killing.start()
+        with pytest.raises(SeambenchError, match=r"lost|died|failed|cannot be reached"):
+            _run_for_ever(cluster, Way(transport, chunk_rows=64))
+        killing.join()
+
+
+def _run_for_ever(cluster: Cluster, way: Way) -> None:
+    while True:
+        cluster.run(way)
+
+
+def test_pass_through_does_not_leave_a_process(folder: Path) -> None:
+    """Two processes cannot hand batches over; that is said, not done in another way."""
+    with Cluster("seambench", [1, 1], timeout=_SECONDS) as cluster:
+        cluster.prepare("shuffle", folder)
+        with pytest.raises(UnavailableError, match="is not in this process"):
+            cluster.run(Way("pass-through"))
+
+
+def test_what_was_measured_is_a_record() -> None:
+    """Samples beside digests that agree; bytes, processor seconds and memory are there."""
+    options = ExchangeOptions(
+        plans=("q01",), transports=("pass-through", "sockets"), scale=_SCALE, samples=1
+    )
+    [made] = measure_exchanges(options)
+    assert record.problems(made) == []
+    assert [timing["case"] for timing in made["timings"]] == [
+        "exchange/q01/pass-through/none/2/4096",
+        "exchange/q01/sockets/presto/2/4096",
+    ]
+    for timing in made["timings"]:
+        assert timing["answer"] == timing["expected"]
+        assert min(timing["peak_bytes"], timing["bytes"], *timing["hot"], *timing["cpu"]) > 0
