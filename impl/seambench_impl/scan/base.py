@@ -43,6 +43,7 @@ class BaseReader:
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: not readable as Parquet ({error})") from error
         self.num_rows: int = self._file.metadata.num_rows
+        self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
 
     @property
@@ -57,6 +58,7 @@ class BaseReader:
         *,
         use_threads: bool,
         encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """All rows, with the columns and types of `schema`.
 
@@ -66,26 +68,31 @@ class BaseReader:
             use_threads: let pyarrow decode columns in parallel.
             encoded: texts that the caller takes as dictionaries too. They come so where the file
                 holds them so, which spares a copy of each text.
+            row_groups: numbers of those wanted, in order; None for all.
 
         Raises:
             InputError: a page is broken, or rows are missing.
         """
         present = [name for name in schema.names if name in self._names]
         if not present:
-            yield from self._without_columns(schema, batch_rows)
+            yield from self._without_columns(schema, batch_rows, self._rows_in(row_groups))
             return
         file, schema = self._encoded(schema, encoded)
         rows = 0
         try:
             for batch in file.iter_batches(
-                batch_size=batch_rows, columns=present, use_threads=use_threads
+                batch_size=batch_rows,
+                columns=present,
+                use_threads=use_threads,
+                row_groups=row_groups,
             ):
                 rows += batch.num_rows
                 yield resolve_batch(batch, schema, self.name)
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
-        if rows != self.num_rows:
-            raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
+        told = self._rows_in(row_groups)
+        if rows != told:
+            raise InputError(f"{self.name}: {rows} rows, but its footer says {told}")
 
     def _encoded(
         self, schema: pa.Schema, names: Collection[str]
@@ -151,50 +158,34 @@ class BaseReader:
             greatest = value if greatest is None else max(greatest, value)
         return greatest
 
-    def _without_columns(self, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _rows_in(self, row_groups: Sequence[int] | None) -> int:
+        if row_groups is None:
+            return self.num_rows
+        return sum(self._file.metadata.row_group(i).num_rows for i in row_groups)
+
+    @staticmethod
+    def _without_columns(schema: pa.Schema, batch_rows: int, rows: int) -> Iterator[pa.RecordBatch]:
         """Rows of which nothing is read: a count, or columns that the file lacks."""
-        for begin in range(0, self.num_rows, batch_rows):
-            n = min(batch_rows, self.num_rows - begin)
+        for begin in range(0, rows, batch_rows):
+            n = min(batch_rows, rows - begin)
             yield batch_of([pa.nulls(n, field.type) for field in schema], schema, n)
 
-    def has_types_of(self, schema: pa.Schema) -> bool:
-        """Whether the file holds these columns in just these types."""
-        own = self._file.schema_arrow
-        return all(
-            field.name in self._names and own.field(field.name).type.equals(field.type)
-            for field in schema
-        )
-
-    def filtered(
-        self,
-        schema: pa.Schema,
-        columns: Sequence[str],
-        condition: pc.Expression,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows that meet `condition`; row groups that cannot are skipped by their statistics.
+    def row_groups_that_may_match(self, condition: pc.Expression, schema: pa.Schema) -> list[int]:
+        """Numbers of the row groups that statistics do not rule out.
 
         Args:
-            schema: the columns that `columns` and `condition` name; `has_types_of` holds for it.
-            columns: those to hand out.
-            condition: applied exactly.
-            batch_rows: most rows in a batch.
-            use_threads: let pyarrow decode columns in parallel.
+            condition: a filter.
+            schema: the columns that it reads, in the table's types.
         """
-        fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
-        scanner = fragment.scanner(
-            schema=schema,
-            columns=list(columns),
-            filter=condition,
-            batch_size=batch_rows,
-            batch_readahead=2,
-            use_threads=use_threads,
-        )
+        own = self._file.schema_arrow
+        everything = list(range(self.num_row_groups))
+        # Statistics are in the file's types; one that is promoted is not compared.
+        for field in schema:
+            if field.name not in self._names or not own.field(field.name).type.equals(field.type):
+                return everything
         try:
-            for batch in scanner.to_batches():
-                if batch.num_rows:
-                    yield batch
+            fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
+            left = fragment.subset(filter=condition, schema=schema)
         except (OSError, pa.ArrowInvalid) as error:
-            raise InputError(f"{self.name}: broken ({error})") from error
+            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
+        return [group.id for group in left.row_groups]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
+import itertools
+import math
 import os
 import threading
 from collections import Counter
@@ -18,12 +21,14 @@ from seambench.dataset_door import ScanDataset, apply_filter, filter_columns
 from seambench.errors import RefusedError, UsageError
 from seambench.seams import ScanReport, ScanWarning
 from seambench_impl.memory import TrackedAllocator
-from seambench_impl.scan.base import DEFAULT_BATCH_ROWS, BaseReader
+from seambench_impl.scan.base import DEFAULT_BATCH_ROWS
 from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.merge_path import merge_slice
+from seambench_impl.scan.native_path import Wanted, native_slice, with_values
 from seambench_impl.scan.stream import Task, run_tasks
 from seambench_impl.tables.hudi.events import RECORD_KEY, LogView
+from seambench_impl.tables.hudi.partitions import PartitionColumns
 from seambench_impl.tables.hudi.planning import Plan
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION
@@ -97,6 +102,7 @@ class HudiScan:
         self._slices = plan.slices if merge_logs else _bases_alone(plan.slices)
         self._source = plan.source
         self._paths = [self._path_of(slice_) for slice_ in self._slices]
+        self._partitions = PartitionColumns(config, table_schema)
         self._told = plan.warnings
         self._begin()
 
@@ -169,9 +175,12 @@ class HudiScan:
     def explain(self) -> str:
         """The plan in words: each slice, its path, its files, and why."""
         lines = [f"{self._storage.root}: {len(self._slices)} slices, listed from {self._source}"]
+        partitions = self._partitions_of(self._condition)
         for slice_, path in zip(self._slices, self._paths, strict=True):
             base = slice_.base.path if slice_.base else "no base file"
             why = f"{len(slice_.logs)} logs" if slice_.logs else "no log to apply"
+            if slice_.partition not in partitions:
+                path, why = "pruned", "its partition does not meet the filter"
             lines.append(f"  {path:9}  {base}  ({why})")
         return "\n".join(lines)
 
@@ -210,69 +219,84 @@ class HudiScan:
         threads = self._options.threads or len(os.sched_getaffinity(0))
         if threads < 1:
             raise UsageError(f"{threads} threads: at least one is needed")
-        spare = len(self._slices) < threads
-        names = list(dict.fromkeys([*columns, *filter_columns(condition, self._table_schema)]))
-        tasks = [
-            self._task(slice_, path, columns, names, condition, spare)
-            for slice_, path in zip(self._slices, self._paths, strict=True)
-        ]
+        tested = filter_columns(condition, self._table_schema)
+        names = dict.fromkeys([*columns, *tested])
+        wanted = Wanted(
+            pa.schema([self._table_schema.field(name) for name in names]),
+            columns,
+            condition,
+            tested,
+            {},
+            self._options.batch_rows or DEFAULT_BATCH_ROWS,
+        )
+        tasks = self._tasks(wanted, threads)
         for number, batch in run_tasks(tasks, threads):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
 
-    def _task(
-        self,
-        slice_: FileSlice,
-        path: str,
-        columns: Sequence[str],
-        names: Sequence[str],
-        condition: pc.Expression | None,
-        spare: bool,
-    ) -> Task:
-        rows = self._options.batch_rows or DEFAULT_BATCH_ROWS
-        if path == "native":
-            return lambda: self._native(slice_, columns, names, condition, rows, spare)
+    def _tasks(self, wanted: Wanted, threads: int) -> list[Task]:
+        """What is to be done: a slice is one task, or several if it has more than its share."""
+        partitions = self._partitions_of(wanted.condition)
+        kept = [
+            (slice_, path)
+            for slice_, path in zip(self._slices, self._paths, strict=True)
+            if slice_.partition in partitions
+        ]
+        whole_bytes = sum(slice_.base.size_bytes for slice_, _ in kept if slice_.base is not None)
+        spare = len(kept) < threads
+        tasks: list[Task] = []
+        for slice_, path in kept:
+            values = self._partitions.values(slice_.partition)
+            known = {name: values[name] for name in wanted.schema.names if name in values}
+            own = replace(wanted, known=known)
+            if path == "native":
+                assert slice_.base is not None  # a slice without logs has a base
+                share = slice_.base.size_bytes * threads / max(whole_bytes, 1)
+                tasks += self._native(slice_.base.path, own, max(1, math.ceil(share)), spare)
+            else:
+                tasks.append(self._merging(slice_, path, own))
+        return tasks
+
+    def _partitions_of(self, condition: pc.Expression | None) -> set[str]:
+        """Partitions whose path does not rule out that rows meet the condition."""
+        partitions = {slice_.partition for slice_ in self._slices}
+        if condition is None or not self._config.partition_fields:
+            return partitions
+        return self._partitions.may_match(partitions, condition)
+
+    def _native(self, path: str, wanted: Wanted, parts: int, spare: bool) -> list[Task]:
+        """Tasks for a base file: one, or one for each run of row groups if it is cut in parts."""
+        cuts: list[tuple[int, int] | None] = [None]
+        if parts > 1:
+            groups = open_base(self._storage, path).num_row_groups
+            parts = min(parts, groups)
+            bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
+            cuts = list(itertools.pairwise(bounds)) or [None]
+
+        def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
+            # A reader of its own for each task: pyarrow's may not be shared by threads.
+            reader = open_base(self._storage, path)
+            groups = range(*cut) if cut else range(reader.num_row_groups)
+            return native_slice(reader, wanted, groups, use_threads=spare and cut is None)
+
+        return [functools.partial(read, cut) for cut in cuts]
+
+    def _merging(self, slice_: FileSlice, path: str, wanted: Wanted) -> Task:
+        """A task for a slice that is merged: rows are tested after that, not before."""
+        names = wanted.read(wanted.schema.names).names
         view = self.log_view(names)
+        read = merge_slice if path == "merge" else connector_slice
 
         def merged() -> Iterator[pa.RecordBatch]:
-            read = merge_slice if path == "merge" else connector_slice
-            batches = read(slice_, view, names, rows, self._run.warnings)
-            return self._filtered(batches, names, columns, condition)
+            batches = read(slice_, view, names, wanted.batch_rows, self._run.warnings)
+            whole = (with_values(batch, wanted.schema, wanted.known) for batch in batches)
+            if wanted.condition is None:
+                return whole
+            stream = pa.RecordBatchReader.from_batches(wanted.schema, whole)
+            return iter(apply_filter(stream, wanted.condition, wanted.columns))
 
         return merged
-
-    def _native(
-        self,
-        slice_: FileSlice,
-        columns: Sequence[str],
-        names: Sequence[str],
-        condition: pc.Expression | None,
-        rows: int,
-        spare: bool,
-    ) -> Iterator[pa.RecordBatch]:
-        assert slice_.base is not None  # a slice without logs has a base
-        reader = open_base(self._storage, slice_.base.path)
-        read = pa.schema([self._table_schema.field(name) for name in names])
-        if condition is not None and isinstance(reader, BaseReader) and reader.has_types_of(read):
-            return reader.filtered(read, columns, condition, rows, use_threads=spare)
-        batches = reader.batches(read, rows, use_threads=spare)
-        return self._filtered(batches, names, columns, condition)
-
-    def _filtered(
-        self,
-        batches: Iterator[pa.RecordBatch],
-        names: Sequence[str],
-        columns: Sequence[str],
-        condition: pc.Expression | None,
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows that meet the condition: applied after the merge, a value below it may be stale."""
-        if condition is None:
-            return batches
-        schema = pa.schema([self._table_schema.field(name) for name in names])
-        return iter(
-            apply_filter(pa.RecordBatchReader.from_batches(schema, batches), condition, columns)
-        )
 
     def log_view(self, names: Sequence[str]) -> LogView:
         """What the logs must be read with: the columns `names`, and those that merging needs."""

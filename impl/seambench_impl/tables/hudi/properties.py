@@ -19,9 +19,10 @@ from seambench_impl.tables.hudi.merge_rules import (
 )
 from seambench_impl.tables.storage import Storage
 
-__all__ = ["MergeMode", "TableConfig", "load_config", "parse_properties"]
+__all__ = ["KeyGenerator", "MergeMode", "TableConfig", "load_config", "parse_properties"]
 
 MergeMode = Literal["commit-time", "event-time", "custom"]
+KeyGenerator = Literal["plain", "timestamp", "custom"]
 
 _SUPPORTED_VERSIONS = (5, 6, 8, 9)
 _PAYLOAD_MODES: Mapping[str, MergeMode] = {
@@ -96,6 +97,9 @@ class TableConfig:
         record_keys: names of the record key fields, in order.
         ordering_fields: names of the ordering fields, in order; empty if there are none.
         partition_fields: names of the partition fields; empty for a table without partitions.
+        key_generator: who made keys and paths, as far as it matters to a reader.
+        time_partition_fields: partition fields of which a key generator made times.
+        drops_partition_columns: whether partition fields are told by the path alone.
         merge_mode: how two versions of a record are ordered.
         delete_marker: what marks a row of a log as a delete besides Hudi's own columns, or None.
         fill_rule: what values leave an older version's as they are, or None.
@@ -112,6 +116,9 @@ class TableConfig:
     record_keys: tuple[str, ...]
     ordering_fields: tuple[str, ...]
     partition_fields: tuple[str, ...]
+    key_generator: KeyGenerator
+    time_partition_fields: tuple[str, ...]
+    drops_partition_columns: bool
     merge_mode: MergeMode
     delete_marker: DeleteMarker | None
     fill_rule: FillRule | None
@@ -147,6 +154,8 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
     layout = int(raw.get("hoodie.timeline.layout.version", "2" if version >= 8 else "1"))
     if layout != (2 if version >= 8 else 1):
         raise RefusedError(f"{where}: timeline layout {layout} in a table of version {version}")
+    key_generator = _key_generator(raw)
+    partition_fields = _partition_fields(raw)
     timeline = ".hoodie"
     if layout == 2:
         timeline = f".hoodie/{raw.get('hoodie.timeline.path', 'timeline')}"
@@ -159,7 +168,14 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
         history_folder=f"{timeline}/{raw.get('hoodie.timeline.history.path', 'history')}",
         record_keys=_names(raw, "hoodie.table.recordkey.fields"),
         ordering_fields=_ordering_fields(raw),
-        partition_fields=_names(raw, "hoodie.table.partition.fields"),
+        partition_fields=tuple(name for name, _ in partition_fields),
+        key_generator=key_generator,
+        time_partition_fields=tuple(
+            name
+            for name, kind in partition_fields
+            if key_generator == "timestamp" or kind == "timestamp"
+        ),
+        drops_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
         merge_mode=_merge_mode(raw, version, where),
         delete_marker=read_delete_marker(raw, where),
         fill_rule=read_fill_rule(raw, version, where),
@@ -177,6 +193,25 @@ def _number(raw: Mapping[str, str], key: str, where: str) -> int:
 
 def _names(raw: Mapping[str, str], key: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in raw.get(key, "").split(",") if name.strip())
+
+
+def _flag(raw: Mapping[str, str], key: str) -> bool:
+    return raw.get(key, "").lower() == "true"
+
+
+def _partition_fields(raw: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names and kinds: a custom key generator's are written `name:simple`, `name:timestamp`."""
+    parts = [name.partition(":") for name in _names(raw, "hoodie.table.partition.fields")]
+    return [(name, kind.lower()) for name, _, kind in parts]
+
+
+def _key_generator(raw: Mapping[str, str]) -> KeyGenerator:
+    """From its type, or from the name of its class."""
+    kind = raw.get("hoodie.table.keygenerator.type", "").lower()
+    name = raw.get("hoodie.table.keygenerator.class", "").rsplit(".", 1)[-1].lower()
+    if kind.startswith("timestamp") or name.startswith("timestampbased"):
+        return "timestamp"
+    return "custom" if kind.startswith("custom") or name.startswith("custom") else "plain"
 
 
 def _ordering_fields(raw: Mapping[str, str]) -> tuple[str, ...]:
@@ -199,7 +234,6 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
         if raw.get(key, "NONE").upper() not in ("", "NONE"):
             raise RefusedError(f"{where}: {what} ({key}={raw[key]}) are not supported yet")
     flags = {
-        "hoodie.datasource.write.drop.partition.columns": ("true", "dropped partition columns"),
         "hoodie.populate.meta.fields": ("false", "virtual record keys"),
     }
     for key, (bad, what) in flags.items():

@@ -17,6 +17,7 @@ from seambench_impl.avro import arrow_schema
 from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
 from seambench_impl.scan.resolve import nullable_throughout
+from seambench_impl.tables.hudi.partitions import partition_schema
 from seambench_impl.tables.hudi.planning import ListingSource, Plan, plan_slices
 from seambench_impl.tables.hudi.properties import load_config
 from seambench_impl.tables.hudi.slices import FileSlice
@@ -178,7 +179,7 @@ class HudiTable:
             return self._schema_of_a_base_file()
         fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
         fields |= {field.name: nullable_throughout(field) for field in arrow_schema(text)}
-        return pa.schema(list(fields.values()))
+        return partition_schema(pa.schema(list(fields.values())), self.config)
 
     def _schema_of_a_base_file(self) -> pa.Schema:
         if not self._timeline.writes() and not self._timeline.archive.instants:
