@@ -369,8 +369,8 @@ class ExchangeRequest:
         partition: `hash` (by `keys`), `broadcast`, `random` (anywhere, evenly) or `single`.
         keys: names of the columns that are hashed, in order.
         function: `fnv`, `xxh3` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle),
-            `spark`, `presto`, `velox` or `iceberg`, each reduced to a part as its engine does; None
-            for any, as long as equal keys meet.
+            `spark`, `presto` or `velox`, each reduced to a part as its engine does; None for any,
+            as long as equal keys meet.
         senders: sending sides, each a stream of batches.
         receivers: receiving sides.
         drivers: readers behind each receiver.

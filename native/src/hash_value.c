@@ -52,6 +52,24 @@ static int check_children(const struct seam_column_type *type, const struct seam
     return SEAM_OK;
 }
 
+/* Timestamps of seconds and milliseconds must have microseconds, which is what is hashed. */
+static int check_range(const struct seam_node *node, struct seam_error *error) {
+    const struct seam_view *view = &node->view;
+    int64_t factor = node->format[2] == 's' ? 1000000 : node->format[2] == 'm' ? 1000 : 1;
+    for (int64_t row = 0; factor > 1 && row < view->length; row++) {
+        int64_t value;
+        memcpy(&value, view->data + (view->offset + row) * 8, sizeof value);
+        int beyond = value > INT64_MAX / factor || value < INT64_MIN / factor;
+        if (beyond && seam_view_valid(view, row)) {
+            return seam_fail(
+                error, SEAM_UNSUPPORTED, -1,
+                "row %lld of column '%s' is a timestamp beyond 64 bits of microseconds",
+                (long long)row, node->name);
+        }
+    }
+    return SEAM_OK;
+}
+
 int seam_hash_check(const struct seam_column_type *type, const struct seam_node *node,
                     struct seam_error *error) {
     static const struct {
@@ -80,8 +98,10 @@ int seam_hash_check(const struct seam_column_type *type, const struct seam_node 
         return seam_fail(error, SEAM_UNSUPPORTED, -1, "column '%s' of kind %s cannot be hashed",
                          node->name, seam_column_kind_name(type->kind));
     }
-    return node->kind == SEAM_NODE_FLAT && flat_fits(type, node) ? SEAM_OK
-                                                                 : mismatch(type, node, error);
+    if (node->kind != SEAM_NODE_FLAT || !flat_fits(type, node)) {
+        return mismatch(type, node, error);
+    }
+    return strncmp(node->format, "ts", 2) == 0 ? check_range(node, error) : SEAM_OK;
 }
 
 static const uint8_t *fixed(const struct seam_view *view, int64_t row) {

@@ -40,6 +40,33 @@ void seam_partition_parts(const uint32_t *hashes, int64_t rows, int32_t reduce, 
     }
 }
 
+static uint64_t reversed(uint64_t word) {
+    uint64_t out = 0;
+    for (int i = 0; i < 64; i++) {
+        out = out << 1 | (word >> i & 1);
+    }
+    return out;
+}
+
+/* Presto: HashGenerator.getPartition between tasks, LocalPartitionGenerator within one, where the
+ * drivers are a power of two. Velox: the rest, on one level. */
+static void wide_parts(const struct seam_partition_rule *rule, const uint64_t *hashes, int64_t rows,
+                       uint32_t *parts) {
+    uint32_t n = (uint32_t)rule->channels;
+    uint32_t d = (uint32_t)rule->drivers;
+    for (int64_t row = 0; row < rows; row++) {
+        uint64_t hash = hashes[row];
+        parts[row] = rule->function == SEAM_HASH_VELOX
+                         ? (uint32_t)(hash % n)
+                         : reduced((uint32_t)(hash ^ hash >> 32), n, SEAM_REDUCE_MULTIPLY);
+    }
+    for (int64_t row = 0; d > 1 && row < rows; row++) {
+        uint64_t turned = reversed(hashes[row]);
+        uint32_t driver = (uint32_t)seam_xxh64((const uint8_t *)&turned, 8) & (d - 1);
+        parts[row] = parts[row] * d + driver;
+    }
+}
+
 void seam_partition_sort(const uint32_t *parts, int64_t rows, int32_t n_parts,
                          int32_t *start_points, int32_t *row_indexes) {
     memset(start_points, 0, ((size_t)n_parts + 1) * sizeof *start_points);
@@ -83,9 +110,20 @@ static int check_rule(const struct seam_partition_rule *rule, struct seam_error 
                          "rows cannot go to %d channels of %d drivers in chunks of %lld rows",
                          (int)rule->channels, (int)rule->drivers, (long long)rule->chunk_rows);
     }
-    if (rule->reduce < SEAM_REDUCE_MULTIPLY || rule->reduce > SEAM_REDUCE_SIGNED) {
+    if (rule->reduce < SEAM_REDUCE_MULTIPLY || rule->reduce > SEAM_REDUCE_OWN ||
+        (rule->reduce == SEAM_REDUCE_OWN) != seam_hash_is_wide(rule->function)) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "there is no rule %d to reduce a hash",
                          (int)rule->reduce);
+    }
+    if (rule->function == SEAM_HASH_VELOX && rule->drivers > 1) {
+        return seam_fail(error, SEAM_UNSUPPORTED, -1,
+                         "Velox deals rows on one level: one driver a channel, not %d",
+                         (int)rule->drivers);
+    }
+    if (rule->function == SEAM_HASH_PRESTO && (rule->drivers & (rule->drivers - 1)) != 0) {
+        return seam_fail(error, SEAM_UNSUPPORTED, -1,
+                         "Presto deals rows within a task to a power of two, not to %d drivers",
+                         (int)rule->drivers);
     }
     return SEAM_OK;
 }
@@ -167,6 +205,12 @@ void seam_partitioner_free(struct seam_partitioner *partitioner) {
     seam_free(partitioner);
 }
 
+static int check_key(const struct seam_node *batch, int32_t key, struct seam_error *error) {
+    return key >= 0 && key < batch->n_children
+               ? SEAM_OK
+               : seam_fail(error, SEAM_BAD_ARGUMENT, -1, "the batch has no column %d", (int)key);
+}
+
 static int hash_node(const struct seam_partition_rule *rule, const struct seam_node *batch,
                      uint32_t *hashes, struct seam_error *error) {
     uint32_t start = seam_hash_start(rule->function);
@@ -175,16 +219,46 @@ static int hash_node(const struct seam_partition_rule *rule, const struct seam_n
     }
     for (int32_t i = 0; i < rule->n_keys; i++) {
         int32_t key = rule->keys[i];
-        if (key < 0 || key >= batch->n_children) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "the batch has no column %d", (int)key);
+        int code = check_key(batch, key, error);
+        if (code == SEAM_OK) {
+            code = seam_hash_column(rule->function, &rule->types[i], &batch->children[key], hashes,
+                                    error);
         }
-        int code =
-            seam_hash_column(rule->function, &rule->types[i], &batch->children[key], hashes, error);
         if (code != SEAM_OK) {
             return code;
         }
     }
     return SEAM_OK;
+}
+
+static int wide_hash_node(const struct seam_partition_rule *rule, const struct seam_node *batch,
+                          uint64_t *hashes, struct seam_error *error) {
+    int code = SEAM_OK;
+    for (int64_t row = 0; rule->n_keys == 0 && row < batch->view.length; row++) {
+        hashes[row] = 0;
+    }
+    for (int32_t i = 0; code == SEAM_OK && i < rule->n_keys; i++) {
+        int32_t key = rule->keys[i];
+        code = check_key(batch, key, error);
+        if (code == SEAM_OK) {
+            code = seam_hash_wide_column(rule->function, i == 0, &rule->types[i],
+                                         &batch->children[key], hashes, error);
+        }
+    }
+    return code;
+}
+
+int seam_partition_wide_hash(struct seam_allocator *allocator,
+                             const struct seam_partition_rule *rule,
+                             const struct ArrowSchema *schema, const struct ArrowArray *batch,
+                             uint64_t *hashes, struct seam_error *error) {
+    struct seam_node *node;
+    int code = seam_node_open(allocator, schema, batch, &node, error);
+    if (code == SEAM_OK) {
+        code = wide_hash_node(rule, node, hashes, error);
+        seam_node_close(node);
+    }
+    return code;
 }
 
 int seam_partition_hash(struct seam_allocator *allocator, const struct seam_partition_rule *rule,
@@ -279,23 +353,30 @@ static int append_node(struct seam_partitioner *partitioner, const struct seam_n
                        struct seam_error *error) {
     int64_t rows = batch->view.length;
     const struct seam_partition_rule *rule = &partitioner->rule;
-    int code = resized(&partitioner->hashes, rows * 4, error);
+    int wide = seam_hash_is_wide(rule->function);
+    int code = resized(&partitioner->hashes, rows * (wide ? 8 : 4), error);
     if (code == SEAM_OK) {
         code = resized(&partitioner->parts, BLOCK_ROWS * 4, error);
     }
     if (code == SEAM_OK) {
         code = resized(&partitioner->row_indexes, BLOCK_ROWS * 4, error);
     }
-    const uint32_t *hashes = (uint32_t *)(void *)partitioner->hashes.data;
+    uint32_t *hashes = (uint32_t *)(void *)partitioner->hashes.data;
+    uint64_t *wide_hashes = (uint64_t *)(void *)partitioner->hashes.data;
     uint32_t *parts = (uint32_t *)(void *)partitioner->parts.data;
     int32_t *row_indexes = (int32_t *)(void *)partitioner->row_indexes.data;
     if (code == SEAM_OK) {
-        code = hash_node(rule, batch, (uint32_t *)(void *)partitioner->hashes.data, error);
+        code = wide ? wide_hash_node(rule, batch, wide_hashes, error)
+                    : hash_node(rule, batch, hashes, error);
     }
     for (int64_t begin = 0; code == SEAM_OK && begin < rows; begin += BLOCK_ROWS) {
         int64_t count = rows - begin < BLOCK_ROWS ? rows - begin : BLOCK_ROWS;
-        seam_partition_parts(hashes + begin, count, rule->reduce, rule->channels, rule->drivers,
-                             parts);
+        if (wide) {
+            wide_parts(rule, wide_hashes + begin, count, parts);
+        } else {
+            seam_partition_parts(hashes + begin, count, rule->reduce, rule->channels, rule->drivers,
+                                 parts);
+        }
         seam_partition_sort(parts, count, partitioner->n_parts, partitioner->start_points,
                             row_indexes);
         for (int64_t i = 0; i < count; i++) {

@@ -31,8 +31,8 @@ __all__ = [
     "sort_rows",
 ]
 
-Function = Literal["fnv", "crc32", "xxh3", "spark"]
-Reduce = Literal["multiply", "modulo", "signed"]
+Function = Literal["fnv", "crc32", "xxh3", "spark", "presto", "velox"]
+Reduce = Literal["multiply", "modulo", "signed", "own"]
 
 #: Number of a function in the core, and how its hashes are reduced unless told otherwise.
 FUNCTIONS: dict[str, tuple[int, Reduce]] = {
@@ -40,11 +40,14 @@ FUNCTIONS: dict[str, tuple[int, Reduce]] = {
     "crc32": (lib.SEAM_HASH_CRC32, "modulo"),
     "xxh3": (lib.SEAM_HASH_XXH3, "multiply"),
     "spark": (lib.SEAM_HASH_MURMUR3, "signed"),
+    "presto": (lib.SEAM_HASH_PRESTO, "own"),
+    "velox": (lib.SEAM_HASH_VELOX, "own"),
 }
 _REDUCES = {
     "multiply": lib.SEAM_REDUCE_MULTIPLY,
     "modulo": lib.SEAM_REDUCE_MODULO,
     "signed": lib.SEAM_REDUCE_SIGNED,
+    "own": lib.SEAM_REDUCE_OWN,
 }
 
 
@@ -57,7 +60,9 @@ class PartitionRule:
         channels: destinations.
         drivers: drivers behind each; a part is `channel * drivers + driver`.
         function: `fnv` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle), `xxh3`
-            (StarRocks, hash function version 1) or `spark` (Spark SQL's HashPartitioning).
+            (StarRocks, hash function version 1), `spark` (Spark SQL's HashPartitioning), `presto`
+            (0.296: InterpretedHashGenerator between tasks, LocalPartitionGenerator within, whose
+            drivers are a power of two) or `velox` (HashPartitionFunction, one driver a channel).
         reduce: how a hash becomes a number below n; None for what goes with the function.
         types: column types of the keys, where Arrow's do not say enough; None to derive them.
         chunk_rows: a chunk that would have more rows is finished first.
@@ -118,8 +123,8 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
     return _Bound(struct, [keys, structs])
 
 
-def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[np.uint32]:
-    """The hash of every row over the rule's keys.
+def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[Any]:
+    """The hash of every row over the rule's keys: of 64 bits for `presto` and `velox`, else of 32.
 
     Raises:
         UsageError: a key that is no column, or an unknown function.
@@ -127,14 +132,14 @@ def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[np.uint
     """
     batch = batch_without_views(batch)
     bound, exported, error = _bind(rule, batch.schema), ExportedBatch(batch), new_error()
-    hashes = np.empty(batch.num_rows, dtype=np.uint32)
-    allocator = TrackedAllocator()
-    code = lib.seam_partition_hash(
-        allocator.pointer,
+    wide = FUNCTIONS[rule.function][1] == "own"
+    hashes = np.empty(batch.num_rows, dtype=np.uint64 if wide else np.uint32)
+    code = (lib.seam_partition_wide_hash if wide else lib.seam_partition_hash)(
+        TrackedAllocator().pointer,
         bound.struct,
         exported.schema,
         exported.array,
-        ffi.cast("uint32_t *", hashes.ctypes.data),
+        ffi.cast("uint64_t *" if wide else "uint32_t *", hashes.ctypes.data),
         error,
     )
     check(code, error)
@@ -147,6 +152,8 @@ def parts_of(
     """The part of each hash: its channel, and by the same hash, turned, the driver behind it."""
     if channels < 1 or drivers < 1:
         raise UsageError("rows go to at least one channel of one driver")
+    if reduce == "own":
+        raise UsageError("hashes of 64 bits are reduced by a Partitioner: no rule to reduce 32")
     hashes = np.ascontiguousarray(hashes, dtype=np.uint32)
     parts = np.empty_like(hashes)
     lib.seam_partition_parts(

@@ -25,7 +25,7 @@ from seambench_impl.peers.jvm_jars import fetch_jars
 from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
 from seambench_impl.serde.stages import PAGE_VARIANTS
 
-__all__ = ["PRESTO_VERSION", "PrestoJvmSerde", "TimedPages"]
+__all__ = ["PRESTO_VERSION", "PrestoJvmSerde", "TimedPages", "presto_peer"]
 
 PRESTO_VERSION = "0.296"
 #: What the pages' classes need of Presto and its dependencies, in the versions of its own build.
@@ -67,7 +67,7 @@ _FIXED = {
 
 
 @functools.cache
-def _presto() -> tuple[JavaPeer, Any]:
+def presto_peer() -> tuple[JavaPeer, Any]:
     """Presto's classes, and the compiled helper."""
     peer = JavaPeer("Presto", fetch_jars(_JARS, f"Presto {PRESTO_VERSION}"))
     return peer, peer.compile("PrestoPages")
@@ -124,7 +124,7 @@ class PrestoJvmSerde:
     )
 
     def __init__(self) -> None:
-        self._peer, self._helper = _presto()
+        self._peer, self._helper = presto_peer()
 
     def _pages_serde(self, settings: _Settings) -> Any:
         manager = self._peer.java_class("com.facebook.presto.common.block.BlockEncodingManager")()

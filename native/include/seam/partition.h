@@ -17,6 +17,7 @@ enum seam_reduce {
     SEAM_REDUCE_MULTIPLY = 0, /* (hash * n) >> 32 (hash partitioning) */
     SEAM_REDUCE_MODULO = 1,   /* hash mod n (bucket shuffle) */
     SEAM_REDUCE_SIGNED = 2,   /* the non-negative rest of the hash as a signed number (Spark) */
+    SEAM_REDUCE_OWN = 3,      /* of functions of 64 bits: as their engine does */
 };
 
 /* What `hashes` mean for each row: its part. */
@@ -65,6 +66,11 @@ int64_t seam_partitioner_bytes(const struct seam_partitioner *partitioner, int32
 int seam_partition_hash(struct seam_allocator *allocator, const struct seam_partition_rule *rule,
                         const struct ArrowSchema *schema, const struct ArrowArray *batch,
                         uint32_t *hashes, struct seam_error *error);
+/* The same for functions of 64 bits. */
+int seam_partition_wide_hash(struct seam_allocator *allocator,
+                             const struct seam_partition_rule *rule,
+                             const struct ArrowSchema *schema, const struct ArrowArray *batch,
+                             uint64_t *hashes, struct seam_error *error);
 /* Iceberg's hashes of the first column of a batch; see seam_hash_iceberg. */
 int seam_partition_iceberg(struct seam_allocator *allocator, const struct seam_column_type *type,
                            const struct ArrowSchema *schema, const struct ArrowArray *batch,
