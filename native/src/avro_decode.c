@@ -591,6 +591,25 @@ int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int
     return code;
 }
 
+void seam_avro_cut(const uint8_t *data, int64_t size_bytes, int64_t offset_bytes, int64_t n_records,
+                   int64_t piece_bytes, int64_t *end_bytes, int64_t *count) {
+    int64_t at = offset_bytes;
+    *end_bytes = size_bytes;
+    *count = n_records;
+    for (int64_t i = 0; i < n_records; i++) {
+        if (i > 0 && at - offset_bytes >= piece_bytes) {
+            *end_bytes = at;
+            *count = i;
+            return;
+        }
+        int64_t length = size_bytes - at < 4 ? -1 : load_be32(data + at);
+        if (length < 0 || length > size_bytes - at - 4) {
+            return;
+        }
+        at += 4 + length;
+    }
+}
+
 static int decode_run(struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t *count,
                       struct seam_error *error) {
     const uint8_t *run_end;

@@ -707,6 +707,26 @@ static void bad_nested_plans_are_refused(void) {
     }
 }
 
+/* Pieces end between records and together are the block; the rest of a broken one is one piece. */
+static void blocks_are_cut(void) {
+    static const uint8_t block[] = {0, 0, 0, 1, 2, 0, 0, 0, 2, 0x80, 2, 0, 0, 0, 1, 6};
+    int64_t end, count;
+    seam_avro_cut(block, sizeof block, 0, 3, 1, &end, &count);
+    CHECK(end == 5 && count == 1);
+    seam_avro_cut(block, sizeof block, 0, 3, 6, &end, &count);
+    CHECK(end == 11 && count == 2);
+    seam_avro_cut(block, sizeof block, 11, 1, 1, &end, &count);
+    CHECK(end == sizeof block && count == 1);
+    seam_avro_cut(block, sizeof block - 1, 0, 2, 100, &end, &count);
+    CHECK(end == sizeof block - 1 && count == 2);
+    seam_avro_cut(block, 7, 0, 3, 5, &end, &count);
+    CHECK(end == 5 && count == 1);
+    seam_avro_cut(block, 7, 5, 2, 5, &end, &count);
+    CHECK(end == 7 && count == 2);
+    seam_avro_cut(block, 5, 5, 0, 5, &end, &count);
+    CHECK(end == 5 && count == 0);
+}
+
 int main(void) {
     longs_are_zigzag_in_groups_of_seven_bits();
     malformed_longs_are_refused();
@@ -726,5 +746,6 @@ int main(void) {
     bad_nested_plans_are_refused();
     check_every_allocation(decode_mixed_100);
     check_every_allocation(decode_deep);
+    blocks_are_cut();
     return 0;
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -115,16 +115,38 @@ class AvroDecoder:
             RefusedError: a content version that is not known.
         """
         where = self._source if source is None else source
-        view = ffi.from_buffer("uint8_t[]", content)
-        if len(view) < 8:
-            raise InputError(f"{where}: an Avro data block of {len(view)} bytes has no header.")
-        version, count = struct.unpack_from(">ii", ffi.buffer(view, 8))
-        if version not in _BLOCK_VERSIONS:
-            raise RefusedError(f"{where}: Avro data block of unknown content version {version}.")
+        view, count = _open(content, where)
+        self._append(view, 8, len(view), count, where)
+        return count
+
+    def decode_in_pieces(
+        self, content: Any, piece_bytes: int, source: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Decode one block, and hand its records over piece by piece.
+
+        Rows that were decoded before belong to the first piece.
+
+        Args:
+            content: as for `decode`; it must stay until the iterator is exhausted.
+            piece_bytes: encoded bytes of a piece, to be passed by one record at most.
+            source: as for `decode`.
+        """
+        where = self._source if source is None else source
+        view, left = _open(content, where)
+        end, count, at = ffi.new("int64_t *"), ffi.new("int64_t *"), 8
+        while True:
+            lib.seam_avro_cut(view, len(view), at, left, piece_bytes, end, count)
+            self._append(view, at, int(end[0]), int(count[0]), where)
+            yield self.finish()
+            left -= int(count[0])
+            at = int(end[0])
+            if not left:
+                return
+
+    def _append(self, view: Any, begin: int, end: int, count: int, where: str) -> None:
         error = new_error()
-        code = lib.seam_avro_decode(self._decoder, view, len(view), 8, count, error)
+        code = lib.seam_avro_decode(self._decoder, view, end, begin, count, error)
         check(code, error, source=where)
-        return int(count)
 
     def finish(self) -> pa.RecordBatch:
         """Hand over all rows decoded so far, in order; the decoder is empty and usable again.
@@ -150,6 +172,17 @@ class AvroDecoder:
         if value is None:
             return pa.nulls(rows, wanted.type)
         return pa.repeat(pa.scalar(value, wanted.type), rows)
+
+
+def _open(content: Any, where: str) -> tuple[Any, int]:
+    """The bytes of a data block, and how many records it says it has."""
+    view = ffi.from_buffer("uint8_t[]", content)
+    if len(view) < 8:
+        raise InputError(f"{where}: an Avro data block of {len(view)} bytes has no header.")
+    version, count = struct.unpack_from(">ii", ffi.buffer(view, 8))
+    if version not in _BLOCK_VERSIONS:
+        raise RefusedError(f"{where}: Avro data block of unknown content version {version}.")
+    return view, int(count)
 
 
 def _is_nothing(avro: AvroType, wanted: pa.DataType) -> bool:

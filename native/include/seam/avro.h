@@ -96,7 +96,14 @@ void seam_avro_free(struct seam_avro_decoder *decoder);
 int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
                      int64_t offset_bytes, int64_t n_records, struct seam_error *error);
 
-/* The same for one Avro array of the top-level record: no lengths, counts before runs of items. */
+/* Where to cut a block, so that it can be decoded piece by piece: `*end_bytes` and `*count` get the
+ * end of, and the number of records in, a piece that begins at `offset_bytes` and has at least
+ * `piece_bytes`, or is the last one. Nothing but the records' lengths is read; where they break the
+ * format, the rest is one piece, and decoding it says what is wrong. */
+void seam_avro_cut(const uint8_t *data, int64_t size_bytes, int64_t offset_bytes, int64_t n_records,
+                   int64_t piece_bytes, int64_t *end_bytes, int64_t *count);
+
+/* Decodes one Avro array of the top-level record: no lengths, but counts before runs of items. */
 int seam_avro_decode_array(struct seam_avro_decoder *decoder, const uint8_t *data,
                            int64_t size_bytes, int64_t offset_bytes, struct seam_error *error);
 
