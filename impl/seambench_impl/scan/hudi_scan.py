@@ -51,7 +51,8 @@ class ScanOptions:
             have to apply; `merge` and `connector` take that path for every slice.
         batch_rows: most rows in a batch, or None for the default.
         threads: slices at once, or None for one per core.
-        memory_limit: bytes the tracked allocator may hand out at once, or None.
+        memory_limit: bytes the tracked allocator may hand out at once, or None. Rows of logs that
+            would take too much of it wait on local disk.
         strict: refuse damage that Hudi's own reader skips.
     """
 
@@ -216,9 +217,7 @@ class HudiScan:
     def _numbered_batches(
         self, columns: Sequence[str], condition: pc.Expression | None
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        threads = self._options.threads or len(os.sched_getaffinity(0))
-        if threads < 1:
-            raise UsageError(f"{threads} threads: at least one is needed")
+        threads = self._threads()
         tested = filter_columns(condition, self._table_schema)
         names = dict.fromkeys([*columns, *tested])
         wanted = Wanted(
@@ -315,7 +314,19 @@ class HudiScan:
             self._window,
             self._options.strict,
             self._run.allocator,
+            self._held_bytes(),
         )
+
+    def _held_bytes(self) -> int | None:
+        """A quarter of a slice's share of the memory; the rest is for keys, index and batches."""
+        limit = self._options.memory_limit
+        return None if limit is None else limit // (4 * self._threads())
+
+    def _threads(self) -> int:
+        threads = self._options.threads or len(os.sched_getaffinity(0))
+        if threads < 1:
+            raise UsageError(f"{threads} threads: at least one is needed")
+        return threads
 
 
 def _bases_alone(slices: Sequence[FileSlice]) -> list[FileSlice]:

@@ -7,7 +7,7 @@ ordering values become typed columns, and deletes join them. Rules: docs/hudi.md
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,7 @@ from seambench.seams import ScanWarning
 from seambench_impl._seam import lib
 from seambench_impl.arrow_c import ExportedBatch
 from seambench_impl.avro import AvroDecoder
+from seambench_impl.held_rows import HeldRows, concat_batches
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.merge import LogIndex, batch_of
 from seambench_impl.scan.resolve import resolve_batch
@@ -53,6 +54,7 @@ __all__ = [
 
 RECORD_KEY = "_hoodie_record_key"
 
+_LEAST_PIECE_BYTES = 64 * 1024
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
 
 
@@ -69,6 +71,8 @@ class LogView:
         window: which instants count.
         strict: refuse damage that Hudi's own reader skips.
         allocator: where decoded rows live.
+        held_bytes: what the rows of one slice's logs may take in memory while they are collected;
+            the others wait on local disk. None for no bound.
     """
 
     storage: Storage
@@ -78,6 +82,7 @@ class LogView:
     window: Window
     strict: bool
     allocator: TrackedAllocator
+    held_bytes: int | None = None
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -133,13 +138,13 @@ class SliceLog:
 class _Events:
     """Events in scan order, piece by piece."""
 
+    data: HeldRows
     keys: list[pa.RecordBatch] = field(default_factory=list)
     rows: list[np.ndarray] = field(default_factory=list)
     ordering: list[pa.RecordBatch] = field(default_factory=list)
     flags: list[np.ndarray] = field(default_factory=list)
-    data: list[pa.RecordBatch] = field(default_factory=list)
     columns: list[frozenset[str] | None] = field(default_factory=list)  # None: the block has all
-    data_rows: int = 0
+    data_rows: list[int] = field(default_factory=list)
 
 
 def read_ordered_blocks(
@@ -174,14 +179,16 @@ def read_slice_log(
     blocks = read_ordered_blocks(slice_, view, warnings)
     key_names = _key_columns(blocks, view)
     schema = _decoded_schema(view, key_names, names)
-    events = _Events()
+    handed_out = pa.schema([view.schema.field(name) for name in names])
+    events = _Events(HeldRows(handed_out, view.held_bytes))
     for run in _runs(blocks):
         if run[0].kind == "delete":
             _add_deletes(events, run[0], key_names, view)
         else:
-            batch = _decode(run, view, schema)
-            _add_rows(events, batch, key_names, names, view, run[0].file)
-            events.columns.append(partial_columns(run[0]))
+            held = partial_columns(run[0])
+            for batch in _decode(run, view, schema):
+                _add_rows(events, batch, key_names, names, view, run[0].file)
+                events.columns.append(held)
     return _fold(events, key_names, names, view, f"{view.storage.root}: {slice_.file_id}")
 
 
@@ -247,15 +254,22 @@ def _decoded_schema(view: LogView, key_names: Sequence[str], names: Sequence[str
     return pa.schema([field for field in view.schema if field.name not in spared])
 
 
-def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> pa.RecordBatch:
+def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a run: in one batch, or piece by piece where memory is bounded."""
     first = run[0]
     if first.kind == "parquet":
-        return _decode_parquet(first, schema)
+        yield _decode_parquet(first, schema)
+        return
     assert first.schema is not None  # read_blocks refuses an Avro block without one
     decoder = AvroDecoder(first.schema, schema, view.allocator, source=first.file)
+    if view.held_bytes is None:
+        for block in run:
+            decoder.decode(block.content, source=block.where)
+        yield decoder.finish()
+        return
     for block in run:
-        decoder.decode(block.content, source=block.where)
-    return decoder.finish()
+        piece_bytes = max(view.held_bytes // 8, _LEAST_PIECE_BYTES)
+        yield from decoder.decode_in_pieces(block.content, piece_bytes, source=block.where)
 
 
 def _decode_parquet(block: LogBlock, schema: pa.Schema) -> pa.RecordBatch:
@@ -285,7 +299,10 @@ def _add_rows(
     source: str,
 ) -> None:
     n = batch.num_rows
-    rows = np.arange(events.data_rows, events.data_rows + n, dtype=np.int32)
+    begin = events.data.num_rows
+    if begin + n > np.iinfo(np.int32).max:
+        raise RefusedError(f"{source}: the logs of one slice have more than 2^31 rows")
+    rows = np.arange(begin, begin + n, dtype=np.int32)
     deleted = deleted_rows(batch, view.config.delete_marker, source)
     if deleted is not None:
         rows[deleted] = -1
@@ -295,8 +312,8 @@ def _add_rows(
             raise InputError(f"{source}: a record without a key (column '{name}' is null)")
     events.keys.append(keys)
     events.rows.append(rows)
-    events.data.append(batch.select(list(names)))
-    events.data_rows += n
+    events.data.add(batch.select(list(names)))
+    events.data_rows.append(n)
     if view.ordering:
         events.ordering.append(ordering_columns(batch, view.ordering))
         events.flags.append(default_deletes(events.ordering[-1], rows))
@@ -317,19 +334,20 @@ def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], vie
 def _fold(
     events: _Events, key_names: tuple[str, ...], names: Sequence[str], view: LogView, source: str
 ) -> SliceLog:
-    schema = pa.schema([view.schema.field(name) for name in names])
-    data = _concat(events.data, schema)
+    data = events.data.take_out()
     key_schema = pa.schema([key_field(name, view) for name in key_names])
     rows = np.concatenate([*events.rows, np.empty(0, dtype=np.int32)])
     ordering = flags = None
     if view.ordering:
         kinds = pa.schema([pa.field(n, view.schema.field(n).type) for n in view.ordering])
-        ordering = _concat(events.ordering, kinds)
+        ordering = concat_batches(events.ordering, kinds)
         flags = np.concatenate([*events.flags, np.empty(0, dtype=np.uint8)])
     partial = any(columns is not None for columns in events.columns)
     filling = partial or view.config.fill_rule is not None
+    keys = concat_batches(events.keys, key_schema)
+    events.keys.clear()  # two copies of all keys may be more than there is memory for
     index = LogIndex(
-        _concat(events.keys, key_schema),
+        keys,
         rows,
         ordering,
         flags,
@@ -378,7 +396,7 @@ def _presence(name: str, data: pa.RecordBatch, events: _Events, rule: FillRule |
     held = [columns is None or name in columns for columns in events.columns]
     if all(held):
         return None
-    return np.repeat(held, [batch.num_rows for batch in events.data])
+    return np.repeat(held, events.data_rows)
 
 
 def partial_columns(block: LogBlock) -> frozenset[str] | None:
@@ -398,17 +416,3 @@ def partial_columns(block: LogBlock) -> frozenset[str] | None:
 def key_field(name: str, view: LogView) -> pa.Field:
     """A column as base and log are read with; the key's text need not be in the view's schema."""
     return pa.field(name, pa.string() if name == RECORD_KEY else view.schema.field(name).type)
-
-
-def _concat(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    """One batch out of many; the same batch, not copied, out of one."""
-    if len(batches) == 1 and batches[0].schema.equals(schema):
-        return batches[0]
-    columns = [
-        pa.concat_arrays([batch.column(i).cast(field.type) for batch in batches])
-        if batches
-        else pa.array([], field.type)
-        for i, field in enumerate(schema)
-    ]
-    n = sum(batch.num_rows for batch in batches)
-    return batch_of(columns, schema, n)
