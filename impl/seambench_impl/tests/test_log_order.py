@@ -130,6 +130,13 @@ def test_a_log_compaction_without_its_originals_stays() -> None:
     assert order([data("3.a"), data("4.c", compacts="1,2"), data("5.a")]) == ["3.a", "4.c", "5.a"]
 
 
+def test_a_log_compaction_of_instants_that_are_not_asked_for_is_left_out() -> None:
+    """A query that leaves the originals out must not get their rows by way of the compaction."""
+    blocks = [data("1.a"), data("2.a"), data("3.a"), data("4.c", compacts="1,2"), data("5.a")]
+    assert order(blocks, invalid="1 2") == ["3.a", "5.a"]
+    assert order(blocks, invalid="1") == ["4.c", "3.a", "5.a"]
+
+
 def test_a_log_compaction_may_have_several_blocks() -> None:
     """All blocks of the compaction's instant move together, in their order."""
     blocks = [data("1.a"), data("4.c", compacts="1"), deletes("4.d"), data("5.a")]

@@ -33,7 +33,7 @@ def order_blocks(
     Raises:
         RefusedError: a command other than a rollback.
     """
-    by_instant = _gather(blocks, is_valid_instant)
+    by_instant, left_out = _gather(blocks, is_valid_instant)
     replaced_by = _compactions(by_instant)
     ordered: list[list[LogBlock]] = []
     placed: set[str] = set()
@@ -46,8 +46,11 @@ def order_blocks(
         final = replaced_by.get(instant, instant)
         if _is_compacted(by_instant[instant]):
             # Its place is where the latest of its originals is; without any, where it is itself.
+            # Where the originals are here and not asked for, what was made of them is not either.
             owns = instant in replaced_by.values()
             if instant in replaced_by or instant in stands_in or not owns:
+                continue
+            if left_out.intersection(by_instant[instant][0].compacted_instants):
                 continue
         if final not in placed:
             placed.add(final)
@@ -57,15 +60,18 @@ def order_blocks(
 
 def _gather(
     blocks: Iterable[LogBlock], is_valid_instant: Callable[[str], bool]
-) -> dict[str, list[LogBlock]]:
-    """Valid blocks by instant, in first-seen order, rollbacks carried out."""
+) -> tuple[dict[str, list[LogBlock]], set[str]]:
+    """Valid blocks by instant, in first-seen order, rollbacks carried out; and other instants."""
     by_instant: dict[str, list[LogBlock]] = {}
+    left_out: set[str] = set()
     for block in blocks:
         if block.kind == "command":
             by_instant.pop(block.rollback_target, None)
         elif is_valid_instant(block.instant):
             by_instant.setdefault(block.instant, []).append(block)
-    return by_instant
+        else:
+            left_out.add(block.instant)
+    return by_instant, left_out
 
 
 def _is_compacted(group: list[LogBlock]) -> bool:
