@@ -94,7 +94,8 @@ def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -
         refuse_merge(slice_, view)
         blocks = read_ordered_blocks(slice_, view, warnings)
         if any(block.is_partial for block in blocks):  # Hudi then goes by what blocks hold alone
-            view = replace(view, config=replace(view.config, fill_rule=None))
+            merge = replace(view.config.merge, fill_rule=None)
+            view = replace(view, config=replace(view.config, merge=merge))
         newest = _fold(blocks, view)
     for row in _base_rows(slice_, view):
         version = newest.pop(row[RECORD_KEY], None)  # the first row of a doubled key uses it up
@@ -172,7 +173,7 @@ def _put_together(high: _Version, low: _Version, view: LogView) -> _Version:
     """The higher version, its gaps filled from the lower one."""
     if high.row is None or low.row is None:
         return high
-    rule = view.config.fill_rule
+    rule = view.config.merge.fill_rule
     if rule is None and high.row.keys() >= low.row.keys():
         return high
     row = {**low.row, **high.row}
@@ -208,7 +209,7 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
 def _is_delete(row: Row, view: LogView) -> bool:
     if row.get(IS_DELETED) or row.get(OPERATION) in ("D", "-U"):
         return True
-    marker = view.config.delete_marker
+    marker = view.config.merge.delete_marker
     if marker is None or row.get(marker.column) is None:
         return False
     value = row[marker.column]
@@ -262,6 +263,8 @@ def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:
 
 def _is_default(order: tuple[Any, ...], view: LogView) -> bool:
     """Whether these are the integer 0, which in a delete stands for no ordering value."""
+    if not view.config.merge.ordered_deletes:
+        return True
     if len(order) != 1 or order == (None,):
         return order == (None,)
     kind = view.schema.field(view.ordering[0]).type
@@ -271,6 +274,8 @@ def _is_default(order: tuple[Any, ...], view: LogView) -> bool:
 def _delete_order(value: Any, word: str, view: LogView) -> tuple[Any, ...] | None:
     """The ordering value of a delete, or None: absent, integer 0, or not of the column's type."""
     if not view.ordering or word == "null" or (word == "int" and value == 0):
+        return None
+    if not view.config.merge.ordered_deletes:
         return None
     items = value if word == "array" else ((word, value),)
     if items is None or (word == "array") != (len(view.ordering) > 1):

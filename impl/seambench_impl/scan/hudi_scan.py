@@ -300,10 +300,10 @@ class HudiScan:
     def log_view(self, names: Sequence[str]) -> LogView:
         """What the logs must be read with: the columns `names`, and those that merging needs."""
         needed = [*self._config.record_keys, RECORD_KEY, IS_DELETED, OPERATION]
-        if self._config.merge_mode == "event-time":
+        if self._config.merge.mode == "event-time":
             needed += self._config.ordering_fields
-        if self._config.delete_marker is not None:
-            needed.append(self._config.delete_marker.column)
+        if self._config.merge.delete_marker is not None:
+            needed.append(self._config.merge.delete_marker.column)
         known = set(self._table_schema.names)
         wanted = dict.fromkeys([*names, *(name for name in needed if name in known)])
         return LogView(

@@ -28,6 +28,10 @@ _CAPABILITIES = (
     "blocks.avro",
     "blocks.parquet",
     "blocks.delete",
+    "merge.payloads",
+    "delete-marker",
+    "several-orderings",
+    "partial-updates",
     "table-version.5",
     "table-version.6",
     "table-version.8",
@@ -38,6 +42,14 @@ _CAPABILITIES = (
     "schema-evolution",
     "strict",
     "warnings",
+)
+
+_OF_MERGING = (
+    "query.snapshot",
+    "query.incremental",
+    "delete-marker",
+    "several-orderings",
+    "partial-updates",
 )
 
 
@@ -112,6 +124,5 @@ class NativeReader(_HudiReader):
     capabilities: Mapping[str, bool] = {
         word: True
         for word in _CAPABILITIES
-        if not word.startswith(("merge.", "blocks."))
-        and word not in ("query.snapshot", "query.incremental")
+        if not word.startswith(("merge.", "blocks.")) and word not in _OF_MERGING
     }

@@ -87,7 +87,7 @@ class LogView:
     @property
     def ordering(self) -> tuple[str, ...]:
         """The ordering columns, or none under commit-time ordering."""
-        return self.config.ordering_fields if self.config.merge_mode == "event-time" else ()
+        return self.config.ordering_fields if self.config.merge.mode == "event-time" else ()
 
     def valid_block(self, instant: str) -> bool:
         """Whether a data or delete block counts. From version 8 on the file name decides."""
@@ -197,13 +197,13 @@ def refuse_merge(slice_: FileSlice, view: LogView) -> None:
 
     Nor where the column that marks deletes is missing.
     """
-    marker = view.config.delete_marker
+    marker = view.config.merge.delete_marker
     if slice_.logs and marker is not None and view.schema.get_field_index(marker.column) < 0:
         raise RefusedError(
             f"{view.storage.root}: deletes are marked by the column '{marker.column}', which the "
             "table has not"
         )
-    if view.config.merge_mode == "custom" and slice_.logs:
+    if view.config.merge.mode == "custom" and slice_.logs:
         payload = view.config.raw.get("hoodie.compaction.payload.class", "a custom merger")
         raise RefusedError(
             f"{view.storage.root}: file group {slice_.file_id} has logs, and records are merged "
@@ -303,7 +303,7 @@ def _add_rows(
     if begin + n > np.iinfo(np.int32).max:
         raise RefusedError(f"{source}: the logs of one slice have more than 2^31 rows")
     rows = np.arange(begin, begin + n, dtype=np.int32)
-    deleted = deleted_rows(batch, view.config.delete_marker, source)
+    deleted = deleted_rows(batch, view.config.merge.delete_marker, source)
     if deleted is not None:
         rows[deleted] = -1
     keys = batch.select(list(key_names))
@@ -316,7 +316,10 @@ def _add_rows(
     events.data_rows.append(n)
     if view.ordering:
         events.ordering.append(ordering_columns(batch, view.ordering))
-        events.flags.append(default_deletes(events.ordering[-1], rows))
+        flags = default_deletes(events.ordering[-1], rows)
+        if not view.config.merge.ordered_deletes:
+            flags[rows < 0] = lib.SEAM_EVENT_DEFAULT
+        events.flags.append(flags)
 
 
 def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], view: LogView) -> None:
@@ -327,6 +330,8 @@ def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], vie
     if view.ordering:
         columns = [view.schema.field(name) for name in view.ordering]
         ordering, unordered = delete_ordering(deletes, columns, block.where)
+        if not view.config.merge.ordered_deletes:
+            unordered[:] = 1
         events.ordering.append(ordering)
         events.flags.append(unordered * lib.SEAM_EVENT_DEFAULT | lib.SEAM_EVENT_LISTED)
 
@@ -343,7 +348,7 @@ def _fold(
         ordering = concat_batches(events.ordering, kinds)
         flags = np.concatenate([*events.flags, np.empty(0, dtype=np.uint8)])
     partial = any(columns is not None for columns in events.columns)
-    filling = partial or view.config.fill_rule is not None
+    filling = partial or view.config.merge.fill_rule is not None
     keys = concat_batches(events.keys, key_schema)
     events.keys.clear()  # two copies of all keys may be more than there is memory for
     index = LogIndex(
@@ -357,7 +362,7 @@ def _fold(
     )
     filled = None
     if filling and data.num_rows:
-        rule = None if partial else view.config.fill_rule
+        rule = None if partial else view.config.merge.fill_rule
         presence = [_presence(name, data, events, rule) for name in names]
         filled = fill_gaps(data, presence, index.below(), rule)
         data = filled.data

@@ -34,7 +34,7 @@ def explain_table(table: HudiTable) -> Iterator[Met]:
     config = table.config
     kind = "merge-on-read" if config.merge_on_read else "copy-on-write"
     yield Met(0, 0, 0, "table", f"{config.name}, version {config.version}, {kind}")
-    yield Met(0, 0, 1, "merge mode", config.merge_mode)
+    yield Met(0, 0, 1, "merge mode", config.merge.mode)
     yield Met(0, 0, 1, "record key", ", ".join(config.record_keys))
     yield Met(0, 0, 1, "ordering", ", ".join(config.ordering_fields) or "none")
     timeline = table.timeline()

@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 
 from seambench.errors import InputError, RefusedError
 
-__all__ = ["DeleteMarker", "FillRule", "read_delete_marker", "read_fill_rule"]
+__all__ = ["DeleteMarker", "FillRule", "MergeMode", "MergeRules", "read_merge_rules"]
+
+MergeMode = Literal["commit-time", "event-time", "custom"]
 
 _PREFIX = "hoodie.record.merge.property."
 _FIELD = f"{_PREFIX}hoodie.payload.delete.field"
@@ -63,7 +65,57 @@ def _words(flags: pa.Array) -> npt.NDArray[np.bool_]:
     return np.asarray(flags.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def read_delete_marker(raw: Mapping[str, str], where: str) -> DeleteMarker | None:
+@dataclass(frozen=True)
+class MergeRules:
+    """How two versions of a record become one.
+
+    Attributes:
+        mode: what orders them; `custom` is code of the user's.
+        delete_marker: what marks a row of a log as a delete besides Hudi's own columns, or None.
+        fill_rule: what values leave an older version's as they are, or None.
+        ordered_deletes: False where a delete wins whatever its ordering value is.
+    """
+
+    mode: MergeMode
+    delete_marker: DeleteMarker | None = None
+    fill_rule: FillRule | None = None
+    ordered_deletes: bool = True
+
+
+# Payload classes that come with Hudi and whose merging can be said without running them. Tables of
+# version 9 have their rules as properties; in older ones 1.2.0 runs the class.
+_PAYLOADS: Mapping[str, MergeRules] = {
+    "AWSDmsAvroPayload": MergeRules("commit-time", delete_marker=DeleteMarker("Op", "D")),
+    "OverwriteNonDefaultsWithLatestAvroPayload": MergeRules(
+        "commit-time", fill_rule=FillRule("ignore-defaults")
+    ),
+    "PartialUpdateAvroPayload": MergeRules(
+        "event-time", fill_rule=FillRule("ignore-defaults"), ordered_deletes=False
+    ),
+}
+_PAYLOAD_PACKAGE = "org.apache.hudi.common.model."
+_PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
+
+
+def read_merge_rules(
+    raw: Mapping[str, str], version: int, mode: MergeMode, where: str
+) -> MergeRules:
+    """The rules of a table whose properties are `raw` and whose merge mode is known.
+
+    Raises:
+        InputError: a rule is there by half.
+        RefusedError: a rule that is not known.
+    """
+    payload = raw.get("hoodie.compaction.payload.class", "")
+    if mode == "custom" and version < 9 and payload.startswith(_PAYLOAD_PACKAGE):
+        strategy = raw.get("hoodie.record.merge.strategy.id") or _PAYLOAD_STRATEGY
+        known = _PAYLOADS.get(payload.removeprefix(_PAYLOAD_PACKAGE))
+        if known is not None and strategy == _PAYLOAD_STRATEGY:
+            return known
+    return MergeRules(mode, _read_delete_marker(raw, where), _read_fill_rule(raw, version, where))
+
+
+def _read_delete_marker(raw: Mapping[str, str], where: str) -> DeleteMarker | None:
     """The table's own delete marker, if it has one.
 
     Raises:
@@ -75,7 +127,7 @@ def read_delete_marker(raw: Mapping[str, str], where: str) -> DeleteMarker | Non
     return None if column is None or text is None else DeleteMarker(column, text)
 
 
-def read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRule | None:
+def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRule | None:
     """What a partial update leaves as it is, if the table says so; version 9 is the first.
 
     Raises:

@@ -11,17 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from seambench.errors import InputError, RefusedError
-from seambench_impl.tables.hudi.merge_rules import (
-    DeleteMarker,
-    FillRule,
-    read_delete_marker,
-    read_fill_rule,
-)
+from seambench_impl.tables.hudi.merge_rules import MergeMode, MergeRules, read_merge_rules
 from seambench_impl.tables.storage import Storage
 
-__all__ = ["KeyGenerator", "MergeMode", "TableConfig", "load_config", "parse_properties"]
+__all__ = ["KeyGenerator", "TableConfig", "load_config", "parse_properties"]
 
-MergeMode = Literal["commit-time", "event-time", "custom"]
 KeyGenerator = Literal["plain", "timestamp", "custom"]
 
 _SUPPORTED_VERSIONS = (5, 6, 8, 9)
@@ -100,9 +94,7 @@ class TableConfig:
         key_generator: who made keys and paths, as far as it matters to a reader.
         time_partition_fields: partition fields of which a key generator made times.
         drops_partition_columns: whether partition fields are told by the path alone.
-        merge_mode: how two versions of a record are ordered.
-        delete_marker: what marks a row of a log as a delete besides Hudi's own columns, or None.
-        fill_rule: what values leave an older version's as they are, or None.
+        merge: how two versions of a record become one.
         raw: every property as it stands in the file.
         metadata_table: whether this is the table of files that Hudi keeps beside another's data.
     """
@@ -119,9 +111,7 @@ class TableConfig:
     key_generator: KeyGenerator
     time_partition_fields: tuple[str, ...]
     drops_partition_columns: bool
-    merge_mode: MergeMode
-    delete_marker: DeleteMarker | None
-    fill_rule: FillRule | None
+    merge: MergeRules
     raw: Mapping[str, str]
     metadata_table: bool = False
 
@@ -176,9 +166,7 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
             if key_generator == "timestamp" or kind == "timestamp"
         ),
         drops_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
-        merge_mode=_merge_mode(raw, version, where),
-        delete_marker=read_delete_marker(raw, where),
-        fill_rule=read_fill_rule(raw, version, where),
+        merge=read_merge_rules(raw, version, _merge_mode(raw, version, where), where),
         raw=raw,
         metadata_table=metadata_table,
     )
