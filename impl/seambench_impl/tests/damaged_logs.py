@@ -52,7 +52,7 @@ def check_scan(data: bytes) -> int:
         return 0
     _check_coverage(data, blocks, warnings)
     try:
-        ordered = order_blocks(blocks, lambda instant: True)
+        ordered = order_blocks(blocks, lambda _: True)
     except SeambenchError:
         ordered = blocks
     with TrackedAllocator() as allocator:
