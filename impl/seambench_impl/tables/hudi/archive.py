@@ -128,7 +128,7 @@ class Archive:
         for path in self._archive_files():
             content = memoryview(self.storage.map(path))
             file = self.storage.full(path)
-            for block in read_blocks(content, file=file, writer_instant=False):
+            for block in read_blocks(content, file=file, strict=True, writer_instant=False):
                 if block.kind == "avro":
                     yield from _entries(block)
 

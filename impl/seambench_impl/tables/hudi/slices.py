@@ -82,8 +82,9 @@ def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> l
         InputError: a file is missing that the timeline says belongs to a latest slice.
     """
     groups = _group_files(listing, timeline)
-    told = timeline.told(archived=window.is_bounded)
-    writes = [write for write in told if window.sees(write[0].requested)]
+    # What the table is now does not rest on files that only the archive knows.
+    past = not all(window.sees(instant.requested) for instant in timeline.writes())
+    writes = [write for write in timeline.told(archived=past) if window.sees(write[0].requested)]
     replaced = {key for instant, body in writes for key in replaced_groups(instant, body)}
     _check_nothing_missing(listing, timeline, writes, replaced)
     for instant in timeline.pending_compactions():
@@ -204,8 +205,9 @@ def _latest_slice(
     if not visible:
         return None
     latest = visible.pop()
-    began = {base.instant for base in group.bases if not window.sees(base.instant)}
-    while visible and latest.base is None and latest.instant in began | set(group.pending):
+    unseen = {base.instant for base in group.bases if not window.sees(base.instant)}
+    unseen |= {instant.requested for instant in timeline.pending_compactions()}
+    while visible and latest.base is None and latest.instant in unseen:
         # Only a compaction that is not done yet: its logs go on top of the slice before.
         before = visible.pop()
         latest = FileSlice(*key, before.instant, before.base, before.logs + latest.logs)

@@ -156,8 +156,7 @@ class Timeline:
 
         Args:
             archived: the archived ones, too. Reads of what the table is can do without: Hudi
-                archives a replacecommit when the files that it replaced are gone. What the table
-                was may rest on files that only the archive knows.
+                archives a replacecommit when the files that it replaced are gone.
 
         Raises:
             InputError: an instant, or the archive, is broken.

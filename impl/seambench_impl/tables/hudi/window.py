@@ -48,11 +48,6 @@ class Window:
         """Whether rows are left out because they did not change."""
         return self.after is not None or self.changes is not None
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether the table is read as it was, not as it is."""
-        return self.up_to is not None or bool(self.hidden) or self.alone
-
     def sees(self, requested: str) -> bool:
         """Whether files and log blocks of an instant take part in what is read."""
         if self.up_to is not None and requested > self.up_to:
