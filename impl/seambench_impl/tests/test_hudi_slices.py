@@ -221,7 +221,6 @@ def test_a_newer_log_format_is_refused(tmp_path: Path) -> None:
         ({"hoodie__table__base__file__format": "HFILE"}, "HFILE"),
         ({"hoodie__bootstrap__base__path": "/x"}, "bootstrap"),
         ({"hoodie__populate__meta__fields": "false"}, "virtual"),
-        ({"hoodie__table__partial__update__mode": "IGNORE_DEFAULTS"}, "partial"),
         ({"hoodie__record__merge__mode": "SOMETHING"}, "SOMETHING"),
     ],
 )
