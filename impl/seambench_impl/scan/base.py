@@ -36,8 +36,6 @@ class BaseReader:
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
-        self._storage = storage
-        self._path = path
         try:
             self._file = pq.ParquetFile(storage.open(path))
         except (OSError, pa.ArrowInvalid) as error:
@@ -75,7 +73,7 @@ class BaseReader:
         """
         present = [name for name in schema.names if name in self._names]
         if not present:
-            yield from self._without_columns(schema, batch_rows, self._rows_in(row_groups))
+            yield from self._without_columns(schema, batch_rows, self.rows_in(row_groups))
             return
         file, schema = self._encoded(schema, encoded)
         rows = 0
@@ -90,7 +88,7 @@ class BaseReader:
                 yield resolve_batch(batch, schema, self.name)
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
-        told = self._rows_in(row_groups)
+        told = self.rows_in(row_groups)
         if rows != told:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {told}")
 
@@ -158,7 +156,8 @@ class BaseReader:
             greatest = value if greatest is None else max(greatest, value)
         return greatest
 
-    def _rows_in(self, row_groups: Sequence[int] | None) -> int:
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """Rows of some row groups, or of all (None), as the footer tells."""
         if row_groups is None:
             return self.num_rows
         return sum(self._file.metadata.row_group(i).num_rows for i in row_groups)

@@ -9,7 +9,7 @@ import math
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from seambench_impl.memory import TrackedAllocator
 from seambench_impl.scan.base import DEFAULT_BATCH_ROWS
 from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.connector_path import connector_slice
-from seambench_impl.scan.merge_path import merge_slice
+from seambench_impl.scan.merge_path import SliceMerge, merge_slice
 from seambench_impl.scan.native_path import Wanted, native_slice, with_values
 from seambench_impl.scan.stream import Task, run_tasks
 from seambench_impl.tables.hudi.events import RECORD_KEY, LogView
@@ -249,12 +249,13 @@ class HudiScan:
             values = self._partitions.values(slice_.partition)
             known = {name: values[name] for name in wanted.schema.names if name in values}
             own = replace(wanted, known=known)
+            own_bytes = 0 if slice_.base is None else slice_.base.size_bytes
+            parts = max(1, math.ceil(own_bytes * threads / max(whole_bytes, 1)))
             if path == "native":
                 assert slice_.base is not None  # a slice without logs has a base
-                share = slice_.base.size_bytes * threads / max(whole_bytes, 1)
-                tasks += self._native(slice_.base.path, own, max(1, math.ceil(share)), spare)
+                tasks += self._native(slice_.base.path, own, parts, spare)
             else:
-                tasks.append(self._merging(slice_, path, own))
+                tasks += self._merging(slice_, path, own, parts)
         return tasks
 
     def _partitions_of(self, condition: pc.Expression | None) -> set[str]:
@@ -281,21 +282,18 @@ class HudiScan:
 
         return [functools.partial(read, cut) for cut in cuts]
 
-    def _merging(self, slice_: FileSlice, path: str, wanted: Wanted) -> Task:
-        """A task for a slice that is merged: rows are tested after that, not before."""
+    def _merging(self, slice_: FileSlice, path: str, wanted: Wanted, parts: int) -> list[Task]:
+        """Tasks for a slice that is merged: rows are tested after that, not before."""
         names = wanted.read(wanted.schema.names).names
         view = self.log_view(names)
-        read = merge_slice if path == "merge" else connector_slice
-
-        def merged() -> Iterator[pa.RecordBatch]:
-            batches = read(slice_, view, names, wanted.batch_rows, self._run.warnings)
-            whole = (with_values(batch, wanted.schema, wanted.known) for batch in batches)
-            if wanted.condition is None:
-                return whole
-            stream = pa.RecordBatchReader.from_batches(wanted.schema, whole)
-            return iter(apply_filter(stream, wanted.condition, wanted.columns))
-
-        return merged
+        rows, warnings = wanted.batch_rows, self._run.warnings
+        if path == "merge" and parts > 1:
+            merge = SliceMerge(slice_, view, names, rows, warnings, threads=parts)
+            reads = [functools.partial(merge.rows, i) for i in range(merge.n_stretches)]
+        else:
+            read = merge_slice if path == "merge" else connector_slice
+            reads = [functools.partial(read, slice_, view, names, rows, warnings)]
+        return [functools.partial(_tested, read, wanted) for read in reads]
 
     def log_view(self, names: Sequence[str]) -> LogView:
         """What the logs must be read with: the columns `names`, and those that merging needs."""
@@ -327,6 +325,17 @@ class HudiScan:
         if threads < 1:
             raise UsageError(f"{threads} threads: at least one is needed")
         return threads
+
+
+def _tested(
+    read: Callable[[], Iterator[pa.RecordBatch]], wanted: Wanted
+) -> Iterator[pa.RecordBatch]:
+    """Merged rows that meet the condition; a value below the merge may be stale."""
+    whole = (with_values(batch, wanted.schema, wanted.known) for batch in read())
+    if wanted.condition is None:
+        return whole
+    stream = pa.RecordBatchReader.from_batches(wanted.schema, whole)
+    return iter(apply_filter(stream, wanted.condition, wanted.columns))
 
 
 def _bases_alone(slices: Sequence[FileSlice]) -> list[FileSlice]:
