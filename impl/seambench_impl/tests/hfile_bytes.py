@@ -7,6 +7,8 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 
+import google_crc32c
+
 __all__ = ["build_hfile"]
 
 
@@ -32,8 +34,9 @@ def _block(magic: bytes, content: bytes, codec: int, checksum: int, chunk: int) 
     data = header + packed
     if checksum == 0:
         return data + bytes(sums)
+    sum_of = zlib.crc32 if checksum == 1 else google_crc32c.value
     parts = [data[i : i + chunk] for i in range(0, len(data), chunk)]
-    return data + b"".join(struct.pack(">I", zlib.crc32(part)) for part in parts)
+    return data + b"".join(struct.pack(">I", sum_of(part)) for part in parts)
 
 
 def _cell(key: bytes, value: bytes, tail: bytes, kind: int) -> bytes:
@@ -59,7 +62,7 @@ def build_hfile(
         blocks: entries of each data block.
         info: the file's own entries; `KEY_VALUE_VERSION` says that cells end in a version number.
         codec: 1 gzip, 2 none.
-        checksum: 0 none, 1 CRC32.
+        checksum: 0 none, 1 CRC32, 2 CRC32C.
         chunk: bytes per checksum.
         tail: what follows each cell's value.
         kind: of cells; 4 puts a value.

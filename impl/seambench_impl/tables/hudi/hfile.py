@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+import google_crc32c
 
 from seambench.errors import InputError, RefusedError
 from seambench_impl.tables.protobuf import fields, varint
@@ -32,7 +34,8 @@ _DATA = b"DATABLK*"
 _INFO = b"FILEINF2"
 _WALKED = (_DATA, b"IDXLEAF2", b"IDXINTE2", b"BLMFBLK2")
 _CODEC_GZIP, _CODEC_NONE = 1, 2
-_CHECKSUM_NONE, _CHECKSUM_CRC32 = 0, 1
+_CHECKSUM_NONE = 0
+_CHECKSUMS: Mapping[int, Callable[[bytes], int]] = {1: zlib.crc32, 2: google_crc32c.value}
 _PUT = 4
 # Fields of the trailer's message.
 _FILE_INFO_OFFSET, _ENTRY_COUNT, _FIRST_DATA, _LAST_DATA, _CODEC = 1, 7, 9, 10, 12
@@ -157,13 +160,14 @@ class _Reader:
         """Compare the checksums, one for each `chunk` bytes of the block with its header."""
         if kind == _CHECKSUM_NONE:
             return
-        if kind != _CHECKSUM_CRC32:
-            raise RefusedError(f"{where}: checksums of type {kind}; only CRC32 and none are read")
+        checksum = _CHECKSUMS.get(kind)
+        if checksum is None:
+            raise RefusedError(f"{where}: checksums of type {kind} are not known")
         if chunk <= 0 or len(sums) != 4 * -(-len(block) // chunk):
             raise InputError(f"{where}: {len(sums)} bytes of checksums, one for {chunk} bytes")
         for i in range(len(sums) // 4):
-            part = block[i * chunk : (i + 1) * chunk]
-            if zlib.crc32(part) != int.from_bytes(sums[4 * i : 4 * i + 4], "big"):
+            part = bytes(block[i * chunk : (i + 1) * chunk])
+            if checksum(part) != int.from_bytes(sums[4 * i : 4 * i + 4], "big"):
                 raise InputError(f"{where}: the checksum of byte {i * chunk} on does not fit")
 
 
