@@ -8,6 +8,7 @@ merging or assembling.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,12 +28,12 @@ from seambench_impl.scan.base_files import open_base
 from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_words
 from seambench_impl.tables.hudi.events import (
-    RECORD_KEY,
     LogView,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
 )
+from seambench_impl.tables.hudi.keys import RECORD_KEY
 from seambench_impl.tables.hudi.log import LogBlock
 from seambench_impl.tables.hudi.log_records import avro_records
 from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION, is_java_integer
@@ -98,7 +99,7 @@ def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -
             view = replace(view, config=replace(view.config, merge=merge))
         newest = _fold(blocks, view)
     for row in _base_rows(slice_, view):
-        version = newest.pop(row[RECORD_KEY], None)  # the first row of a doubled key uses it up
+        version = newest.pop(_key_of(row, view), None)  # the first row of a doubled key uses it up
         if version is None:
             yield row
             continue
@@ -200,10 +201,33 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
     for row in rows:
         order = _order_of(row, view)
         if _is_delete(row, view):
-            yield row[RECORD_KEY], _Version(None, None if _is_default(order, view) else order)
+            yield _key_of(row, view), _Version(None, None if _is_default(order, view) else order)
         else:
             own = row if held is None else {name: row[name] for name in row if name in held}
-            yield row[RECORD_KEY], _Version(own, order)
+            yield _key_of(row, view), _Version(own, order)
+
+
+def _key_of(row: Row, view: LogView) -> str:
+    """The text that names a record; without meta columns it is made of the key fields."""
+    if not view.config.virtual_keys:
+        return str(row[RECORD_KEY])
+    names = view.config.record_keys
+    texts = [_key_text(row.get(name)) for name in names]
+    if all(text is None for text in texts):
+        raise InputError(f"{view.storage.root}: a record without a key ({', '.join(names)})")
+    if len(names) == 1:
+        return str(texts[0])
+    shown = ["__null__" if text is None else text or "__empty__" for text in texts]
+    return ",".join(f"{name}:{text}" for name, text in zip(names, shown, strict=True))
+
+
+def _key_text(value: Any) -> str | None:
+    if isinstance(value, dt.datetime):
+        epoch = dt.datetime(1970, 1, 1, tzinfo=value.tzinfo)
+        return str((value - epoch) // dt.timedelta(microseconds=1))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
 
 
 def _is_delete(row: Row, view: LogView) -> bool:

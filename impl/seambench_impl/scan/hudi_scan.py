@@ -27,7 +27,8 @@ from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.merge_path import SliceMerge, merge_slice
 from seambench_impl.scan.native_path import Wanted, native_slice, with_values
 from seambench_impl.scan.stream import Task, run_tasks
-from seambench_impl.tables.hudi.events import RECORD_KEY, LogView
+from seambench_impl.tables.hudi.events import LogView
+from seambench_impl.tables.hudi.keys import RECORD_KEY
 from seambench_impl.tables.hudi.partitions import PartitionColumns
 from seambench_impl.tables.hudi.planning import Plan
 from seambench_impl.tables.hudi.properties import TableConfig
@@ -54,6 +55,9 @@ class ScanOptions:
         memory_limit: bytes the tracked allocator may hand out at once, or None. Rows of logs that
             would take too much of it wait on local disk.
         strict: refuse damage that Hudi's own reader skips.
+        positions: match log records by their positions in the base file where all blocks of a slice
+            have them. It spares reading keys and changes no row, but where the base holds a key
+            twice: Hudi logs both positions then, and both rows change.
     """
 
     path: Path = "auto"
@@ -61,6 +65,7 @@ class ScanOptions:
     threads: int | None = None
     memory_limit: int | None = None
     strict: bool = False
+    positions: bool = False
 
 
 @dataclass
@@ -313,6 +318,7 @@ class HudiScan:
             self._options.strict,
             self._run.allocator,
             self._held_bytes(),
+            self._options.positions,
         )
 
     def _held_bytes(self) -> int | None:

@@ -23,7 +23,6 @@ from seambench_impl.scan.orc_base import OrcReader
 from seambench_impl.tables.hudi.events import (
     LogView,
     SliceLog,
-    key_field,
     read_slice_log,
 )
 from seambench_impl.tables.hudi.row_events import ordering_columns
@@ -100,11 +99,21 @@ class SliceMerge:
         if self._stretches:
             yield from self._merged(log, number)
         if number + 1 == self.n_stretches:
-            yield from self._rows_of(log, log.index.rest())
+            yield from self._rows_of(log, self._rest(log))
 
     def _rows_of(self, log: SliceLog, rows: Words) -> Iterator[pa.RecordBatch]:
         for begin in range(0, len(rows), self._batch_rows):
             yield log.data.take(pa.array(rows[begin : begin + self._batch_rows]))
+
+    def _rest(self, log: SliceLog) -> Words:
+        """Rows that only the logs have."""
+        rest = log.index.rest()
+        if log.keys.by_position and len(rest):
+            raise InputError(
+                f"{self._view.storage.root}: the logs of file group {self._slice.file_id} name "
+                "rows that its base file has not"
+            )
+        return rest
 
     def _reader(self) -> BaseReader | OrcReader:
         """This thread's reader of the base; those of pyarrow may not be shared."""
@@ -125,10 +134,10 @@ class SliceMerge:
         with self._turns.failing():
             reader = self._reader()
             ordering = () if log.outranks(reader.greatest) else log.ordering
-            met_by = self._schema([*log.keys, *ordering])
+            met_by = self._schema([*log.keys.fields, *ordering])
             keys = self._batches(reader, met_by, groups)
             with self._turns.turn(number):
-                met = _Met(list(keys), log, ordering)
+                met = _Met(list(keys), log, ordering, reader.rows_in(range(groups[0])), reader.name)
         if log.filled is None and met.nothing_stays:
             yield from self._rows_of(log, met.sources[met.sources > KEEP])
             return
@@ -159,7 +168,7 @@ class SliceMerge:
         )
 
     def _schema(self, names: Sequence[str]) -> pa.Schema:
-        return pa.schema([key_field(name, self._view) for name in dict.fromkeys(names)])
+        return pa.schema([self._view.schema.field(name) for name in dict.fromkeys(names)])
 
     def _put_together(
         self, batch: pa.RecordBatch, met: _Met, begin: int, log: SliceLog
@@ -190,7 +199,12 @@ class _Met:
     """
 
     def __init__(
-        self, batches: list[pa.RecordBatch], log: SliceLog, ordering: Sequence[str]
+        self,
+        batches: list[pa.RecordBatch],
+        log: SliceLog,
+        ordering: Sequence[str],
+        first_row: int,
+        source: str,
     ) -> None:
         self._batches = batches
         self.rows = sum(batch.num_rows for batch in batches)
@@ -200,7 +214,10 @@ class _Met:
         for batch in batches:
             end = done + batch.num_rows
             losers = None if log.filled is None else self.losers[done:end]
-            keys = batch.select(list(log.keys))
+            if log.keys.by_position:
+                keys = log.keys.of_positions(np.arange(first_row + done, first_row + end))
+            else:
+                keys = log.keys.of_rows(batch, source)
             ordered = ordering_columns(batch, ordering) if ordering else None
             self.sources[done:end] = log.index.probe(keys, ordered, losers)
             done = end

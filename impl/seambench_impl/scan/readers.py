@@ -15,7 +15,14 @@ from seambench_impl.tables.hudi.explain import explain_log, explain_table
 from seambench_impl.tables.hudi.planning import ListingSource
 from seambench_impl.tables.hudi.table import HudiTable
 
-__all__ = ["AutoReader", "ConnectorReader", "MergeReader", "MetadataReader", "NativeReader"]
+__all__ = [
+    "AutoReader",
+    "ConnectorReader",
+    "MergeReader",
+    "MetadataReader",
+    "NativeReader",
+    "PositionsReader",
+]
 
 _CAPABILITIES = (
     "formats.hudi",
@@ -32,6 +39,7 @@ _CAPABILITIES = (
     "delete-marker",
     "several-orderings",
     "partial-updates",
+    "virtual-keys",
     "table-version.5",
     "table-version.6",
     "table-version.8",
@@ -54,13 +62,14 @@ _OF_MERGING = (
 
 
 class _HudiReader:
-    """What the four readers share: they differ in the path alone."""
+    """What the readers share: they differ in the path, or in where names and matches come from."""
 
     version = __version__
     kind: Kind = "native"
     capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
     path: ClassVar[Path]
     listing: ClassVar[ListingSource] = "auto"
+    positions: ClassVar[bool] = False
 
     def open(self, request: ScanRequest) -> HudiScan:
         """Plan a read; see `seambench.seams.Scanner.open`."""
@@ -79,6 +88,7 @@ class _HudiReader:
             threads=request.threads,
             memory_limit=request.memory_limit,
             strict=request.strict,
+            positions=self.positions,
         )
 
     def explain(self, path: FilePath) -> Iterator[Met]:
@@ -106,6 +116,13 @@ class MergeReader(_HudiReader):
 
     name = "merge"
     path = "merge"
+
+
+class PositionsReader(MergeReader):
+    """As `merge`, but records are matched by position where all logs of a slice tell theirs."""
+
+    name = "positions"
+    positions = True
 
 
 class ConnectorReader(_HudiReader):

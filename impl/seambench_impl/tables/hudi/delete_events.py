@@ -1,57 +1,23 @@
-"""Deletes as merge events: keys read from text, ordering values in the columns' types."""
+"""Deletes as merge events: ordering values in the columns' types."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambench.errors import InputError, RefusedError
 from seambench_impl.tables.hudi.deletes import ORDERING_WORDS, DeleteKeys
 
-__all__ = ["delete_keys", "delete_ordering", "ordering_words"]
+__all__ = ["delete_ordering", "ordering_words"]
 
 Flags = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.int64]
 
 _LARGEST_MILLIS = 9_999_999_999_999
-
-
-def delete_keys(deletes: DeleteKeys, fields: Sequence[pa.Field], where: str) -> pa.RecordBatch:
-    """The keys of a delete block as columns.
-
-    Args:
-        deletes: the block's records.
-        fields: one string field: the key's text as it stands. Otherwise integers: the text is
-            `field:value,...`, and a single field may be without its name.
-        where: file and offset, for messages.
-
-    Raises:
-        InputError: a key is missing, or does not fit the fields.
-    """
-    texts = deletes.record_key_array
-    if texts.null_count:
-        raise InputError(f"{where}: a delete without a record key")
-    names = [field.name for field in fields]
-    if len(fields) == 1 and pa.types.is_string(fields[0].type):
-        return pa.RecordBatch.from_arrays([texts], names=names)
-    parts = [rf"{re.escape(name)}:(?P<k{i}>-?[0-9]+)" for i, name in enumerate(names)]
-    pattern = "^" + ",".join(parts) + "$"
-    if len(names) == 1:
-        pattern = rf"^(?:{re.escape(names[0])}:)?(?P<k0>-?[0-9]+)$"
-    found = pc.extract_regex(texts, pattern)
-    if found.null_count:
-        bad = texts.filter(pc.is_null(found))[0].as_py()
-        raise InputError(
-            f"{where}: the record key {bad!r} does not fit the key fields {', '.join(names)}"
-        )
-    columns = [pc.cast(pc.struct_field(found, i), f.type) for i, f in enumerate(fields)]
-    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 def delete_ordering(

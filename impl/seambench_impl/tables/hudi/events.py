@@ -24,11 +24,13 @@ from seambench_impl.held_rows import HeldRows, concat_batches
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.merge import LogIndex, batch_of
 from seambench_impl.scan.resolve import resolve_batch
-from seambench_impl.tables.hudi.delete_events import delete_keys, delete_ordering
+from seambench_impl.tables.hudi.delete_events import delete_ordering
 from seambench_impl.tables.hudi.gaps import FilledLog, Presence, fill_gaps
+from seambench_impl.tables.hudi.keys import RECORD_KEY, SliceKeys, choose_keys
 from seambench_impl.tables.hudi.log import LogBlock, read_blocks
 from seambench_impl.tables.hudi.log_order import order_blocks
 from seambench_impl.tables.hudi.merge_rules import FillRule
+from seambench_impl.tables.hudi.positions import Positions, usable_positions
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.row_events import (
     default_deletes,
@@ -42,17 +44,13 @@ from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
 
 __all__ = [
-    "RECORD_KEY",
     "LogView",
     "SliceLog",
-    "key_field",
     "partial_columns",
     "read_ordered_blocks",
     "read_slice_log",
     "refuse_merge",
 ]
-
-RECORD_KEY = "_hoodie_record_key"
 
 _LEAST_PIECE_BYTES = 64 * 1024
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
@@ -73,6 +71,7 @@ class LogView:
         allocator: where decoded rows live.
         held_bytes: what the rows of one slice's logs may take in memory while they are collected;
             the others wait on local disk. None for no bound.
+        positions: match records by their positions in the base file where all blocks have them.
     """
 
     storage: Storage
@@ -83,6 +82,7 @@ class LogView:
     strict: bool
     allocator: TrackedAllocator
     held_bytes: int | None = None
+    positions: bool = False
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class SliceLog:
         data: the log's rows with the view's schema; `index` refers to them.
         exported: the same as C structures.
         index: the folded events.
-        keys: columns of the base that make up its key, in the order of the index's.
+        keys: what tells its records and the base's apart.
         ordering: columns of the base to be compared; empty if none need be.
         least: the smallest ordering value of any event, if that is one whole number.
         kind: the type it is of.
@@ -114,7 +114,7 @@ class SliceLog:
     data: pa.RecordBatch
     exported: ExportedBatch
     index: LogIndex
-    keys: tuple[str, ...]
+    keys: SliceKeys
     ordering: tuple[str, ...]
     least: int | None
     kind: pa.DataType | None
@@ -177,32 +177,37 @@ def read_slice_log(
     """
     refuse_merge(slice_, view)
     blocks = read_ordered_blocks(slice_, view, warnings)
-    key_names = _key_columns(blocks, view)
-    schema = _decoded_schema(view, key_names, names)
+    keys, positions = _keys_of(slice_, blocks, view)
+    schema = _decoded_schema(view, keys, names)
     handed_out = pa.schema([view.schema.field(name) for name in names])
     events = _Events(HeldRows(handed_out, view.held_bytes))
     for run in _runs(blocks):
+        own = _of_run(positions, run)
         if run[0].kind == "delete":
-            _add_deletes(events, run[0], key_names, view)
-        else:
-            held = partial_columns(run[0])
-            for batch in _decode(run, view, schema):
-                _add_rows(events, batch, key_names, names, view, run[0].file)
-                events.columns.append(held)
-    return _fold(events, key_names, names, view, f"{view.storage.root}: {slice_.file_id}")
+            _add_deletes(events, run[0], keys, own, view)
+            continue
+        held, rows = partial_columns(run[0]), 0
+        for batch in _decode(run, view, schema):
+            piece = None if own is None else own[rows : rows + batch.num_rows]
+            _add_rows(events, batch, _row_keys(keys, batch, piece, run[0].where), names, view)
+            events.columns.append(held)
+            rows += batch.num_rows
+        _check_all_used(own, rows, run[0].where)
+    return _fold(events, keys, names, view, f"{view.storage.root}: {slice_.file_id}")
 
 
 def refuse_merge(slice_: FileSlice, view: LogView) -> None:
     """Slices with logs cannot be read where code of the user's merges records.
 
-    Nor where the column that marks deletes is missing.
+    Nor where a column is missing that tells deletes or the order.
     """
     marker = view.config.merge.delete_marker
-    if slice_.logs and marker is not None and view.schema.get_field_index(marker.column) < 0:
-        raise RefusedError(
-            f"{view.storage.root}: deletes are marked by the column '{marker.column}', which the "
-            "table has not"
-        )
+    for name in [*view.ordering, *([] if marker is None else [marker.column])]:
+        if slice_.logs and view.schema.get_field_index(name) < 0:
+            raise RefusedError(
+                f"{view.storage.root}: versions of a record are merged by the column '{name}', "
+                "which is not among the table's columns"
+            )
     if view.config.merge.mode == "custom" and slice_.logs:
         payload = view.config.raw.get("hoodie.compaction.payload.class", "a custom merger")
         raise RefusedError(
@@ -211,21 +216,41 @@ def refuse_merge(slice_: FileSlice, view: LogView) -> None:
         )
 
 
-def _key_columns(blocks: Sequence[LogBlock], view: LogView) -> tuple[str, ...]:
-    """Typed key columns if they tell records apart as the key's text does, else the text.
+def _keys_of(
+    slice_: FileSlice, blocks: Sequence[LogBlock], view: LogView
+) -> tuple[SliceKeys, dict[int, Positions] | None]:
+    """What tells records apart; and positions by the number of the block, if they do."""
+    if view.positions and slice_.base is not None:
+        found = usable_positions(blocks, slice_.base.instant)
+        if found is not None:
+            by_block = {id(block): own for block, own in zip(blocks, found, strict=True)}
+            return SliceKeys.by_row(), by_block
+    keys = choose_keys(
+        view.config,
+        view.schema,
+        with_deletes=any(block.kind == "delete" for block in blocks),
+        partial=any(block.is_partial for block in blocks),
+    )
+    return keys, None
 
-    A delete block has the text alone; it can be read back into integers.
-    """
-    names = view.config.record_keys
-    partial = any(block.is_partial for block in blocks)  # those leave the key columns out
-    if partial or any(view.schema.get_field_index(name) < 0 for name in names):
-        return (RECORD_KEY,)
-    kinds = [view.schema.field(name).type for name in names]
-    tests = [pa.types.is_integer]
-    if not any(block.kind == "delete" for block in blocks):
-        tests += [pa.types.is_string, pa.types.is_date]
-    typed = all(any(test(kind) for test in tests) for kind in kinds)
-    return names if typed and names else (RECORD_KEY,)
+
+def _of_run(positions: dict[int, Positions] | None, run: Sequence[LogBlock]) -> Positions | None:
+    return None if positions is None else np.concatenate([positions[id(block)] for block in run])
+
+
+def _row_keys(
+    keys: SliceKeys, batch: pa.RecordBatch, positions: Positions | None, where: str
+) -> pa.RecordBatch:
+    if positions is None:
+        return keys.of_rows(batch, where)
+    if len(positions) != batch.num_rows:
+        raise InputError(f"{where}: there are fewer record positions than records")
+    return keys.of_positions(positions)
+
+
+def _check_all_used(positions: Positions | None, rows: int, where: str) -> None:
+    if positions is not None and len(positions) != rows:
+        raise InputError(f"{where}: there are {len(positions)} record positions, {rows} records")
 
 
 def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
@@ -248,9 +273,9 @@ def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
     return runs
 
 
-def _decoded_schema(view: LogView, key_names: Sequence[str], names: Sequence[str]) -> pa.Schema:
-    """The view's columns, without the key's text where typed columns stand for it."""
-    spared = {RECORD_KEY}.difference(key_names, names)
+def _decoded_schema(view: LogView, keys: SliceKeys, names: Sequence[str]) -> pa.Schema:
+    """The view's columns, without the key's text where something else stands for it."""
+    spared = {RECORD_KEY}.difference(keys.fields, names)
     return pa.schema([field for field in view.schema if field.name not in spared])
 
 
@@ -293,23 +318,18 @@ def _empty(schema: pa.Schema) -> pa.RecordBatch:
 def _add_rows(
     events: _Events,
     batch: pa.RecordBatch,
-    key_names: Sequence[str],
+    keys: pa.RecordBatch,
     names: Sequence[str],
     view: LogView,
-    source: str,
 ) -> None:
     n = batch.num_rows
     begin = events.data.num_rows
     if begin + n > np.iinfo(np.int32).max:
-        raise RefusedError(f"{source}: the logs of one slice have more than 2^31 rows")
+        raise RefusedError(f"{view.storage.root}: the logs of one slice have more than 2^31 rows")
     rows = np.arange(begin, begin + n, dtype=np.int32)
-    deleted = deleted_rows(batch, view.config.merge.delete_marker, source)
+    deleted = deleted_rows(batch, view.config.merge.delete_marker, view.storage.root)
     if deleted is not None:
         rows[deleted] = -1
-    keys = batch.select(list(key_names))
-    for name, column in zip(key_names, keys.columns, strict=True):
-        if column.null_count:
-            raise InputError(f"{source}: a record without a key (column '{name}' is null)")
     events.keys.append(keys)
     events.rows.append(rows)
     events.data.add(batch.select(list(names)))
@@ -322,10 +342,19 @@ def _add_rows(
         events.flags.append(flags)
 
 
-def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], view: LogView) -> None:
+def _add_deletes(
+    events: _Events,
+    block: LogBlock,
+    keys: SliceKeys,
+    positions: Positions | None,
+    view: LogView,
+) -> None:
     deletes = block.delete_keys(view.allocator)
-    fields = [key_field(name, view) for name in key_names]
-    events.keys.append(delete_keys(deletes, fields, block.where))
+    _check_all_used(positions, len(deletes), block.where)
+    if positions is None:
+        events.keys.append(keys.of_deletes(deletes, block.where))
+    else:
+        events.keys.append(keys.of_positions(positions))
     events.rows.append(np.full(len(deletes), -1, dtype=np.int32))
     if view.ordering:
         columns = [view.schema.field(name) for name in view.ordering]
@@ -337,10 +366,9 @@ def _add_deletes(events: _Events, block: LogBlock, key_names: Sequence[str], vie
 
 
 def _fold(
-    events: _Events, key_names: tuple[str, ...], names: Sequence[str], view: LogView, source: str
+    events: _Events, keys: SliceKeys, names: Sequence[str], view: LogView, source: str
 ) -> SliceLog:
     data = events.data.take_out()
-    key_schema = pa.schema([key_field(name, view) for name in key_names])
     rows = np.concatenate([*events.rows, np.empty(0, dtype=np.int32)])
     ordering = flags = None
     if view.ordering:
@@ -349,10 +377,10 @@ def _fold(
         flags = np.concatenate([*events.flags, np.empty(0, dtype=np.uint8)])
     partial = any(columns is not None for columns in events.columns)
     filling = partial or view.config.merge.fill_rule is not None
-    keys = concat_batches(events.keys, key_schema)
+    key_columns = concat_batches(events.keys, keys.schema)
     events.keys.clear()  # two copies of all keys may be more than there is memory for
     index = LogIndex(
-        keys,
+        key_columns,
         rows,
         ordering,
         flags,
@@ -368,7 +396,7 @@ def _fold(
         data = filled.data
     least, kind = _least(ordering, flags)
     exported = ExportedBatch(data)
-    return SliceLog(data, exported, index, key_names, view.ordering, least, kind, filled)
+    return SliceLog(data, exported, index, keys, view.ordering, least, kind, filled)
 
 
 def _least(
@@ -416,8 +444,3 @@ def partial_columns(block: LogBlock) -> frozenset[str] | None:
         return frozenset(f["name"] for f in json.loads(block.schema or "")["fields"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{block.where}: the schema is not an Avro record") from error
-
-
-def key_field(name: str, view: LogView) -> pa.Field:
-    """A column as base and log are read with; the key's text need not be in the view's schema."""
-    return pa.field(name, pa.string() if name == RECORD_KEY else view.schema.field(name).type)

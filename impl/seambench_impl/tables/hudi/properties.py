@@ -94,6 +94,7 @@ class TableConfig:
         key_generator: who made keys and paths, as far as it matters to a reader.
         time_partition_fields: partition fields of which a key generator made times.
         drops_partition_columns: whether partition fields are told by the path alone.
+        virtual_keys: whether meta columns are empty, so that keys are made of the key fields.
         merge: how two versions of a record become one.
         raw: every property as it stands in the file.
         metadata_table: whether this is the table of files that Hudi keeps beside another's data.
@@ -111,6 +112,7 @@ class TableConfig:
     key_generator: KeyGenerator
     time_partition_fields: tuple[str, ...]
     drops_partition_columns: bool
+    virtual_keys: bool
     merge: MergeRules
     raw: Mapping[str, str]
     metadata_table: bool = False
@@ -166,6 +168,7 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
             if key_generator == "timestamp" or kind == "timestamp"
         ),
         drops_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
+        virtual_keys=raw.get("hoodie.populate.meta.fields", "true").lower() == "false",
         merge=read_merge_rules(raw, version, _merge_mode(raw, version, where), where),
         raw=raw,
         metadata_table=metadata_table,
@@ -221,12 +224,6 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
     for key, what in refused.items():
         if raw.get(key, "NONE").upper() not in ("", "NONE"):
             raise RefusedError(f"{where}: {what} ({key}={raw[key]}) are not supported yet")
-    flags = {
-        "hoodie.populate.meta.fields": ("false", "virtual record keys"),
-    }
-    for key, (bad, what) in flags.items():
-        if raw.get(key, "").lower() == bad:
-            raise RefusedError(f"{where}: {what} ({key}={bad}) are not supported yet")
 
 
 def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:

@@ -105,6 +105,7 @@ class HudiTable:
         threads: int | None = None,
         memory_limit: int | None = None,
         strict: bool = False,
+        positions: bool = False,
     ) -> HudiScan:
         """Plan a read.
 
@@ -124,6 +125,8 @@ class HudiTable:
             threads: slices at once; one per core by default.
             memory_limit: bytes that decoded logs and merged batches may take at once.
             strict: refuse damage in logs that Hudi's own reader skips.
+            positions: match log records by their positions in the base file where they have them.
+                No row changes by that, but where the base holds a key twice (docs/merge.md).
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a bad instant.
@@ -146,7 +149,7 @@ class HudiTable:
             condition=functools.reduce(operator.and_, conditions) if conditions else None,
             merge_logs=query != "read-optimized",
             window=window,
-            options=ScanOptions(path, batch_size, threads, memory_limit, strict),
+            options=ScanOptions(path, batch_size, threads, memory_limit, strict, positions),
         )
 
     def _window(
