@@ -38,6 +38,11 @@ def exchange(
     scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,
     samples: Annotated[int, typer.Option(min=1, help="Timed runs of each, after a cold one.")] = 3,
     timeout: Annotated[float, typer.Option(help="Seconds that a step of a run may take.")] = 300.0,
+    soak: Annotated[
+        float | None,
+        typer.Option(help="Instead: seconds of random runs with paused and killed workers."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the random runs.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="The record, one JSON value.")] = False,
     results: Results = Path("results"),
 ) -> None:
@@ -47,6 +52,8 @@ def exchange(
     the generator's rows before its time counts. Derived from TPC-H, not comparable with published
     TPC-H results.
     """
+    if soak is not None:
+        raise typer.Exit(_soak(implementation, soak, seed))
     from seambench.cli.progress import Shown
     from seambench.comparison import failures, write_records
     from seambench.exchange.suite import ExchangeOptions, measure_exchanges
@@ -77,6 +84,24 @@ def exchange(
     raise typer.Exit(1 if failed else 0)
 
 
+def _soak(implementation: str, seconds: float, seed: int) -> int:
+    """Random runs; the exit code."""
+    from seambench.exchange.soak import SoakOptions, soak
+
+    err = error_console()
+    options = SoakOptions(implementation, seconds, seed)
+    report = soak(options, lambda text: err.print(text, markup=False))
+    counts = ", ".join(f"{count} {fault}" for fault, count in sorted(report.runs.items()))
+    console().print(
+        f"{sum(report.runs.values())} runs ({counts}), {report.rows} rows received and compared; "
+        f"workers grew by {report.growth_bytes / 1e6:.1f} MB",
+        markup=False,
+    )
+    for problem in report.problems:
+        err.print(f"failed: {problem}", markup=False)
+    return 1 if report.problems else 0
+
+
 def _numbers(text: str, option: str) -> tuple[int, ...]:
     try:
         found = tuple(int(word) for word in parse_list(text) or ())
@@ -96,7 +121,7 @@ def _print_table(timings: Sequence[Mapping[str, Any]], out: Console) -> None:
     for name in ("plan/transport/format/workers/chunk rows", "ms", "CPU ms", "GB/s", "peak MB"):
         table.add_column(name, justify="left" if "/" in name and name != "GB/s" else "right")
     for timing in timings:
-        table.add_row(escape(timing["case"].removeprefix("exchange/")), *_cells(timing))
+        table.add_row(escape(timing["case"].removeprefix("exchange-workers/")), *_cells(timing))
     out.print(table)
     out.print(f"[dim]Medians; bytes as Arrow has them, resident bytes of all. {NOTE}[/dim]")
 

@@ -35,6 +35,7 @@ class Way:
         format: how rows are carried where they become bytes.
         chunk_rows: rows of a batch that is written, and most of one that travels.
         options: of the format.
+        buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
         address: where workers listen, with `{index}` of the worker and `{step}` of the plan; None
             for Unix sockets in a folder of the run.
     """
@@ -43,6 +44,7 @@ class Way:
     format: str = "arrow"
     chunk_rows: int = 4096
     options: Mapping[str, Any] = field(default_factory=dict)
+    buffer_bytes: int | None = None
     address: str | None = None
 
 
@@ -67,6 +69,16 @@ class Ran:
     peak_bytes: int
     growth_bytes: int
     told: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, ran: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> Self:
+        """What processes say of a run (`seambench.exchange.host.Host.run`), as one."""
+        sums = ("cpu", "bytes", "rows", "peak_bytes", "growth_bytes")
+        return cls(
+            seconds=max(one["seconds"] for one in ran),
+            told=told,
+            **{name: sum(one[name] for one in ran) for name in sums},
+        )
 
 
 #: Numbers of processes and their lines, as they come.
@@ -213,14 +225,7 @@ class Cluster:
         ran = self._all({"do": "run"})
         told = [one for host in self._all({"do": "judge"}) for one in host]
         self._all({"do": "close"})
-        return Ran(
-            seconds=max(one["seconds"] for one in ran),
-            told=told,
-            **{
-                name: sum(one[name] for one in ran)
-                for name in ("cpu", "bytes", "rows", "peak_bytes", "growth_bytes")
-            },
-        )
+        return Ran.of(ran, told)
 
     def _open(self, way: Way) -> None:
         self._runs += 1
@@ -232,6 +237,7 @@ class Cluster:
             "format": way.format,
             "chunk_rows": way.chunk_rows,
             "options": dict(way.options),
+            "buffer_bytes": way.buffer_bytes,
             "address": way.address or _UNIX.format(folder=folder),
             "timeout": self._timeout,
         }

@@ -162,6 +162,7 @@ class Node:
             format=self._settings["format"],
             transport=self._settings["transport"],
             chunk_rows=self._settings["chunk_rows"],
+            buffer_bytes=self._settings["buffer_bytes"],
             options=self._settings["options"],
         )
 
@@ -174,10 +175,14 @@ def _packed(table: pa.Table) -> str:
 
 
 class Host:
-    """The workers of this process."""
+    """The workers of this process.
+
+    Attributes:
+        nodes: the workers.
+    """
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = []
+        self.nodes: list[Node] = []
         self._pool: ThreadPoolExecutor | None = None
 
     def start(self, asked: Mapping[str, Any]) -> Any:
@@ -187,19 +192,19 @@ class Host:
             raise UnavailableError(
                 f"{asked['implementation']} has no sides that can live in several processes"
             )
-        self._nodes = [Node(implementation, i, asked["workers"]) for i in asked["indexes"]]
-        self._pool = ThreadPoolExecutor(len(self._nodes))
+        self.nodes = [Node(implementation, i, asked["workers"]) for i in asked["indexes"]]
+        self._pool = ThreadPoolExecutor(len(self.nodes))
         return str(implementation.version)
 
     def prepare(self, asked: Mapping[str, Any]) -> Any:
         """Load the parts of `plan`'s tables from `folder`."""
         plan = plan_named(asked["plan"])
-        for node in self._nodes:
+        for node in self.nodes:
             node.prepare(plan, _parts(Path(asked["folder"]), plan, node.index, node.workers))
 
     def listen(self, asked: Mapping[str, Any]) -> Any:
         """Addresses by worker."""
-        return {str(node.index): node.listen(asked) for node in self._nodes}
+        return {str(node.index): node.listen(asked) for node in self.nodes}
 
     def connect(self, asked: Mapping[str, Any]) -> Any:
         """Connect every worker to `addresses`."""
@@ -223,7 +228,7 @@ class Host:
 
     def judge(self, _asked: Mapping[str, Any]) -> Any:
         """What came of it, by worker."""
-        return [node.judge() for node in self._nodes]
+        return [node.judge() for node in self.nodes]
 
     def close(self, _asked: Mapping[str, Any]) -> Any:
         """Close the sides of every worker."""
@@ -231,7 +236,7 @@ class Host:
 
     def _each(self, work: Callable[[Node], Any]) -> list[Any]:
         assert self._pool is not None
-        return [future.result() for future in [self._pool.submit(work, n) for n in self._nodes]]
+        return [future.result() for future in [self._pool.submit(work, n) for n in self.nodes]]
 
 
 def _parts(folder: Path, plan: Plan, index: int, workers: int) -> dict[str, pa.Table]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from seambench.errors import RefusedError, SeambenchError, UnavailableError
 from seambench.exchange.cluster import Cluster, Ran, Way
 from seambench.exchange.plans import Plan, plan_named, query
 
-__all__ = ["WITHIN", "ExchangeOptions", "Oracle", "measure_exchanges", "write_tables"]
+__all__ = ["WITHIN", "ExchangeOptions", "Oracle", "Workers", "measure_exchanges", "write_tables"]
 
 #: The transport by which rows never leave their process: all workers of a run are in one.
 WITHIN = "pass-through"
@@ -133,19 +133,87 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
+class Workers(Protocol):
+    """Where plans run."""
+
+    def prepare(self, plan: str, workers: int, folder: Path) -> None:
+        """Get so many workers ready, each with its part of a plan's tables in `folder`."""
+        ...
+
+    def run(self, way: Way) -> Ran:
+        """Run the plan once.
+
+        Raises:
+            SeambenchError: a worker failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """End all workers. Repeatable."""
+        ...
+
+
+class _Local:
+    """Workers on this machine: threads of one process for pass-through, else processes."""
+
+    def __init__(self, implementation: str, timeout: float) -> None:
+        self._implementation = implementation
+        self._timeout = timeout
+        self._prepared: tuple[str, int, Path] | None = None
+        self._clusters: dict[bool, Cluster] = {}
+
+    def prepare(self, plan: str, workers: int, folder: Path) -> None:
+        """See `Workers`."""
+        self.close()
+        self._prepared = plan, workers, folder
+
+    def run(self, way: Way) -> Ran:
+        """See `Workers`; a cluster in which something failed is of no more use."""
+        assert self._prepared is not None
+        plan, workers, folder = self._prepared
+        together = way.transport == WITHIN
+        try:
+            if together not in self._clusters:
+                hosts = [workers] if together else [1] * workers
+                made = Cluster(self._implementation, hosts, timeout=self._timeout)
+                self._clusters[together] = made
+                made.prepare(plan, folder)
+            return self._clusters[together].run(way)
+        except SeambenchError:
+            if together in self._clusters:
+                self._clusters.pop(together).close()
+            raise
+
+    def close(self) -> None:
+        """See `Workers`."""
+        for cluster in self._clusters.values():
+            cluster.close()
+        self._clusters = {}
+
+
 def measure_exchanges(
-    options: ExchangeOptions, listener: Listener | None = None
+    options: ExchangeOptions,
+    listener: Listener | None = None,
+    workers: Workers | None = None,
+    prefix: str = "exchange-workers",
 ) -> list[dict[str, Any]]:
     """Run every plan over every way, in turns, and judge each outcome.
 
+    Args:
+        options: what to run.
+        listener: is told what happens.
+        workers: where; None for this machine.
+        prefix: first part of the cases' names.
+
     Returns:
         One record of the implementation (see `seambench.record`), not yet written. Cases are called
-        `exchange/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; pass-through has the format `none`.
+        `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; pass-through has the format `none`.
 
     Raises:
         UsageError: an unknown implementation or plan.
     """
     listener = listener or Listener()
+    workers = workers or _Local(options.implementation, options.timeout)
     implementation = registry.resolve("exchange", options.implementation)
     plans = [plan_named(name) for name in options.plans]
     run, machine = record.new_run(options.command, options.samples), record.machine_info()
@@ -154,13 +222,15 @@ def measure_exchanges(
     with tempfile.TemporaryDirectory(prefix="seambench-") as name:
         folder = Path(name)
         rows = write_tables(folder, plans, options.scale)
-        for plan in plans:
-            oracle = Oracle(plan, folder)
-            for workers in options.workers:
-                found = _run_plan(options, plan, oracle, workers, folder, listener)
-                for timing in found:
-                    timings.append(timing)
-                    listener.done(timing, options.implementation)
+        try:
+            for plan in plans:
+                oracle = Oracle(plan, folder)
+                for count in options.workers:
+                    workers.prepare(plan.name, count, folder)
+                    suite = _Suite(options, plan, oracle, workers, f"{prefix}/{plan.name}", count)
+                    timings += suite.measure(listener)
+        finally:
+            workers.close()
     run["seconds"] = round(time.monotonic() - begin, 3)
     return [
         {
@@ -207,98 +277,81 @@ class _Competitor:
         self.outcome, self.error = outcome, error
 
 
-def _run_plan(
-    options: ExchangeOptions,
-    plan: Plan,
-    oracle: Oracle,
-    workers: int,
-    folder: Path,
-    listener: Listener,
-) -> list[dict[str, Any]]:
-    """All ways for one plan and one number of workers: rounds in which each runs once."""
-    competitors = [_Competitor(name, way) for name, way in _ways(options)]
-    clusters: dict[bool, Cluster] = {}
-    listener.plan(len(competitors))
-    try:
-        for _ in range(options.samples + 1):
+@dataclass(frozen=True)
+class _Suite:
+    """All ways for one plan and one number of workers."""
+
+    options: ExchangeOptions
+    plan: Plan
+    oracle: Oracle
+    workers: Workers
+    prefix: str
+    count: int
+
+    def measure(self, listener: Listener) -> list[dict[str, Any]]:
+        """Rounds in which each way runs once."""
+        competitors = [_Competitor(name, way) for name, way in _ways(self.options)]
+        listener.plan(len(competitors))
+        for number in range(self.options.samples + 1):
             for one in competitors:
+                if number == 0:
+                    listener.case(f"{self.count} workers", self._case(one))
                 if one.error is None:
-                    case = _case(plan, one, workers)
-                    listener.case("lineitem", case)
-                    _run_once(options, plan, oracle, workers, folder, clusters, one)
-    finally:
-        for cluster in clusters.values():
-            cluster.close()
-    expected = oracle.digest(workers)
-    return [_timing(options, plan, one, workers, expected) for one in competitors]
+                    self._run_once(one)
+        timings = [self._timing(one) for one in competitors]
+        for timing in timings:
+            listener.done(timing, self.options.implementation)
+        return timings
 
+    def _run_once(self, competitor: _Competitor) -> None:
+        """One run and its verdict."""
+        try:
+            ran = self.workers.run(competitor.way)
+        except SeambenchError as error:
+            kinds = {UnavailableError: "unavailable", RefusedError: "not-offered"}
+            competitor.fail(kinds.get(type(error), "error"), str(error))
+            return
+        competitor.answer, problem = self.oracle.judge(ran.told)
+        if problem is not None:
+            competitor.fail("fail", problem)
+        else:
+            competitor.runs.append(ran)
 
-def _run_once(
-    options: ExchangeOptions,
-    plan: Plan,
-    oracle: Oracle,
-    workers: int,
-    folder: Path,
-    clusters: dict[bool, Cluster],
-    competitor: _Competitor,
-) -> None:
-    """One run and its verdict; a cluster in which something failed is of no more use."""
-    together = competitor.way.transport == WITHIN
-    try:
-        if together not in clusters:
-            hosts = [workers] if together else [1] * workers
-            clusters[together] = Cluster(options.implementation, hosts, timeout=options.timeout)
-            clusters[together].prepare(plan.name, folder)
-        ran = clusters[together].run(competitor.way)
-        competitor.answer, problem = oracle.judge(ran.told)
-    except SeambenchError as error:
-        if together in clusters:
-            clusters.pop(together).close()
-        kinds = {UnavailableError: "unavailable", RefusedError: "not-offered"}
-        competitor.fail(kinds.get(type(error), "error"), str(error))
-        return
-    if problem is not None:
-        competitor.fail("fail", problem)
-    else:
-        competitor.runs.append(ran)
+    def _case(self, competitor: _Competitor) -> str:
+        rows = competitor.way.chunk_rows
+        return f"{self.prefix}/{competitor.name}/{self.count}/{rows}"
 
-
-def _case(plan: Plan, competitor: _Competitor, workers: int) -> str:
-    return f"exchange/{plan.name}/{competitor.name}/{workers}/{competitor.way.chunk_rows}"
-
-
-def _timing(
-    options: ExchangeOptions, plan: Plan, competitor: _Competitor, workers: int, expected: str
-) -> dict[str, Any]:
-    """One timing as the record wants it."""
-    runs = competitor.runs
-    return {
-        "case": _case(plan, competitor, workers),
-        "unit": "s",
-        "dataset": {
-            "name": f"{plan.name} over {workers} workers",
-            "scale": options.scale,
-            "digest": expected,
-            "state": "base",
-            "update_ratio": None,
-            "slice_share": None,
-            "table_version": None,
-            "ordering": None,
-            "log_format": None,
-            "slices": None,
-        },
-        "query": None,
-        "outcome": competitor.outcome,
-        "cold": [one.seconds for one in runs[:1]],
-        "hot": [one.seconds for one in runs[1:]],
-        "cpu": [one.cpu for one in runs[1:]],
-        "rows": runs[0].rows if runs else None,
-        "bytes": runs[0].bytes if runs else None,
-        "peak_bytes": max((one.peak_bytes for one in runs), default=None),
-        "growth_bytes": max((one.growth_bytes for one in runs), default=None),
-        "answer": competitor.answer,
-        "expected": expected,
-        "paths": {},
-        "warnings": [],
-        "error": competitor.error,
-    }
+    def _timing(self, competitor: _Competitor) -> dict[str, Any]:
+        """One timing as the record wants it."""
+        expected = self.oracle.digest(self.count)
+        runs = competitor.runs
+        return {
+            "case": self._case(competitor),
+            "unit": "s",
+            "dataset": {
+                "name": f"{self.plan.name} over {self.count} workers",
+                "scale": self.options.scale,
+                "digest": expected,
+                "state": "base",
+                "update_ratio": None,
+                "slice_share": None,
+                "table_version": None,
+                "ordering": None,
+                "log_format": None,
+                "slices": None,
+            },
+            "query": None,
+            "outcome": competitor.outcome,
+            "cold": [one.seconds for one in runs[:1]],
+            "hot": [one.seconds for one in runs[1:]],
+            "cpu": [one.cpu for one in runs[1:]],
+            "rows": runs[0].rows if runs else None,
+            "bytes": runs[0].bytes if runs else None,
+            "peak_bytes": max((one.peak_bytes for one in runs), default=None),
+            "growth_bytes": max((one.growth_bytes for one in runs), default=None),
+            "answer": competitor.answer,
+            "expected": expected,
+            "paths": {},
+            "warnings": [],
+            "error": competitor.error,
+        }

@@ -219,6 +219,30 @@ def test_throughput_is_shown_beside_the_copy(browser: Any, tmp_path: Path) -> No
     visit.check_quiet()
 
 
+def test_plans_of_workers_show_who_wins_from_which_chunk_size_on(
+    browser: Any, tmp_path: Path
+) -> None:
+    """A row for each chunk size, a column for each way; the turning point is said in words."""
+    record = make_record("auto")
+    timing = record["timings"][0] | {"bytes": 10**6, "peak_bytes": 2**28}
+    found = {("pass-through/none", 64): 4e-3, ("sockets/presto", 64): 1e-3}
+    found |= {("pass-through/none", 4096): 1e-3, ("sockets/presto", 4096): 5e-3}
+    record["timings"] = [
+        timing
+        | {"case": f"exchange-workers/shuffle/{way}/2/{rows}", "hot": [s] * 3, "cpu": [s] * 3}
+        for (way, rows), s in found.items()
+    ]
+    visit = Visit(browser, site_of(tmp_path, record))
+
+    section = visit.page.locator("#seam-exchange-workers")
+    assert section.locator("tbody tr").count() == 2
+    words = section.locator("ul.note").inner_text()
+    assert "sockets presto from 64 rows on; " in words
+    assert "pass-through from 4096 rows on" in words
+    assert "256 MiB resident" in section.locator("tbody").inner_text()
+    visit.check_quiet()
+
+
 @pytest.mark.parametrize(("scheme", "width"), SIZES)
 def test_page_fits_its_window(
     browser: Any, url: str, tmp_path: Path, scheme: str, width: int

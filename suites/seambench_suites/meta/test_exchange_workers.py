@@ -120,8 +120,8 @@ def test_what_was_measured_is_a_record() -> None:
     [made] = measure_exchanges(options)
     assert record.problems(made) == []
     assert [timing["case"] for timing in made["timings"]] == [
-        "exchange/q01/pass-through/none/2/4096",
-        "exchange/q01/sockets/presto/2/4096",
+        "exchange-workers/q01/pass-through/none/2/4096",
+        "exchange-workers/q01/sockets/presto/2/4096",
     ]
     for timing in made["timings"]:
         assert timing["answer"] == timing["expected"]
