@@ -165,4 +165,8 @@ def _open_door(seam: str, kind: str, rest: str) -> Any:
         from seambench.doors.serde import CommandSerde, LibrarySerde
 
         return CommandSerde(rest) if kind == "cmd" else LibrarySerde(rest)
+    if seam == "exchange" and kind == "cmd":
+        from seambench.doors.exchange import CommandExchange
+
+        return CommandExchange(rest)
     raise RefusedError(f"{kind}:{rest}: the {seam} seam takes Python classes only, so far")

@@ -23,8 +23,8 @@ from seambench.serde.values import flat_type, plain_values
 
 __all__ = ["check_exchange", "needs_of"]
 
-#: Seconds that a reader waits for something to come: far beyond what any case takes.
-_PATIENCE = 40.0
+#: Seconds that a reader waits for something to come: beyond what any case may take as a whole.
+_PATIENCE = 300.0
 
 
 def check_exchange(case: ExchangeCase, exchange: Exchange) -> None:
