@@ -6,10 +6,11 @@
 #include "seam/arrow_build.h"
 #include "seam/avro.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NODES = 48, MAX_CHILDREN = 96, MAX_FIELDS = 8, MAX_DEPTH = 4 };
+enum { MAX_NODES = 48, MAX_CHILDREN = 96, MAX_COLUMNS = 64, MAX_FIELDS = 8, MAX_DEPTH = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,7 +22,7 @@ struct input {
 struct schema {
     struct seam_avro_node nodes[MAX_NODES];
     int32_t children[MAX_CHILDREN];
-    struct seam_avro_column columns[3 * MAX_FIELDS];
+    struct seam_avro_column columns[MAX_COLUMNS];
     int32_t n_nodes;
     int32_t n_children;
     int32_t n_columns;
@@ -82,19 +83,29 @@ static int32_t add_type(struct schema *schema, struct input *input, int depth) {
     return index;
 }
 
-/* A column that takes the values of a type, if there is one. */
-static int32_t column_kind(const struct schema *schema, int32_t index, uint8_t choice) {
+/* The type behind a union of one type and null, or the type itself. */
+static const struct seam_avro_node *value_node(const struct schema *schema, int32_t index) {
     const struct seam_avro_node *node = &schema->nodes[index];
-    if (node->kind == SEAM_AVRO_UNION) {
-        const int32_t *branches = &schema->children[node->first_child];
-        for (int32_t i = 0; node->n_children == 2 && i < 2; i++) {
-            if (schema->nodes[branches[i]].kind == SEAM_AVRO_NULL) {
-                return column_kind(schema, branches[1 - i], choice);
-            }
+    const int32_t *branches = &schema->children[node->first_child];
+    for (int32_t i = 0; node->kind == SEAM_AVRO_UNION && node->n_children == 2 && i < 2; i++) {
+        if (schema->nodes[branches[i]].kind == SEAM_AVRO_NULL) {
+            return &schema->nodes[branches[1 - i]];
         }
-        return SEAM_AVRO_TO_TAGGED;
     }
+    return node;
+}
+
+/* A column that takes the values of a type. */
+static int32_t column_kind(const struct seam_avro_node *node, uint8_t choice) {
     switch (node->kind) {
+    case SEAM_AVRO_UNION:
+        return SEAM_AVRO_TO_TAGGED;
+    case SEAM_AVRO_ARRAY:
+        return SEAM_AVRO_TO_LIST;
+    case SEAM_AVRO_MAP:
+        return SEAM_AVRO_TO_MAP;
+    case SEAM_AVRO_RECORD:
+        return SEAM_AVRO_TO_STRUCT;
     case SEAM_AVRO_BOOLEAN:
         return SEAM_AVRO_TO_BOOL;
     case SEAM_AVRO_INT:
@@ -113,39 +124,58 @@ static int32_t column_kind(const struct schema *schema, int32_t index, uint8_t c
     case SEAM_AVRO_ENUM:
         return SEAM_AVRO_TO_BYTES;
     default:
-        return node->kind == SEAM_AVRO_NULL ? (int32_t)SEAM_AVRO_TO_INT64 : -1;
+        return SEAM_AVRO_TO_INT64;
     }
 }
 
-static int32_t fixed_size(const struct schema *schema, int32_t index) {
-    const struct seam_avro_node *node = &schema->nodes[index];
-    if (node->kind == SEAM_AVRO_UNION) {
-        const int32_t *branches = &schema->children[node->first_child];
-        int32_t first = schema->nodes[branches[0]].size;
-        return first > 0 ? first : schema->nodes[branches[node->n_children - 1]].size;
+static void add_column(struct schema *schema, struct input *input, int32_t field);
+
+/* The columns below one: not all fields of a record are kept. */
+static void add_below(struct schema *schema, struct input *input, int32_t column,
+                      const struct seam_avro_node *node) {
+    int32_t kind = schema->columns[column].kind;
+    if (kind == SEAM_AVRO_TO_MAP && schema->n_columns < MAX_COLUMNS) {
+        schema->columns[schema->n_columns++] =
+            (struct seam_avro_column){.kind = SEAM_AVRO_TO_BYTES, .utf8 = take(input) & 1};
+        schema->columns[column].n_children = 1;
     }
-    return node->size;
+    for (int32_t i = 0; i < node->n_children; i++) {
+        int32_t before = schema->n_columns;
+        if (kind != SEAM_AVRO_TO_STRUCT || (take(input) & 1) != 0) {
+            add_column(schema, input, schema->children[node->first_child + i]);
+        }
+        schema->columns[column].n_children += schema->n_columns > before;
+    }
 }
 
-static void add_columns(struct schema *schema, int32_t field, uint8_t choice) {
-    int32_t kind = column_kind(schema, field, choice >> 3);
-    if (kind < 0 || (choice & 1) == 0) {
+/* A plan that comes out wrong, for want of room or since a type stands in two places, is refused.
+ */
+static void add_column(struct schema *schema, struct input *input, int32_t field) {
+    uint8_t choice = take(input);
+    const struct seam_avro_node *node = value_node(schema, field);
+    int32_t kind = column_kind(node, choice >> 3);
+    int32_t index = schema->n_columns;
+    if (field == 0 || index + 3 > MAX_COLUMNS || schema->nodes[field].column >= 0) {
         return;
     }
-    schema->nodes[field].column = schema->n_columns;
+    schema->nodes[field].column = index;
     struct seam_avro_column *column = &schema->columns[schema->n_columns++];
     *column = (struct seam_avro_column){
         .kind = kind, .nullable = choice >> 1 & 1, .utf8 = choice >> 2 & 1};
     if (kind == SEAM_AVRO_TO_FIXED) {
-        column->size = fixed_size(schema, field);
+        column->size = node->size;
     } else if (kind == SEAM_AVRO_TO_DECIMAL) {
         column->size = 1 + choice % 38;
         column->shift = choice % 5;
     } else if (kind == SEAM_AVRO_TO_INT64) {
         column->shift = choice % 4;
     } else if (kind == SEAM_AVRO_TO_TAGGED) {
-        schema->columns[schema->n_columns++].kind = SEAM_AVRO_TO_INT64;
-        schema->columns[schema->n_columns++].kind = SEAM_AVRO_TO_BYTES;
+        schema->columns[schema->n_columns++] =
+            (struct seam_avro_column){.kind = SEAM_AVRO_TO_INT64};
+        schema->columns[schema->n_columns++] =
+            (struct seam_avro_column){.kind = SEAM_AVRO_TO_BYTES};
+    } else if (kind >= SEAM_AVRO_TO_LIST) {
+        add_below(schema, input, index, node);
     }
 }
 
@@ -159,41 +189,64 @@ static void make_schema(struct schema *schema, struct input *input) {
         schema->children[i] = add_type(schema, input, 0);
     }
     for (int32_t i = 0; i < n_fields; i++) {
-        uint8_t choice = take(input);
-        if (schema->children[i] != 0 && schema->nodes[schema->children[i]].column < 0) {
-            add_columns(schema, schema->children[i], choice);
+        if ((take(input) & 1) != 0) {
+            add_column(schema, input, schema->children[i]);
         }
     }
 }
 
-/* Reads every byte that the array promises. */
-static void read_array(const struct ArrowArray *array, const struct schema *schema) {
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < array->n_children; i++) {
-        const struct ArrowArray *child = array->children[i];
-        int64_t nulls = 0;
-        for (int64_t row = 0; row < array->length; row++) {
-            const uint8_t *valid = child->buffers[0];
-            nulls += valid != NULL && !(valid[row / 8] >> (row % 8) & 1);
-            if (schema->columns[i].kind == SEAM_AVRO_TO_BYTES) {
-                const int32_t *offsets = child->buffers[1];
-                for (int32_t at = offsets[row]; at < offsets[row + 1]; at++) {
-                    sum += ((const uint8_t *)child->buffers[2])[at];
-                }
-                if (offsets[0] != 0 || offsets[row + 1] < offsets[row]) {
-                    abort();
-                }
-            } else if (schema->columns[i].kind != SEAM_AVRO_TO_BOOL) {
-                sum += ((const uint8_t *)child->buffers[1])[row];
-            }
-        }
-        if (child->length != array->length || child->null_count != nulls ||
-            (nulls > 0 && !schema->columns[i].nullable)) {
+/* Reads every byte that a column promises, and all below it. Returns the column behind them. */
+static int32_t read_column(const struct ArrowArray *array, const struct schema *schema,
+                           int32_t index, uint64_t *sum) {
+    const struct seam_avro_column *column = &schema->columns[index];
+    const uint8_t *valid = array->buffers[0];
+    const uint8_t *values = array->n_buffers > 1 ? array->buffers[1] : NULL;
+    bool offsets = column->kind == SEAM_AVRO_TO_BYTES || column->kind == SEAM_AVRO_TO_LIST ||
+                   column->kind == SEAM_AVRO_TO_MAP;
+    int64_t nulls = 0;
+    for (int64_t row = 0; row < array->length; row++) {
+        nulls += valid != NULL && !(valid[row / 8] >> (row % 8) & 1);
+        const int32_t *ends = (const int32_t *)values;
+        if (offsets && (ends[0] != 0 || ends[row + 1] < ends[row])) {
             abort();
         }
+        for (int32_t at = offsets ? ends[row] : 0; column->kind == SEAM_AVRO_TO_BYTES; at++) {
+            if (at >= ends[row + 1]) {
+                break;
+            }
+            *sum += ((const uint8_t *)array->buffers[2])[at];
+        }
+        if (!offsets && column->kind != SEAM_AVRO_TO_STRUCT) {
+            *sum += values[column->kind == SEAM_AVRO_TO_BOOL ? row / 8 : row];
+        }
     }
-    if (sum == UINT64_MAX) {
-        abort(); /* keeps the reads */
+    if (array->null_count != nulls || (nulls > 0 && !column->nullable)) {
+        abort();
+    }
+    int32_t next = index + 1;
+    const struct ArrowArray *holder = column->kind == SEAM_AVRO_TO_MAP ? array->children[0] : array;
+    for (int32_t i = 0; i < column->n_children; i++) {
+        const struct ArrowArray *child = holder->children[i];
+        int64_t length = offsets ? ((const int32_t *)values)[array->length] : array->length;
+        if (child->length != length || holder->n_children != column->n_children) {
+            abort();
+        }
+        next = read_column(child, schema, next, sum);
+    }
+    return next;
+}
+
+static void read_array(const struct ArrowArray *array, const struct schema *schema) {
+    uint64_t sum = 0;
+    int32_t next = 0;
+    for (int64_t i = 0; i < array->n_children; i++) {
+        if (array->children[i]->length != array->length) {
+            abort();
+        }
+        next = read_column(array->children[i], schema, next, &sum);
+    }
+    if (next != schema->n_columns || sum == UINT64_MAX) {
+        abort(); /* the sum keeps the reads */
     }
 }
 

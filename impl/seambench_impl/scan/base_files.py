@@ -5,9 +5,28 @@ from __future__ import annotations
 from seambench.errors import RefusedError
 from seambench_impl.scan.base import BaseReader
 from seambench_impl.scan.orc_base import OrcReader
+from seambench_impl.scan.skeleton_base import SkeletonReader
+from seambench_impl.tables.hudi.slices import BaseFile
 from seambench_impl.tables.storage import Storage
 
-__all__ = ["open_base"]
+__all__ = ["BaseFileReader", "open_base", "open_slice_base"]
+
+BaseFileReader = BaseReader | OrcReader | SkeletonReader
+
+
+def open_slice_base(storage: Storage, base: BaseFile) -> BaseFileReader:
+    """Open a slice's base file, with the file outside the table that it may need.
+
+    Raises:
+        InputError: a file is missing, truncated, or not of the format that its name says; or the
+            two do not have the same rows.
+        RefusedError: a format that is not read; named.
+    """
+    reader = open_base(storage, base.path)
+    if base.external is None:
+        return reader
+    outside = open_base(Storage(base.external.root), base.external.path)
+    return SkeletonReader(reader, outside, base.external.values)
 
 
 def open_base(storage: Storage, path: str) -> BaseReader | OrcReader:

@@ -24,7 +24,8 @@ from seambench_impl.columns.types import from_arrow
 from seambench_impl.connector.rows import RowScanner
 from seambench_impl.connector.scanner import stream
 from seambench_impl.merge import batch_of
-from seambench_impl.scan.base_files import open_base
+from seambench_impl.scan.base import BaseReader
+from seambench_impl.scan.base_files import open_slice_base
 from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_words
 from seambench_impl.tables.hudi.events import (
@@ -115,9 +116,9 @@ def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
     if slice_.base is None:
         return
     name = view.storage.full(slice_.base.path)
-    if not slice_.base.path.endswith(".parquet"):  # pyarrow has no rows of ORC but through columns
-        batches = open_base(view.storage, slice_.base.path)
-        for batch in batches.batches(view.schema, _FETCH_SIZE, use_threads=False):
+    reader = open_slice_base(view.storage, slice_.base)
+    if not isinstance(reader, BaseReader):  # rows of ORC, or of two files, only come as columns
+        for batch in reader.batches(view.schema, _FETCH_SIZE, use_threads=False):
             yield from batch.to_pylist()
         return
     try:

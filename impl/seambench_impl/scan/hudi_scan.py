@@ -22,7 +22,7 @@ from seambench.errors import RefusedError, UsageError
 from seambench.seams import ScanReport, ScanWarning
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.scan.base import DEFAULT_BATCH_ROWS
-from seambench_impl.scan.base_files import open_base
+from seambench_impl.scan.base_files import open_slice_base
 from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.merge_path import SliceMerge, merge_slice
 from seambench_impl.scan.native_path import Wanted, native_slice, with_values
@@ -33,7 +33,7 @@ from seambench_impl.tables.hudi.partitions import PartitionColumns
 from seambench_impl.tables.hudi.planning import Plan
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION
-from seambench_impl.tables.hudi.slices import FileSlice
+from seambench_impl.tables.hudi.slices import BaseFile, FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
@@ -258,7 +258,7 @@ class HudiScan:
             parts = max(1, math.ceil(own_bytes * threads / max(whole_bytes, 1)))
             if path == "native":
                 assert slice_.base is not None  # a slice without logs has a base
-                tasks += self._native(slice_.base.path, own, parts, spare)
+                tasks += self._native(slice_.base, own, parts, spare)
             else:
                 tasks += self._merging(slice_, path, own, parts)
         return tasks
@@ -270,18 +270,18 @@ class HudiScan:
             return partitions
         return self._partitions.may_match(partitions, condition)
 
-    def _native(self, path: str, wanted: Wanted, parts: int, spare: bool) -> list[Task]:
+    def _native(self, base: BaseFile, wanted: Wanted, parts: int, spare: bool) -> list[Task]:
         """Tasks for a base file: one, or one for each run of row groups if it is cut in parts."""
         cuts: list[tuple[int, int] | None] = [None]
         if parts > 1:
-            groups = open_base(self._storage, path).num_row_groups
+            groups = open_slice_base(self._storage, base).num_row_groups
             parts = min(parts, groups)
             bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
             cuts = list(itertools.pairwise(bounds)) or [None]
 
         def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
-            reader = open_base(self._storage, path)
+            reader = open_slice_base(self._storage, base)
             groups = range(*cut) if cut else range(reader.num_row_groups)
             return native_slice(reader, wanted, groups, use_threads=spare and cut is None)
 

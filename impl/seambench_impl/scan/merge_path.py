@@ -17,9 +17,7 @@ import pyarrow as pa
 from seambench.errors import InputError
 from seambench.seams import ScanWarning
 from seambench_impl.merge import KEEP, Words, assemble, batch_of
-from seambench_impl.scan.base import BaseReader
-from seambench_impl.scan.base_files import open_base
-from seambench_impl.scan.orc_base import OrcReader
+from seambench_impl.scan.base_files import BaseFileReader, open_slice_base
 from seambench_impl.tables.hudi.events import (
     LogView,
     SliceLog,
@@ -115,12 +113,12 @@ class SliceMerge:
             )
         return rest
 
-    def _reader(self) -> BaseReader | OrcReader:
+    def _reader(self) -> BaseFileReader:
         """This thread's reader of the base; those of pyarrow may not be shared."""
         assert self._slice.base is not None  # asked for where there are stretches
         if not hasattr(self._readers, "own"):
-            self._readers.own = open_base(self._view.storage, self._slice.base.path)
-        reader: BaseReader | OrcReader = self._readers.own
+            self._readers.own = open_slice_base(self._view.storage, self._slice.base)
+        reader: BaseFileReader = self._readers.own
         return reader
 
     def _folded(self) -> SliceLog:
@@ -154,7 +152,7 @@ class SliceMerge:
 
     def _batches(
         self,
-        reader: BaseReader | OrcReader,
+        reader: BaseFileReader,
         schema: pa.Schema,
         groups: Sequence[int],
         encoded: Sequence[str] = (),
@@ -267,7 +265,7 @@ class _Turns:
             self._changed.notify_all()
 
 
-def _stretches(reader: BaseReader | OrcReader, batch_rows: int) -> list[list[int]]:
+def _stretches(reader: BaseFileReader, batch_rows: int) -> list[list[int]]:
     """Row groups, small ones together, so that batches have the rows they may have."""
     stretches: list[list[int]] = []
     room = 0

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
 from seambench_impl.merge import batch_of
-from seambench_impl.scan.base import BaseReader
-from seambench_impl.scan.orc_base import OrcReader
+from seambench_impl.scan.base_files import BaseFileReader
 
 __all__ = ["Wanted", "native_slice", "with_values"]
 
@@ -71,7 +70,7 @@ def with_values(
 
 
 def native_slice(
-    reader: BaseReader | OrcReader, wanted: Wanted, row_groups: Sequence[int], *, use_threads: bool
+    reader: BaseFileReader, wanted: Wanted, row_groups: Sequence[int], *, use_threads: bool
 ) -> Iterator[pa.RecordBatch]:
     """Rows of some row groups of a base file.
 
@@ -100,7 +99,7 @@ def native_slice(
 
 
 def _selected(
-    reader: BaseReader | OrcReader,
+    reader: BaseFileReader,
     wanted: Wanted,
     group: int,
     handed_out: pa.Schema,

@@ -90,9 +90,8 @@ class OrcReader:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """All rows: the file counts as one row group."""
-        del row_groups
-        return self.num_rows
+        """All rows or none: there is but one row group."""
+        return self.num_rows if row_groups is None or len(row_groups) else 0
 
     def row_groups_that_may_match(self, condition: pc.Expression, schema: pa.Schema) -> list[int]:
         """The one: nobody asks the file for its statistics."""

@@ -6,6 +6,7 @@ other (docs/hudi.md, "Schema").
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -111,10 +112,25 @@ def _leaf(have: pa.DataType, want: pa.DataType) -> Convert | None:
     if whole and pa.types.is_float64(want):
         return float
     wider = whole and pa.types.is_integer(want) and have.bit_width <= want.bit_width
+    if pa.types.is_timestamp(have) and have.unit == "ns" and want == pa.timestamp("us"):
+        return _microseconds if have.tz is None else None
+    if pa.types.is_timestamp(have) and have.unit == "ns" and want == pa.timestamp("us", "UTC"):
+        return _instant
     finer = (
         pa.types.is_timestamp(have) and want == pa.timestamp("us", have.tz) and have.unit == "ms"
     )
     return _same if wider or finer or _is_wider_decimal(have, want) else None
+
+
+def _microseconds(value: Any) -> dt.datetime:
+    """A time of the clock; pyarrow may have made it a pandas one, for its nanoseconds."""
+    day = dt.datetime(value.year, value.month, value.day, value.hour, value.minute, value.second)
+    return day.replace(microsecond=value.microsecond)
+
+
+def _instant(value: Any) -> dt.datetime:
+    """Spark's INT96 are instants in UTC, and come without a zone."""
+    return _microseconds(value).replace(tzinfo=dt.UTC)
 
 
 def _is_wider_decimal(have: pa.DataType, want: pa.DataType) -> bool:

@@ -140,6 +140,8 @@ def _promote(column: pa.Array, want: pa.DataType) -> pa.Array:
         return pc.cast(pc.cast(column, pa.string()), want)
     if pa.types.is_integer(have) and pa.types.is_floating(want):
         return pc.cast(column, want, safe=False)  # as Java rounds, beyond 2**53 (2**24) too
+    if pa.types.is_timestamp(have):
+        return pc.cast(pc.cast(column, pa.timestamp(want.unit, have.tz), safe=False), want)
     return pc.cast(column, want)
 
 
@@ -171,7 +173,9 @@ def promotes(have: pa.DataType, want: pa.DataType) -> bool:
         whole = want.precision - want.scale >= have.precision - have.scale
         return bool(whole and want.scale >= have.scale)
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-        return bool(have.tz == want.tz and (have.unit, want.unit) == ("ms", "us"))
+        # What pyarrow gives nanoseconds without a zone is INT96: an instant, as Spark wrote it.
+        zone = want.tz if have.tz is None and have.unit == "ns" else have.tz
+        return bool(zone == want.tz and have.unit in ("ms", "ns") and want.unit == "us")
     return _is_text(have) and _is_text(want)
 
 

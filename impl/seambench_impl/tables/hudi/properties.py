@@ -218,12 +218,6 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
     base = raw.get("hoodie.table.base.file.format", "PARQUET").upper()
     if base not in ("PARQUET", "ORC"):
         raise RefusedError(f"{where}: base files in {base} are not supported; PARQUET and ORC are")
-    refused = {
-        "hoodie.bootstrap.base.path": "bootstrap tables",
-    }
-    for key, what in refused.items():
-        if raw.get(key, "NONE").upper() not in ("", "NONE"):
-            raise RefusedError(f"{where}: {what} ({key}={raw[key]}) are not supported yet")
 
 
 def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seambench.errors import InputError, RefusedError
@@ -25,8 +25,26 @@ _NATIVE_LOG = re.compile(r"^[^.]+_.*\.(?:log|deletes|cdc)\.parquet$")
 
 
 @dataclass(frozen=True)
+class External:
+    """A file outside the table that holds the columns which a skeleton lacks.
+
+    Attributes:
+        root: folder or address that it lies below.
+        path: the file, below the root.
+        values: what the names of its folders say of columns that it lacks; None is null.
+    """
+
+    root: str
+    path: str
+    values: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
 class BaseFile:
-    """A base file: the rows of a file group at one instant."""
+    """A base file: the rows of a file group at one instant.
+
+    `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone.
+    """
 
     path: str
     partition: str
@@ -34,6 +52,7 @@ class BaseFile:
     write_token: str
     instant: str
     size_bytes: int
+    external: External | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import operator
@@ -14,9 +15,10 @@ import pyarrow.compute as pc
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.seams import Query
 from seambench_impl.avro import arrow_schema
-from seambench_impl.scan.base_files import open_base
+from seambench_impl.scan.base_files import open_slice_base
 from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
 from seambench_impl.scan.resolve import nullable_throughout
+from seambench_impl.tables.hudi.bootstrap import with_external_files
 from seambench_impl.tables.hudi.partitions import partition_schema
 from seambench_impl.tables.hudi.planning import ListingSource, Plan, plan_slices
 from seambench_impl.tables.hudi.properties import load_config
@@ -85,7 +87,9 @@ class HudiTable:
         return self._plan(self._as_of(as_of)).slices
 
     def _plan(self, window: Window) -> Plan:
-        return plan_slices(self._storage, self._timeline, window, self._listing)
+        plan = plan_slices(self._storage, self._timeline, window, self._listing)
+        slices = with_external_files(plan.slices, self._storage, self.config)
+        return dataclasses.replace(plan, slices=slices)
 
     def _as_of(self, instant: str | None) -> Window:
         return NOW if instant is None else Window(up_to=parse_instant(instant, self.config))
@@ -189,7 +193,7 @@ class HudiTable:
             return pa.schema([pa.field(name, pa.string()) for name in META_COLUMNS])
         for slice_ in self.slices():
             if slice_.base is not None:
-                schema = open_base(self._storage, slice_.base.path).schema
+                schema = open_slice_base(self._storage, slice_.base).schema
                 return pa.schema([nullable_throughout(field) for field in schema])
         raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
 
