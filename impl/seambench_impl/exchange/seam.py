@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +15,14 @@ import pyarrow as pa
 
 from seambench import __version__
 from seambench.errors import RefusedError, UnavailableError, UsageError
-from seambench.seams import ExchangeRequest, Kind
+from seambench.seams import ExchangeRequest, Kind, Stage
 from seambench_impl.exchange.formats import FORMATS, ChunkFormat, chunk_format
 from seambench_impl.exchange.merge import MergingReader, SortedMerge
 from seambench_impl.exchange.options import ReceiverOptions, SinkOptions
 from seambench_impl.exchange.partition import FUNCTIONS, PartitionRule, plain_schema
 from seambench_impl.exchange.sink import ExchangeSink, Routing
 from seambench_impl.exchange.source import ExchangeSource, SourceRegistry
+from seambench_impl.exchange.stages import exchange_stages
 from seambench_impl.exchange.transports.base import Channel, Server
 from seambench_impl.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seambench_impl.exchange.transports.local import LocalChannel
@@ -57,6 +59,15 @@ class SeambenchExchange:
 
     def __init__(self) -> None:
         self._allocators: list[TrackedAllocator] = []
+        self._timed = contextlib.ExitStack()
+        weakref.finalize(self, self._timed.close)
+
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
+        """Every step over a batch, in this process; those of the batch before are closed."""
+        self._timed.close()
+        allocator = TrackedAllocator()
+        self._allocators.append(allocator)
+        return exchange_stages(batch, allocator, self._timed)
 
     def open(self, request: ExchangeRequest) -> _Open:
         """Make receivers, servers and senders; see `seambench.seams.Exchange`."""
