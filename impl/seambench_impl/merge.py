@@ -5,6 +5,7 @@ The rules stand in `native/include/seam/merge.h`; this is the thin Python side o
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,6 +62,7 @@ class LogIndex:
         self._ordering = None if ordering is None else ExportedBatch(ordering)
         self._flags = None if flags is None else np.ascontiguousarray(flags, dtype=np.uint8)
         self._filling_rows = filling_rows
+        self._origin: LogIndex | None = None  # kept alive: a fork borrows from it
         self._allocator = allocator
         self._source = source
         out = ffi.new("struct seam_merge **")
@@ -81,6 +83,20 @@ class LogIndex:
             events.flags = ffi.from_buffer("uint8_t[]", self._flags)
         events.filling_rows = self._filling_rows
         return events
+
+    def fork(self, allocator: TrackedAllocator) -> LogIndex:
+        """The same folded events for another read; this index has met no base row, nor will it.
+
+        Args:
+            allocator: where the fork's own part lives.
+        """
+        out = ffi.new("struct seam_merge **")
+        error = new_error()
+        check(lib.seam_merge_fork(allocator.pointer, self._merge, out, error), error)
+        fork = copy.copy(self)
+        fork._merge = ffi.gc(out[0], lib.seam_merge_free)
+        fork._origin = self
+        return fork
 
     def probe(
         self,

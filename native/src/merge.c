@@ -40,6 +40,7 @@ struct seam_merge {
      * the lowest row of each entry. */
     int32_t *below;
     int32_t *lowest;
+    bool forked; /* everything but the entries belongs to another merge */
 };
 
 /* What a comparison of ordering values came to: a null has no place among other values. */
@@ -170,6 +171,9 @@ static int fold(struct seam_merge *merge, int64_t n_events, struct seam_error *e
     for (int64_t begin = 0; begin < n_events && code == SEAM_OK; begin += BLOCK) {
         int64_t count = n_events - begin < BLOCK ? n_events - begin : BLOCK;
         hash_rows(merge->keys, merge->n_keys, begin, count, hashes);
+        for (int64_t i = 0; i < count; i++) { /* each is a likely cache miss */
+            __builtin_prefetch(&merge->slots[hashes[i] & merge->slot_mask], 1);
+        }
         for (int64_t i = 0; i < count && code == SEAM_OK; i++) {
             int32_t event = (int32_t)(begin + i);
             struct slot *slot = &merge->slots[find_slot(merge, hashes[i], merge->keys, event)];
@@ -285,13 +289,40 @@ int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *e
     return SEAM_OK;
 }
 
+int seam_merge_fork(struct seam_allocator *allocator, const struct seam_merge *merge,
+                    struct seam_merge **out, struct seam_error *error) {
+    void *block;
+    int code = seam_alloc(allocator, sizeof(struct seam_merge), &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct seam_merge *fork = block;
+    *fork = *merge;
+    fork->forked = true;
+    fork->entries = NULL;
+    size_t size = (size_t)merge->n_entries * sizeof *merge->entries;
+    code = seam_alloc(allocator, size, &block, error);
+    if (code != SEAM_OK) {
+        seam_merge_free(fork);
+        return code;
+    }
+    fork->entries = block;
+    for (int64_t i = 0; i < merge->n_entries; i++) {
+        fork->entries[i] = merge->entries[i];
+    }
+    *out = fork;
+    return SEAM_OK;
+}
+
 void seam_merge_free(struct seam_merge *merge) {
     if (merge != NULL) {
         seam_free(merge->entries);
-        seam_free(merge->slots);
-        seam_free(merge->filter);
-        seam_free(merge->below);
-        seam_free(merge->lowest);
+        if (!merge->forked) {
+            seam_free(merge->slots);
+            seam_free(merge->filter);
+            seam_free(merge->below);
+            seam_free(merge->lowest);
+        }
         seam_free(merge);
     }
 }

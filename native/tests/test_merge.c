@@ -106,6 +106,15 @@ static void events_meet_the_base_by_the_rules(struct seam_allocator *allocator) 
         int32_t source = 99;
         CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
         CHECK(seam_merge_keys(merge) == 1);
+        struct seam_merge *fork; /* what is used up there is not used up here */
+        CHECK_OK(seam_merge_fork(allocator, merge, &fork, &error));
+        CHECK_OK(seam_merge_probe(fork, &base_key_batch.schema, &base_key_batch.array,
+                                  s->event_time ? &base_order_batch.schema : NULL,
+                                  s->event_time ? &base_order_batch.array : NULL, &source, NULL,
+                                  &error));
+        CHECK(source == s->expected);
+        seam_merge_free(fork);
+        source = 99;
         CHECK_OK(seam_merge_probe(merge, &base_key_batch.schema, &base_key_batch.array,
                                   s->event_time ? &base_order_batch.schema : NULL,
                                   s->event_time ? &base_order_batch.array : NULL, &source, NULL,
@@ -387,10 +396,14 @@ static int whole_merge(struct seam_allocator *allocator, struct seam_error *out_
     make_batch(&batch, 2, &key, NULL);
     struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL, 2};
     struct seam_merge *merge = NULL;
+    struct seam_merge *forked = NULL;
     struct seam_plan *plan = NULL;
     struct ArrowArray out = {0};
     const int32_t sources[] = {1, KEEP};
     int code = seam_merge_new(allocator, &events, &merge, out_error);
+    if (code == SEAM_OK) {
+        code = seam_merge_fork(allocator, merge, &forked, out_error);
+    }
     if (code == SEAM_OK) {
         code = seam_plan_new(allocator, sources, 2, &plan, out_error);
     }
@@ -402,6 +415,7 @@ static int whole_merge(struct seam_allocator *allocator, struct seam_error *out_
         out.release(&out);
     }
     seam_plan_free(plan);
+    seam_merge_free(forked);
     seam_merge_free(merge);
     return code;
 }

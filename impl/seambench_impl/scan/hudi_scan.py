@@ -24,10 +24,11 @@ from seambench_impl.memory import TrackedAllocator
 from seambench_impl.scan.base import DEFAULT_BATCH_ROWS
 from seambench_impl.scan.base_files import open_slice_base
 from seambench_impl.scan.connector_path import connector_slice
-from seambench_impl.scan.merge_path import SliceMerge, merge_slice
+from seambench_impl.scan.log_cache import LogCache
+from seambench_impl.scan.merge_path import ReadLog, SliceMerge, merge_slice
 from seambench_impl.scan.native_path import Wanted, native_slice, with_values
 from seambench_impl.scan.stream import Task, run_tasks
-from seambench_impl.tables.hudi.events import LogView
+from seambench_impl.tables.hudi.events import LogView, read_slice_log
 from seambench_impl.tables.hudi.keys import RECORD_KEY
 from seambench_impl.tables.hudi.partitions import PartitionColumns
 from seambench_impl.tables.hudi.planning import Plan
@@ -80,7 +81,7 @@ class _Run:
 class HudiScan:
     """One planned read of a table; implements `seambench.seams.Scan`.
 
-    Made by `HudiTable.scan`. Each call of `to_reader`, `to_table` or `dataset` reads anew.
+    Made by `HudiTable.scan`. Each call of `to_reader` or `to_table` reads anew.
     """
 
     def __init__(
@@ -134,8 +135,14 @@ class HudiScan:
         return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
 
     def dataset(self) -> ds.Dataset:
-        """A dataset that DuckDB and Polars query, with columns and filters pushed down."""
-        return ScanDataset(self.schema, self._open_for_engine)
+        """A dataset that DuckDB and Polars query, with columns and filters pushed down.
+
+        It keeps decoded logs for its next reads (at most `CACHE_BYTES`), unless memory is limited.
+        """
+        limited = self._options.memory_limit is not None
+        read_log = read_slice_log if limited else LogCache(self.log_view).read
+        opened = functools.partial(self._open_for_engine, read_log=read_log)
+        return ScanDataset(self.schema, opened)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
@@ -202,9 +209,9 @@ class HudiScan:
         return self._options.path
 
     def _open_for_engine(
-        self, columns: Sequence[str], condition: pc.Expression | None
+        self, columns: Sequence[str], condition: pc.Expression | None, read_log: ReadLog
     ) -> pa.RecordBatchReader:
-        return self._reader(columns, self._both(condition))
+        return self._reader(columns, self._both(condition), read_log)
 
     def _both(self, condition: pc.Expression | None) -> pc.Expression | None:
         """The scan's own condition and a further one."""
@@ -213,14 +220,20 @@ class HudiScan:
         return self._condition & condition
 
     def _reader(
-        self, columns: Sequence[str], condition: pc.Expression | None
+        self,
+        columns: Sequence[str],
+        condition: pc.Expression | None,
+        read_log: ReadLog = read_slice_log,
     ) -> pa.RecordBatchReader:
         schema = pa.schema([self._table_schema.field(name) for name in columns])
-        batches = (batch for _, batch in self._numbered_batches(columns, condition))
+        batches = (batch for _, batch in self._numbered_batches(columns, condition, read_log))
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def _numbered_batches(
-        self, columns: Sequence[str], condition: pc.Expression | None
+        self,
+        columns: Sequence[str],
+        condition: pc.Expression | None,
+        read_log: ReadLog = read_slice_log,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         threads = self._threads()
         tested = filter_columns(condition, self._table_schema)
@@ -233,13 +246,13 @@ class HudiScan:
             {},
             self._options.batch_rows or DEFAULT_BATCH_ROWS,
         )
-        tasks = self._tasks(wanted, threads)
+        tasks = self._tasks(wanted, threads, read_log)
         for number, batch in run_tasks(tasks, threads):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
 
-    def _tasks(self, wanted: Wanted, threads: int) -> list[Task]:
+    def _tasks(self, wanted: Wanted, threads: int, read_log: ReadLog) -> list[Task]:
         """What is to be done: a slice is one task, or several if it has more than its share."""
         partitions = self._partitions_of(wanted.condition)
         kept = [
@@ -260,7 +273,7 @@ class HudiScan:
                 assert slice_.base is not None  # a slice without logs has a base
                 tasks += self._native(slice_.base, own, parts, spare)
             else:
-                tasks += self._merging(slice_, path, own, parts)
+                tasks += self._merging(slice_, path, own, parts, read_log)
         return tasks
 
     def _partitions_of(self, condition: pc.Expression | None) -> set[str]:
@@ -287,17 +300,21 @@ class HudiScan:
 
         return [functools.partial(read, cut) for cut in cuts]
 
-    def _merging(self, slice_: FileSlice, path: str, wanted: Wanted, parts: int) -> list[Task]:
+    def _merging(
+        self, slice_: FileSlice, path: str, wanted: Wanted, parts: int, read_log: ReadLog
+    ) -> list[Task]:
         """Tasks for a slice that is merged: rows are tested after that, not before."""
         names = wanted.read(wanted.schema.names).names
         view = self.log_view(names)
         rows, warnings = wanted.batch_rows, self._run.warnings
-        if path == "merge" and parts > 1:
-            merge = SliceMerge(slice_, view, names, rows, warnings, threads=parts)
-            reads = [functools.partial(merge.rows, i) for i in range(merge.n_stretches)]
+        reads: list[Callable[[], Iterator[pa.RecordBatch]]]
+        if path == "connector":
+            reads = [functools.partial(connector_slice, slice_, view, names, rows, warnings)]
+        elif parts == 1:
+            reads = [functools.partial(merge_slice, slice_, view, names, rows, warnings, read_log)]
         else:
-            read = merge_slice if path == "merge" else connector_slice
-            reads = [functools.partial(read, slice_, view, names, rows, warnings)]
+            merge = SliceMerge(slice_, view, names, rows, warnings, read_log, threads=parts)
+            reads = [functools.partial(merge.rows, i) for i in range(merge.n_stretches)]
         return [functools.partial(_tested, read, wanted) for read in reads]
 
     def log_view(self, names: Sequence[str]) -> LogView:

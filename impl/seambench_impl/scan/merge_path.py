@@ -8,7 +8,7 @@ keys.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -26,7 +26,10 @@ from seambench_impl.tables.hudi.events import (
 from seambench_impl.tables.hudi.row_events import ordering_columns
 from seambench_impl.tables.hudi.slices import FileSlice
 
-__all__ = ["SliceMerge", "merge_slice"]
+__all__ = ["ReadLog", "SliceMerge", "merge_slice"]
+
+ReadLog = Callable[[FileSlice, LogView, Sequence[str], list[ScanWarning]], SliceLog]
+"""As `seambench_impl.tables.hudi.events.read_slice_log`."""
 
 
 def merge_slice(
@@ -35,9 +38,10 @@ def merge_slice(
     names: Sequence[str],
     batch_rows: int,
     warnings: list[ScanWarning],
+    read_log: ReadLog = read_slice_log,
 ) -> Iterator[pa.RecordBatch]:
     """The merged rows of one slice; see `SliceMerge`, whose arguments these are."""
-    merge = SliceMerge(slice_, view, names, batch_rows, warnings)
+    merge = SliceMerge(slice_, view, names, batch_rows, warnings, read_log)
     for number in range(merge.n_stretches):
         yield from merge.rows(number)
 
@@ -55,6 +59,7 @@ class SliceMerge:
         names: columns to hand out, in order; all are in the view's schema.
         batch_rows: most rows in a batch.
         warnings: receives what was skipped.
+        read_log: where the folded logs come from.
         threads: that read at once. Where there are more than stretches, pyarrow decodes columns in
             parallel.
     """
@@ -66,6 +71,7 @@ class SliceMerge:
         names: Sequence[str],
         batch_rows: int,
         warnings: list[ScanWarning],
+        read_log: ReadLog = read_slice_log,
         *,
         threads: int = 1,
     ) -> None:
@@ -74,6 +80,7 @@ class SliceMerge:
         self._names = list(names)
         self._batch_rows = batch_rows
         self._warnings = warnings
+        self._read_log = read_log
         self._readers = threading.local()
         self._turns = _Turns()
         self._lock = threading.Lock()
@@ -124,7 +131,7 @@ class SliceMerge:
     def _folded(self) -> SliceLog:
         with self._lock:
             if self._log is None:
-                self._log = read_slice_log(self._slice, self._view, self._names, self._warnings)
+                self._log = self._read_log(self._slice, self._view, self._names, self._warnings)
             return self._log
 
     def _merged(self, log: SliceLog, number: int) -> Iterator[pa.RecordBatch]:

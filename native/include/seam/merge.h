@@ -55,6 +55,12 @@ int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *e
                    struct seam_merge **out, struct seam_error *error);
 void seam_merge_free(struct seam_merge *merge);
 
+/* The same folded events once more, for another read of the base: what base rows use up there is
+ * used up there alone. `merge` has met no base row, and outlives the fork; several threads may fork
+ * it at a time. The result is released with seam_merge_free. */
+int seam_merge_fork(struct seam_allocator *allocator, const struct seam_merge *merge,
+                    struct seam_merge **out, struct seam_error *error);
+
 /* Distinct record keys among the events. */
 int64_t seam_merge_keys(const struct seam_merge *merge);
 
