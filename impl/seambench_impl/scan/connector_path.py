@@ -33,6 +33,7 @@ from seambench_impl.tables.hudi.events import (
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
+    with_operation,
 )
 from seambench_impl.tables.hudi.keys import RECORD_KEY
 from seambench_impl.tables.hudi.log import LogBlock
@@ -98,6 +99,7 @@ def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -
         if any(block.is_partial for block in blocks):  # Hudi then goes by what blocks hold alone
             merge = replace(view.config.merge, fill_rule=None)
             view = replace(view, config=replace(view.config, merge=merge))
+        view = with_operation(view, blocks)
         newest = _fold(blocks, view)
     for row in _base_rows(slice_, view):
         version = newest.pop(_key_of(row, view), None)  # the first row of a doubled key uses it up

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ from seambench_impl.tables.hudi.merge_rules import FillRule
 from seambench_impl.tables.hudi.positions import Positions, usable_positions
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.row_events import (
+    OPERATION,
     default_deletes,
     deleted_rows,
     is_java_integer,
@@ -50,6 +51,7 @@ __all__ = [
     "read_ordered_blocks",
     "read_slice_log",
     "refuse_merge",
+    "with_operation",
 ]
 
 _LEAST_PIECE_BYTES = 64 * 1024
@@ -161,7 +163,24 @@ def read_ordered_blocks(
         name = view.storage.full(log.path)
         content = memoryview(view.storage.map(log.path))
         blocks += read_blocks(content, file=name, warnings=warnings, strict=view.strict)
-    return order_blocks(blocks, view.valid_block)
+    ordered = order_blocks(blocks, view.valid_block)
+    for block in ordered:
+        if block.kind not in _SUPPORTED_KINDS:
+            raise RefusedError(
+                f"{block.where}: log blocks of kind '{block.kind}' are not supported"
+            )
+    return ordered
+
+
+def with_operation(view: LogView, blocks: Sequence[LogBlock]) -> LogView:
+    """The view with the operation of each row, where blocks have it.
+
+    Changelog writers keep it as a meta column, which the table's schema does not tell.
+    """
+    told = view.schema.get_field_index(OPERATION) >= 0
+    if told or not any(f'"{OPERATION}"' in (block.schema or "") for block in blocks):
+        return view
+    return replace(view, schema=view.schema.append(pa.field(OPERATION, pa.string())))
 
 
 def read_slice_log(
@@ -177,6 +196,7 @@ def read_slice_log(
     """
     refuse_merge(slice_, view)
     blocks = read_ordered_blocks(slice_, view, warnings)
+    view = with_operation(view, blocks)
     keys, positions = _keys_of(slice_, blocks, view)
     schema = _decoded_schema(view, keys, names)
     handed_out = pa.schema([view.schema.field(name) for name in names])
@@ -257,10 +277,6 @@ def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
     """Neighbouring Avro blocks of one writer schema are decoded into one batch."""
     runs: list[list[LogBlock]] = []
     for block in blocks:
-        if block.kind not in _SUPPORTED_KINDS:
-            raise RefusedError(
-                f"{block.where}: log blocks of kind '{block.kind}' are not supported"
-            )
         last = runs[-1][0] if runs else None
         if (
             last is not None
