@@ -11,6 +11,7 @@ from seambench_suites.history import (
     column_kernels,
     kernels,
     page_kernels,
+    plan_kernels,
     row_kernels,
     stream_kernels,
 )
@@ -30,6 +31,7 @@ KERNELS: dict[str, Callable[[], Any]] = {
     "pages-out-lz4": lambda: page_kernels.PagesOut("lz4+checksum", "65536"),
     "pages-out-plain": lambda: page_kernels.PagesOut("plain", "65536"),
     "pages-out-small": lambda: page_kernels.PagesOut("plain", "4096"),
+    "plan-slices": lambda: plan_kernels.PlanSlices("10000"),
     "rows-in-compact": lambda: row_kernels.RowsIn("compactrow"),
     "rows-in-unsafe": lambda: row_kernels.RowsIn("unsaferow"),
     "rows-out-compact": lambda: row_kernels.RowsOut("compactrow"),

@@ -1,0 +1,124 @@
+"""Planning of Hudi tables with many files, empty ones: names and timelines are all that counts."""
+
+from __future__ import annotations
+
+import atexit
+import io
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .kernels import feature
+
+__all__ = ["PlanSlices", "write_table"]
+
+_PARTITIONS = 100
+_LOG_COMMITS = 9
+_STAT = ("fileId", "path", "prevCommit", "partitionPath")
+_COUNTS = ("numWrites", "numDeletes", "numUpdateWrites", "numInserts", "totalWriteBytes")
+_COMMIT = {
+    "type": "record",
+    "name": "HoodieCommitMetadata",
+    "fields": [
+        {
+            "name": "partitionToWriteStats",
+            "type": {
+                "type": "map",
+                "values": {
+                    "type": "array",
+                    "items": {
+                        "type": "record",
+                        "name": "HoodieWriteStat",
+                        "fields": [
+                            *({"name": name, "type": ["null", "string"]} for name in _STAT),
+                            *({"name": name, "type": ["null", "long"]} for name in _COUNTS),
+                        ],
+                    },
+                },
+            },
+        },
+        {"name": "extraMetadata", "type": {"type": "map", "values": "string"}},
+    ],
+}
+
+
+class PlanSlices:
+    """A table of version 9 of as many files: half of them base files, each with a log."""
+
+    def __init__(self, files: str) -> None:
+        table = feature("seambench_impl.tables.hudi.table", "HudiTable")
+        root = Path(tempfile.mkdtemp(prefix="seambench-plan-"))
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
+        self._groups = int(files) // 2
+        write_table(root, self._groups)
+        self._open: Callable[[], Any] = lambda: table.HudiTable(str(root))
+        if {len(slice_.logs) for slice_ in self.run()} != {1}:
+            raise AssertionError("a slice without its log")
+
+    def prepare(self) -> None:
+        """Nothing is used up."""
+
+    def run(self) -> list[Any]:
+        """Open the table and find its slices."""
+        slices: list[Any] = self._open().slices()
+        if len(slices) != self._groups:
+            raise AssertionError(f"{len(slices)} slices of {self._groups}")
+        return slices
+
+
+def write_table(root: Path, groups: int) -> None:
+    """Write a table of file groups in 100 partitions: a bulk insert, then nine delta commits.
+
+    Args:
+        root: an empty folder.
+        groups: how many file groups, each a base file and a log.
+    """
+    timeline = root / ".hoodie" / "timeline"
+    timeline.mkdir(parents=True)
+    properties = {"name": "t", "version": "9", "type": "MERGE_ON_READ", "partition.fields": "p"}
+    lines = [f"hoodie.table.{key}={value}\n" for key, value in properties.items()]
+    (root / ".hoodie" / "hoodie.properties").write_text("".join(lines))
+    stats: list[dict[str, list[dict[str, Any]]]] = [
+        defaultdict(list) for _ in range(1 + _LOG_COMMITS)
+    ]
+    for number in range(groups):
+        partition = f"p={number % _PARTITIONS}"
+        file_id = f"{number:08x}-0000-4000-8000-000000000000-0"
+        commit = 1 + number % _LOG_COMMITS
+        names = {
+            0: f"{file_id}_0-1-1_{_instant(0)}.parquet",
+            commit: f".{file_id}_{_instant(commit)}.log.1_0-1-1",
+        }
+        folder = root / partition
+        if number < _PARTITIONS:
+            folder.mkdir()
+            (folder / ".hoodie_partition_metadata").touch()
+        for at, name in names.items():
+            (folder / name).touch()
+            stats[at][partition].append(_stat(partition, file_id, name))
+    for at, told in enumerate(stats):
+        _write_commit(timeline, at, told)
+
+
+def _instant(commit: int) -> str:
+    return f"2026010100{commit:02}00000"
+
+
+def _stat(partition: str, file_id: str, name: str) -> dict[str, Any]:
+    texts = (file_id, f"{partition}/{name}", "null", partition)
+    return dict(zip(_STAT, texts, strict=True)) | dict.fromkeys(_COUNTS, 10)
+
+
+def _write_commit(timeline: Path, commit: int, stats: dict[str, Any]) -> None:
+    fastavro = feature("fastavro", "writer")
+    action = "deltacommit" if commit else "commit"
+    requested = _instant(commit)
+    schema = '{"type": "record", "name": "t", "fields": [{"name": "p", "type": "string"}]}'
+    out = io.BytesIO()
+    body = {"partitionToWriteStats": stats, "extraMetadata": {"schema": schema}}
+    fastavro.writer(out, _COMMIT, [body])
+    (timeline / f"{requested}.{action}.requested").touch()
+    (timeline / f"{requested}_{requested[:-3]}500.{action}").write_bytes(out.getvalue())
