@@ -5,13 +5,14 @@ from __future__ import annotations
 from seambench.errors import RefusedError
 from seambench_impl.scan.base import BaseReader
 from seambench_impl.scan.orc_base import OrcReader
+from seambench_impl.scan.renamed_base import RenamedReader
 from seambench_impl.scan.skeleton_base import SkeletonReader
 from seambench_impl.tables.hudi.slices import BaseFile
 from seambench_impl.tables.storage import Storage
 
 __all__ = ["BaseFileReader", "open_base", "open_slice_base"]
 
-BaseFileReader = BaseReader | OrcReader | SkeletonReader
+BaseFileReader = BaseReader | OrcReader | SkeletonReader | RenamedReader
 
 
 def open_slice_base(storage: Storage, base: BaseFile) -> BaseFileReader:
@@ -22,11 +23,12 @@ def open_slice_base(storage: Storage, base: BaseFile) -> BaseFileReader:
             two do not have the same rows.
         RefusedError: a format that is not read; named.
     """
-    reader = open_base(storage, base.path)
-    if base.external is None:
-        return reader
-    outside = open_base(Storage(base.external.root), base.external.path)
-    return SkeletonReader(reader, outside, base.external.values)
+    own = open_base(storage, base.path)
+    reader: BaseReader | OrcReader | SkeletonReader = own
+    if base.external is not None:
+        outside = open_base(Storage(base.external.root), base.external.path)
+        reader = SkeletonReader(own, outside, base.external.values)
+    return reader if base.names is None else RenamedReader(reader, base.names)
 
 
 def open_base(storage: Storage, path: str) -> BaseReader | OrcReader:

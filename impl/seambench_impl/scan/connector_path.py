@@ -30,6 +30,7 @@ from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_words
 from seambench_impl.tables.hudi.events import (
     LogView,
+    decode_run,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
@@ -39,6 +40,7 @@ from seambench_impl.tables.hudi.keys import RECORD_KEY
 from seambench_impl.tables.hudi.log import LogBlock
 from seambench_impl.tables.hudi.log_records import avro_records
 from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION, is_java_integer
+from seambench_impl.tables.hudi.schema_history import file_names
 from seambench_impl.tables.hudi.slices import FileSlice
 
 __all__ = ["connector_slice", "merged_rows"]
@@ -199,7 +201,7 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
                 raise InputError(f"{block.where}: a delete without a record key")
             yield key, _Version(None, _delete_order(value, word, view), listed=True)
         return
-    rows = _parquet_rows(block, view) if block.kind == "parquet" else _avro_rows(block, view)
+    rows = _rows_of(block, view)
     held = partial_columns(block)
     for row in rows:
         order = _order_of(row, view)
@@ -241,6 +243,16 @@ def _is_delete(row: Row, view: LogView) -> bool:
         return False
     value = row[marker.column]
     return (str(value).lower() if isinstance(value, bool) else str(value)) == marker.text
+
+
+def _rows_of(block: LogBlock, view: LogView) -> Iterator[Row]:
+    if file_names(view.timeline, view.window, block.instant) is not None:
+        for batch in decode_run([block], view, view.schema):  # renamed columns come as columns
+            yield from batch.to_pylist()
+    elif block.kind == "parquet":
+        yield from _parquet_rows(block, view)
+    else:
+        yield from _avro_rows(block, view)
 
 
 def _avro_rows(block: LogBlock, view: LogView) -> Iterator[Row]:

@@ -39,6 +39,7 @@ from seambench_impl.tables.hudi.row_events import (
     is_java_integer,
     ordering_columns,
 )
+from seambench_impl.tables.hudi.schema_history import file_names
 from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
@@ -47,6 +48,7 @@ from seambench_impl.tables.storage import Storage
 __all__ = [
     "LogView",
     "SliceLog",
+    "decode_run",
     "partial_columns",
     "read_ordered_blocks",
     "read_slice_log",
@@ -201,13 +203,13 @@ def read_slice_log(
     schema = _decoded_schema(view, keys, names)
     handed_out = pa.schema([view.schema.field(name) for name in names])
     events = _Events(HeldRows(handed_out, view.held_bytes))
-    for run in _runs(blocks):
+    for run in _runs(blocks, view):
         own = _of_run(positions, run)
         if run[0].kind == "delete":
             _add_deletes(events, run[0], keys, own, view)
             continue
         held, rows = partial_columns(run[0]), 0
-        for batch in _decode(run, view, schema):
+        for batch in decode_run(run, view, schema):
             piece = None if own is None else own[rows : rows + batch.num_rows]
             _add_rows(events, batch, _row_keys(keys, batch, piece, run[0].where), names, view)
             events.columns.append(held)
@@ -273,8 +275,9 @@ def _check_all_used(positions: Positions | None, rows: int, where: str) -> None:
         raise InputError(f"{where}: there are {len(positions)} record positions, {rows} records")
 
 
-def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
+def _runs(blocks: Sequence[LogBlock], view: LogView) -> list[list[LogBlock]]:
     """Neighbouring Avro blocks of one writer schema are decoded into one batch."""
+    renamed = view.timeline.schema_history is not None  # then the same names may be other columns
     runs: list[list[LogBlock]] = []
     for block in blocks:
         last = runs[-1][0] if runs else None
@@ -282,6 +285,7 @@ def _runs(blocks: Sequence[LogBlock]) -> list[list[LogBlock]]:
             last is not None
             and block.kind == "avro" == last.kind
             and (block.schema, block.is_partial) == (last.schema, last.is_partial)
+            and (not renamed or block.instant == last.instant)
         ):
             runs[-1].append(block)
         else:
@@ -295,8 +299,33 @@ def _decoded_schema(view: LogView, keys: SliceKeys, names: Sequence[str]) -> pa.
     return pa.schema([field for field in view.schema if field.name not in spared])
 
 
+def decode_run(
+    run: Sequence[LogBlock], view: LogView, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a run: in one batch, or piece by piece where memory is bounded.
+
+    Args:
+        run: data blocks of one writer schema; one block, if it is Parquet.
+        view: how to read them.
+        schema: the columns wanted, by the names that the read shows.
+
+    Raises:
+        InputError: a block is broken, or a type does not promote.
+        RefusedError: a partial update from before columns were renamed.
+    """
+    names = file_names(view.timeline, view.window, run[0].instant)
+    if names is None:
+        yield from _decode(run, view, schema)
+        return
+    if run[0].is_partial:
+        raise RefusedError(
+            f"{run[0].where}: a partial update from before columns were renamed is not supported"
+        )
+    for batch in _decode(run, view, names.asked(schema)):
+        yield names.named(batch, schema)
+
+
 def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a run: in one batch, or piece by piece where memory is bounded."""
     first = run[0]
     if first.kind == "parquet":
         yield _decode_parquet(first, schema)

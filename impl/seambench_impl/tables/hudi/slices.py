@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from seambench.errors import InputError, RefusedError
 from seambench_impl.tables.hudi.listing import Listing
+from seambench_impl.tables.hudi.schema_history import FileNames
 from seambench_impl.tables.hudi.timeline import Timeline, Write, replaced_groups
 from seambench_impl.tables.hudi.window import NOW, Window
 from seambench_impl.tables.storage import FileStatus
@@ -43,7 +44,8 @@ class External:
 class BaseFile:
     """A base file: the rows of a file group at one instant.
 
-    `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone.
+    `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
+    `names` for a file from before columns were renamed.
     """
 
     path: str
@@ -53,6 +55,7 @@ class BaseFile:
     instant: str
     size_bytes: int
     external: External | None = None
+    names: FileNames | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from seambench_impl.tables.hudi.bootstrap import with_external_files
 from seambench_impl.tables.hudi.partitions import partition_schema
 from seambench_impl.tables.hudi.planning import ListingSource, Plan, plan_slices
 from seambench_impl.tables.hudi.properties import load_config
+from seambench_impl.tables.hudi.schema_history import with_file_names
 from seambench_impl.tables.hudi.slices import FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline, load_timeline, parse_instant
 from seambench_impl.tables.hudi.window import NOW, Window, incremental_window
@@ -89,6 +90,7 @@ class HudiTable:
     def _plan(self, window: Window) -> Plan:
         plan = plan_slices(self._storage, self._timeline, window, self._listing)
         slices = with_external_files(plan.slices, self._storage, self.config)
+        slices = with_file_names(slices, self._timeline, window)
         return dataclasses.replace(plan, slices=slices)
 
     def _as_of(self, instant: str | None) -> Window:

@@ -23,6 +23,7 @@ from seambench_impl.tables.hudi.instants import (
     parse_name,
 )
 from seambench_impl.tables.hudi.properties import TableConfig
+from seambench_impl.tables.hudi.schema_history import SchemaHistory, load_history
 from seambench_impl.tables.storage import Storage
 
 __all__ = ["Instant", "Timeline", "Write", "load_timeline", "parse_instant", "replaced_groups"]
@@ -174,6 +175,15 @@ class Timeline:
         instant = self._completed.get(requested)
         stats = self.metadata(instant).get("partitionToWriteStats") if instant else None
         return {stat.get("path") or "" for files in (stats or {}).values() for stat in files}
+
+    @cached_property
+    def schema_history(self) -> SchemaHistory | None:
+        """Versions of the schema with the ids of columns; None without any rename.
+
+        Raises:
+            InputError: it is broken.
+        """
+        return load_history(self.storage, self.is_committed)
 
     def latest_schema(self, up_to: str | None = None) -> str | None:
         """The Avro schema (JSON, without meta columns) of the latest write that tells one.
