@@ -9,7 +9,9 @@ other versions of the engine carried them out. `v6`, `v8` and `v9` are the table
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
+import os
 import re
 import tomllib
 import zipfile
@@ -202,6 +204,9 @@ def load_origin(folder: Path) -> Origin:
 def extract(folder: Path, target: Path) -> None:
     """Unpack a golden table into the folder `target`, after checking its digest.
 
+    Files of the timeline are dated by the instant in their name: Hudi takes the time at which an
+    instant of layout 1 completed from the file's date.
+
     Raises:
         InputError: the archive is not the one that `origin.toml` describes.
     """
@@ -210,3 +215,7 @@ def extract(folder: Path, target: Path) -> None:
         raise InputError(f"{archive} is not the archive that origin.toml describes; make it again")
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(target)
+    for file in target.glob(".hoodie/[0-9]*"):
+        if match := re.match(r"\d{14}", file.name):
+            instant = dt.datetime.strptime(match[0], "%Y%m%d%H%M%S").replace(tzinfo=dt.UTC)
+            os.utime(file, (instant.timestamp(), instant.timestamp()))

@@ -34,7 +34,10 @@ class HudiRsReader:
         "blocks.avro": True,
         "blocks.parquet": True,
         "blocks.delete": True,
+        "partitioned": True,
+        "replace-commit": True,
         "table-version.6": True,
+        "table-version.8": True,
         "table-version.9": True,
     }
     #: What conformance is known to find in it.

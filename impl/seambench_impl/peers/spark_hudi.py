@@ -50,13 +50,17 @@ class SparkHudiReader:
         "formats.hudi": True,
         "query.snapshot": True,
         "query.read-optimized": True,
+        "query.incremental": True,
         "as-of": True,
         "merge.commit-time": True,
         "merge.event-time": True,
         "blocks.avro": True,
         "blocks.parquet": True,
         "blocks.delete": True,
+        "partitioned": True,
+        "replace-commit": True,
         "table-version.6": True,
+        "table-version.8": True,
         "table-version.9": True,
     }
     #: What conformance is known to find in it.
@@ -79,8 +83,6 @@ class SparkHudiReader:
             InputError: the folder is no table, or Hudi cannot read it.
             UsageError: an unknown column.
         """
-        if request.query == "incremental":
-            raise RefusedError("spark-hudi: incremental queries are not offered here")
         if request.where is not None or request.strict:
             raise RefusedError("spark-hudi takes neither a filter as text nor strict")
         if not (Path(request.table) / ".hoodie").is_dir():
@@ -90,10 +92,10 @@ class SparkHudiReader:
         # timestamps as the micro-seconds they are (INT96, the default, overflows before 1677).
         session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
         session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        kind = "snapshot" if request.query == "snapshot" else "read_optimized"
+        kind = request.query.replace("-", "_")
         reader = session.read.format("hudi").option("hoodie.datasource.query.type", kind)
-        if request.as_of is not None:
-            reader = reader.option("as.of.instant", request.as_of)
+        for option, value in _window(request).items():
+            reader = reader.option(option, value)
         try:
             frame = reader.load(request.table)
             whole = _arrow_schema(frame)
@@ -102,6 +104,19 @@ class SparkHudiReader:
                 str(explain_failure(error, log, f"opening {request.table}"))
             ) from error
         return SparkHudiScan(self, request, frame, select_columns(whole, request.columns), log)
+
+
+def _window(request: ScanRequest) -> dict[str, str]:
+    """Hudi's options for what a request sees of the timeline."""
+    options = {
+        "as.of.instant": request.as_of,
+        "hoodie.datasource.read.begin.instanttime": request.begin,
+        "hoodie.datasource.read.end.instanttime": request.end,
+    }
+    if request.query == "incremental" and request.begin is None:
+        # Hudi's word for the table's beginning.
+        options["hoodie.datasource.read.begin.instanttime"] = "000"
+    return {option: value for option, value in options.items() if value is not None}
 
 
 class SparkHudiScan(PeerScan):

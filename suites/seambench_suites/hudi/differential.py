@@ -90,8 +90,11 @@ def _truths(target: Path) -> Iterator[tuple[dict[str, Any], Mapping[str, Answer]
     for file in sorted(target.glob("answers-*.json")):
         for answer in json.loads(file.read_text()):
             key = tuple(answer.get(k) for k in _KEYS)
-            if "rows" in answer:
-                found.setdefault(key, {})[file.stem.partition("-")[2]] = answer
+            version = file.stem.partition("-")[2]
+            # 1.0.2 alone counts the commit at which a window begins in.
+            odd = version == "1.0.2" and answer["query"] == "incremental"
+            if "rows" in answer and not odd:
+                found.setdefault(key, {})[version] = answer
     for key, answers in found.items():
         yield {k: v for k, v in zip(_KEYS, key, strict=True) if v}, answers
 
