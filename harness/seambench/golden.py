@@ -204,8 +204,8 @@ def load_origin(folder: Path) -> Origin:
 def extract(folder: Path, target: Path) -> None:
     """Unpack a golden table into the folder `target`, after checking its digest.
 
-    Files of the timeline are dated by the instant in their name: Hudi takes the time at which an
-    instant of layout 1 completed from the file's date.
+    Files of the timeline are dated right after the instant in their name: Hudi takes the time at
+    which an instant of layout 1 completed from the file's date, and loses logs if that comes first.
 
     Raises:
         InputError: the archive is not the one that `origin.toml` describes.
@@ -216,6 +216,7 @@ def extract(folder: Path, target: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(target)
     for file in target.glob(".hoodie/[0-9]*"):
-        if match := re.match(r"\d{14}", file.name):
-            instant = dt.datetime.strptime(match[0], "%Y%m%d%H%M%S").replace(tzinfo=dt.UTC)
-            os.utime(file, (instant.timestamp(), instant.timestamp()))
+        if match := re.match(r"(\d{14})(\d{3})", file.name):
+            second = dt.datetime.strptime(match[1], "%Y%m%d%H%M%S").replace(tzinfo=dt.UTC)
+            after = second.timestamp() + (int(match[2]) + 1) / 1000
+            os.utime(file, (after, after))

@@ -70,9 +70,7 @@ def random_table(seed: int, version: int, hudi: str) -> TableSpec:
         columns=columns,
         writes=(),
         table_type="copy-on-write" if dice.random() < 0.12 else "merge-on-read",
-        # Hudi 1.2.0 takes a table with an ordering column for one of event time if its first write
-        # is no bulk insert, and then refuses the next.
-        ordering="ts" if merge == "event-time" or version < 9 else None,
+        ordering="ts",
         partition=partition,
         index=dice.choice(["simple", "simple", "bucket", "bloom"]),
         log_blocks=dice.choice(["avro", "avro", "avro", "parquet"]),
@@ -116,7 +114,6 @@ def _options(dice: random.Random, version: int, partition: str | None) -> dict[s
     if dice.random() < 0.2:
         payload = "org.apache.hudi.common.model." + dice.choice(_PAYLOADS)
         options["hoodie.datasource.write.payload.class"] = payload
-        options["hoodie.record.merge.mode"] = "CUSTOM"
     return options
 
 

@@ -6,7 +6,8 @@ the suite must find. It knows the merge rules and nothing of bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from seambench.plain import typed
 from seambench.seams import Kind, ScanReport, ScanRequest
 from seambench_suites.cases import ROOT
 
-__all__ = ["Row", "SimulatedReader", "Simulation"]
+__all__ = ["Row", "SimulatedReader", "Simulation", "simulates", "undone"]
 
 Row = dict[str, Any]
 _ARROW = {
@@ -33,6 +34,42 @@ _ARROW = {
     "string": pa.string(),
     "binary": pa.binary(),
 }
+
+
+#: Steps whose rows follow from the declaration; what they do to files is not simulated.
+_OPERATIONS = frozenset(
+    (
+        "bulk_insert",
+        "upsert",
+        "delete",
+        "insert_overwrite_table",
+        "rollback",
+        "crash",
+        "savepoint",
+        "compact",
+        "schedule-compaction",
+    )
+)
+#: Options that move files and change no row.
+_HARMLESS = ("hoodie.clean", "hoodie.keep", "hoodie.write.", "hoodie.table.cdc", "hoodie.parquet")
+
+
+def simulates(spec: TableSpec) -> bool:
+    """Whether a table's rows can be worked out from its declaration here."""
+    steps = {write.operation for write in spec.writes}
+    chosen = [name for step in spec.writes for name in step.options] + list(spec.options)
+    return (
+        steps <= _OPERATIONS
+        and all(name.startswith(_HARMLESS) for name in chosen)
+        and spec.index != "simple"
+        and not spec.partition
+    )
+
+
+def undone(writes: Sequence[WriteSpec]) -> set[int]:
+    """Numbers of the writes that a later step took back, or that never completed."""
+    dead = {write.of for write in writes if write.operation == "rollback"}
+    return dead | {number for number, write in enumerate(writes) if write.operation == "crash"}
 
 
 class Simulation:
@@ -70,7 +107,10 @@ class Simulation:
         return self.snapshot(writes[: last + 1])
 
     def events(self, write: WriteSpec) -> list[tuple[tuple[Any, ...], Row]]:
-        """What a write puts into logs, by key; `#` is `put`, `delete` or `default-delete`."""
+        """What a write puts into logs, by key.
+
+        `#` is `put`, `delete` or `default-delete`, `@` the number of the write.
+        """
         found = []
         for row in write.rows:
             kind = "delete" if row.get("_hoodie_is_deleted") else "put"
@@ -82,7 +122,7 @@ class Simulation:
             )
             if write.operation == "delete" or (kind == "delete" and int_zero):
                 kind = "default-delete"
-            found.append((self.key(row), {**row, "#": kind}))
+            found.append((self.key(row), {**row, "#": kind, "@": write.of}))
         return found
 
     def merge(self, older: Row, newer: Row) -> Row:
@@ -91,14 +131,16 @@ class Simulation:
         if self.spec.merge == "commit-time" or default:
             return newer
         ordering = str(self.spec.ordering)
-        return newer if newer[ordering] >= older[ordering] else older
+        type_ = self.spec.columns[ordering]
+        first, second = (typed(event[ordering], type_) for event in (older, newer))
+        return newer if second >= first else older
 
     def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         """A row's record key."""
         return tuple(row[name] for name in self.spec.keys)
 
     def _keyed(self, write: WriteSpec) -> dict[tuple[Any, ...], Row]:
-        return {self.key(row): {**row, "#": "put"} for row in write.rows}
+        return {self.key(row): {**row, "#": "put", "@": write.of} for row in write.rows}
 
     def _applied(
         self, base: Mapping[tuple[Any, ...], Row], logs: Mapping[tuple[Any, ...], Row]
@@ -123,6 +165,7 @@ class SimulatedReader:
             "formats.hudi",
             "query.snapshot",
             "query.read-optimized",
+            "query.incremental",
             "as-of",
             "merge.event-time",
             "merge.commit-time",
@@ -130,6 +173,7 @@ class SimulatedReader:
             "blocks.parquet",
             "blocks.delete",
             "table-version.6",
+            "table-version.8",
             "table-version.9",
             "replace-commit",
             "schema-evolution",
@@ -153,13 +197,32 @@ class SimulatedReader:
         for name in columns:
             if name not in spec.columns:
                 raise UsageError(f"{request.table} has no column {name!r}")
-        instants = load_origin(folder).instants
-        until = len(instants) if request.as_of is None else instants.index(request.as_of) + 1
-        rows = self.rows(spec, list(spec.writes[:until]), request)
+        origin = load_origin(folder)
+        until = _number(origin.instants, request.as_of)
+        if request.query == "incremental":
+            until = _number(origin.completions or origin.instants, request.end)
+        dead = self.hidden(spec.writes)
+        lasting = [
+            replace(write, of=number)
+            for number, write in enumerate(spec.writes[:until], 1)
+            if write.rows and number not in dead
+        ]
+        rows = self.rows(spec, lasting, request)
+        if request.query == "incremental" and request.begin is not None:
+            begin = _number(origin.completions or origin.instants, request.begin)
+            rows = [row for row in rows if self.is_new(row["@"], begin)]
         return SimulatedScan(_table(spec, rows).select(columns), request.batch_size)
 
+    def hidden(self, writes: Sequence[WriteSpec]) -> set[int]:
+        """Numbers of the writes that count for nothing."""
+        return undone(writes)
+
+    def is_new(self, write: int, begin: int) -> bool:
+        """Whether a write lies in a window that begins at another."""
+        return write > begin
+
     def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
-        """Rows of the view asked for."""
+        """Rows of the view asked for; each write's `of` is its own number."""
         simulation = self.simulation(spec)
         if request.query == "read-optimized":
             return simulation.read_optimized(writes)
@@ -192,6 +255,11 @@ class SimulatedScan:
     def report(self) -> ScanReport:
         """Rows handed out so far."""
         return self._report
+
+
+def _number(times: Sequence[str], time: str | None) -> int:
+    """Number of the step at a time; None means the last."""
+    return len(times) if time is None else times.index(time) + 1
 
 
 def _table(spec: TableSpec, rows: Iterable[Row]) -> pa.Table:

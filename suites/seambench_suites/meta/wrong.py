@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,23 @@ from seambench_suites.meta.simulated import Row, SimulatedReader, SimulatedScan,
 __all__ = [
     "BaseRowsOnly",
     "CountsOneFewer",
+    "CountsTheBeginningIn",
     "Crashing",
+    "DeletesAlwaysWin",
     "Excused",
     "FiltersBelowTheMerge",
+    "ForgetsLaterRollbacks",
     "ForgetsTheFirstLog",
     "Hanging",
     "IgnoresDeletes",
+    "IgnoresTheWindow",
     "KeepsTheOlderOfATie",
     "LastLogWins",
     "LosesTheLastBatch",
     "NullsAreZero",
     "Raising",
+    "SeesWhatWasUndone",
+    "TestsBaseRowsForDeletes",
 ]
 
 
@@ -124,6 +130,64 @@ class NullsAreZero(SimulatedReader):
             if pa.types.is_int64(field.type):
                 scan.table = scan.table.set_column(at, field, scan.table[at].fill_null(0))
         return scan
+
+
+class DeletesAlwaysWin(SimulatedReader):
+    """Lets a delete win over a row that is newer."""
+
+    class _Deleting(Simulation):
+        def merge(self, older: Row, newer: Row) -> Row:
+            """The delete, if either is one."""
+            return newer if newer["#"] == "delete" else super().merge(older, newer)
+
+    simulation = _Deleting
+
+
+class TestsBaseRowsForDeletes(SimulatedReader):
+    """Takes `_hoodie_is_deleted` for a delete in base files too."""
+
+    def rows(self, spec: TableSpec, writes: list[WriteSpec], request: ScanRequest) -> list[Row]:
+        """Rows that do not say that they are deleted."""
+        return [
+            row for row in super().rows(spec, writes, request) if not row.get("_hoodie_is_deleted")
+        ]
+
+
+class SeesWhatWasUndone(SimulatedReader):
+    """Reads logs of writers that died and of writes that were rolled back."""
+
+    def hidden(self, writes: Sequence[WriteSpec]) -> set[int]:  # noqa: ARG002 - that is what is wrong
+        """None."""
+        return set()
+
+
+class ForgetsLaterRollbacks(SimulatedReader):
+    """Looks for rollbacks no further than the instant asked for."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Remember whether an instant was asked for."""
+        self._as_of = request.as_of is not None
+        return super().open(request)
+
+    def hidden(self, writes: Sequence[WriteSpec]) -> set[int]:
+        """None where the rollback may lie later."""
+        return set() if self._as_of else super().hidden(writes)
+
+
+class CountsTheBeginningIn(SimulatedReader):
+    """Takes the window of an incremental read for closed at both ends."""
+
+    def is_new(self, write: int, begin: int) -> bool:
+        """Also what the bound itself wrote."""
+        return write >= begin
+
+
+class IgnoresTheWindow(SimulatedReader):
+    """Answers an incremental read with all rows."""
+
+    def is_new(self, write: int, begin: int) -> bool:  # noqa: ARG002 - that is what is wrong
+        """Always."""
+        return True
 
 
 class LosesTheLastBatch(SimulatedReader):
