@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from itertools import chain
@@ -128,7 +128,11 @@ class _CaseFile:
 
 @dataclass(frozen=True)
 class ScanCase:
-    """A case of the scan seam with the golden table it reads."""
+    """A case of the scan seam with the golden table it reads.
+
+    `one_of_many` is set where a file asks several questions: each then compares rows alone; what
+    must hold however they are asked is left to the second pass (`seambench.invariants`).
+    """
 
     id: str
     level: str
@@ -142,6 +146,7 @@ class ScanCase:
     expect: ExpectSpec
     extra_needs: Sequence[str]
     otherwise: str
+    one_of_many: bool = False
 
     seam = "scan"
 
@@ -259,12 +264,14 @@ def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
     cases = []
     for variant, folder in _tables(root, read, file):
         id_ = f"{name}@{variant}" if variant else name
+        first = _case(id_, read, folder)
         if not read.ask:
-            cases.append(_case(id_, read, folder, read.request, read.expect))
+            cases.append(first)
         for ask, keys in read.ask.items():
             limit, request, expect = _question(keys, file)
             if not limit or variant in limit:
-                cases.append(_case(f"{id_}/{ask}", read, folder, request, expect))
+                asked = replace(first, id=f"{id_}/{ask}", request=request, expect=expect)
+                cases.append(asked)
     for case in cases:
         _lint(case, file)
     if not cases:
@@ -294,9 +301,8 @@ def _question(keys: Mapping[str, Any], file: Path) -> tuple[Sequence[str], Reque
     return limit, request, build(ExpectSpec, left, file)
 
 
-def _case(
-    id_: str, read: _CaseFile, folder: Path, request: RequestSpec, expect: ExpectSpec
-) -> ScanCase:
+def _case(id_: str, read: _CaseFile, folder: Path) -> ScanCase:
+    """The case of a file and a variant, with the file's one question."""
     return ScanCase(
         id=id_,
         level=read.level,
@@ -304,12 +310,13 @@ def _case(
         folder=folder,
         table=load_table(folder),
         origin=load_origin(folder),
-        request=request,
+        request=read.request,
         edits=read.edit,
         focus=read.focus,
-        expect=expect,
+        expect=read.expect,
         extra_needs=read.needs,
         otherwise=read.otherwise,
+        one_of_many=bool(read.ask),
     )
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,11 +40,17 @@ def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
     }
     if missing := sorted(required - set(data)):
         raise UsageError(f"{source}: the key {missing[0]!r} is missing")
-    hints = typing.get_type_hints(cls)
+    hints = _hints(typing.cast("typing.Hashable", cls))
     for name, value in data.items():
         if not _fits(value, hints[name]):
             raise UsageError(f"{source}: {name} = {value!r} is not {fields[name].type}")
     return cls(**data)
+
+
+@cache
+def _hints(cls: typing.Hashable) -> Mapping[str, Any]:
+    """Types of a dataclass's fields; working them out takes longer than all else here."""
+    return typing.get_type_hints(cls)
 
 
 def _fits(value: Any, hint: Any) -> bool:

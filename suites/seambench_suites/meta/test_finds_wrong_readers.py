@@ -91,7 +91,7 @@ def test_right_reader_passes() -> None:
         ),
         (
             wrong.CountsTheBeginningIn,
-            ["scenarios/windows@*/the-last", "scenarios/windows@*/nothing-new"],
+            ["scenarios/windows*/since-the-first", "scenarios/windows@*/nothing-new"],
             ["scenarios/windows@*/snapshot", "scenarios/windows@*/from-the-start"],
         ),
         (
