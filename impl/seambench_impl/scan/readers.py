@@ -40,6 +40,8 @@ _CAPABILITIES = (
     "several-orderings",
     "partial-updates",
     "virtual-keys",
+    "base-files.orc",
+    "partitions.dropped",
     "table-version.5",
     "table-version.6",
     "table-version.8",
