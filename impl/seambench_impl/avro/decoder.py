@@ -81,7 +81,7 @@ class AvroDecoder:
             if position is None or avro is None or _is_nothing(avro, field.type):
                 self._check_missing(field)
                 continue
-            wanted[position], kind = plan_column(field.name, avro, field)
+            wanted[position], kind = plan_column(field.name, avro, field, self._source)
             present.append(field.with_type(kind))
         self._present = pa.schema(present)
         return new_native_decoder(Plan(self._writer, wanted), self._allocator, self._source)

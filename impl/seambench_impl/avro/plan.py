@@ -110,7 +110,9 @@ def _plan_plain(avro: AvroType, target: pa.DataType) -> Column | None:
     return None
 
 
-def plan_column(name: str, avro: AvroType, target: pa.Field) -> tuple[Column, pa.DataType]:
+def plan_column(
+    name: str, avro: AvroType, target: pa.Field, source: str
+) -> tuple[Column, pa.DataType]:
     """How a field goes into a column, and the type that it has then.
 
     That type is the target's wherever the core can promote to it. Otherwise it is the writer's own,
@@ -118,23 +120,25 @@ def plan_column(name: str, avro: AvroType, target: pa.Field) -> tuple[Column, pa
     rest.
 
     Raises:
-        RefusedError: the field cannot be read as the target; both types are named.
+        RefusedError: the field cannot be read as the target; `source` and both types are named.
     """
     value = avro.value_type()
-    column, kind = _plan_type(name, value, target.type)
+    column, kind = _plan_type(name, value, target.type, source)
     return replace(column, nullable=target.nullable), kind
 
 
-def _plan_type(name: str, value: AvroType, target: pa.DataType) -> tuple[Column, pa.DataType]:
+def _plan_type(
+    name: str, value: AvroType, target: pa.DataType, source: str
+) -> tuple[Column, pa.DataType]:
     if value.kind == "record" and pa.types.is_struct(target):
-        return _plan_struct(name, value, target)
+        return _plan_struct(name, value, target, source)
     if value.kind == "array" and pa.types.is_list(target):
         item = target.value_field
-        column, kind = plan_column(f"{name}.element", value.children[0], item)
+        column, kind = plan_column(f"{name}.element", value.children[0], item, source)
         return Column(lib.SEAM_AVRO_TO_LIST, children=(column,)), pa.list_(item.with_type(kind))
     if value.kind == "map" and pa.types.is_map(target) and target.key_type == pa.string():
         item = target.item_field
-        column, kind = plan_column(f"{name}.value", value.children[0], item)
+        column, kind = plan_column(f"{name}.value", value.children[0], item, source)
         key = Column(lib.SEAM_AVRO_TO_BYTES, nullable=False, utf8=True)
         nested = Column(lib.SEAM_AVRO_TO_MAP, children=(key, column))
         return nested, pa.map_(pa.string(), item.with_type(kind))
@@ -146,7 +150,8 @@ def _plan_type(name: str, value: AvroType, target: pa.DataType) -> tuple[Column,
     if own is None or leaf is None:
         logical = f" ({value.logical})" if value.logical else ""
         raise RefusedError(
-            f"field '{name}': Avro {value.kind}{logical} cannot be read as Arrow {target}."
+            f"{source}: field '{name}': Avro {value.kind}{logical} cannot be read as Arrow "
+            f"{target}."
         )
     return leaf, own
 
@@ -167,7 +172,9 @@ def _own_type(name: str, value: AvroType) -> pa.DataType | None:
     return None if nested else arrow_type(value, f"field '{name}'")
 
 
-def _plan_struct(name: str, value: AvroType, target: pa.StructType) -> tuple[Column, pa.DataType]:
+def _plan_struct(
+    name: str, value: AvroType, target: pa.StructType, source: str
+) -> tuple[Column, pa.DataType]:
     writer = dict(zip(value.names, value.children, strict=True))
     columns: list[Column] = []
     fields: list[pa.Field] = []
@@ -175,7 +182,7 @@ def _plan_struct(name: str, value: AvroType, target: pa.StructType) -> tuple[Col
         avro = writer.get(field.name)
         if avro is None or avro.kind == "null":
             continue
-        column, kind = plan_column(f"{name}.{field.name}", avro, field)
+        column, kind = plan_column(f"{name}.{field.name}", avro, field, source)
         columns.append(column)
         fields.append(field.with_type(kind))
     names = tuple(field.name for field in fields)

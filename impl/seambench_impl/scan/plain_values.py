@@ -159,6 +159,10 @@ def _to_text(have: pa.DataType) -> Convert | None:
         return str
     if pa.types.is_float32(have):
         return lambda value: _java_floating(str(np.float32(value)))
+    if pa.types.is_date32(have):
+        return dt.date.isoformat
+    if pa.types.is_decimal(have):
+        return "{:f}".format
     return _java_floating if pa.types.is_float64(have) else None
 
 

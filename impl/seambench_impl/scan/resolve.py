@@ -167,8 +167,10 @@ def promotes(have: pa.DataType, want: pa.DataType) -> bool:
         return bool(wider or pa.types.is_floating(want) or pa.types.is_string(want))
     if pa.types.is_float32(have):
         return bool(pa.types.is_float64(want) or pa.types.is_string(want))
-    if pa.types.is_float64(have):
+    if pa.types.is_float64(have) or pa.types.is_date32(have):
         return bool(pa.types.is_string(want))
+    if pa.types.is_decimal(have) and pa.types.is_string(want):
+        return True
     if pa.types.is_decimal(have) and pa.types.is_decimal(want):
         whole = want.precision - want.scale >= have.precision - have.scale
         return bool(whole and want.scale >= have.scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,7 @@ from seambench.errors import InputError
 from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.scan.resolve import resolve_column
 
+NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123000, dt.UTC)
 # Type of the file, type of the table, value as it stands and as it is read. Texts are Java's.
 PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
     (pa.int32(), pa.int64(), -5, -5),
@@ -30,7 +32,11 @@ PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
     (pa.float64(), pa.string(), -0.0, "-0.0"),
     (pa.float64(), pa.string(), float("nan"), "NaN"),
     (pa.float64(), pa.string(), 1234567890123.0, "1.234567890123E12"),
+    (pa.date32(), pa.string(), dt.date(2020, 2, 29), "2020-02-29"),
+    (pa.decimal128(10, 2), pa.string(), Decimal("-0.50"), "-0.50"),
     (pa.string(), pa.binary(), "é", b"\xc3\xa9"),
+    (pa.timestamp("ms", "UTC"), pa.timestamp("us", "UTC"), NOON, NOON),
+    (pa.timestamp("ns"), pa.timestamp("us", "UTC"), NOON.replace(tzinfo=None), NOON),
     (pa.binary(), pa.string(), b"ok", "ok"),
     (pa.decimal128(15, 2), pa.decimal128(16, 2), Decimal("1.25"), Decimal("1.25")),
     (pa.decimal128(5, 2), pa.decimal128(9, 4), Decimal("-9.25"), Decimal("-9.2500")),
@@ -51,7 +57,8 @@ PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
 
 def _shown(value: Any) -> str:
     """Text that tells values apart as the types do: -0.0 from 0.0, and NaN equal to itself."""
-    return re.sub(r"Decimal\('(-?\d+\.\d*?)0*'\)", r"\1", repr(value))
+    text = re.sub(r"zoneinfo\.ZoneInfo\(key='UTC'\)", "datetime.timezone.utc", repr(value))
+    return re.sub(r"Decimal\('(-?\d+\.\d*?)0*'\)", r"\1", text)
 
 
 @pytest.mark.parametrize(("have", "want", "value", "expected"), PROMOTIONS)
