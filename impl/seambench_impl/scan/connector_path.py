@@ -291,9 +291,13 @@ def _avro_columns(block: LogBlock, view: LogView) -> dict[str, pa.DataType]:
 def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:
     """The ordering values of a record; a null where Java has an `Integer` counts as 0."""
     values = []
-    for name in view.ordering:
-        value = row.get(name)
-        kind = view.schema.field(name).type
+    for field in view.ordering_types:
+        value = row.get(field.name)
+        if field.name not in row:
+            value = row
+            for part in field.name.split("."):
+                value = None if value is None else value.get(part)
+        kind = field.type
         if value is None and is_java_integer(kind):
             value = pa.scalar(0, pa.int32()).cast(kind).as_py()
         values.append(value)
@@ -306,7 +310,7 @@ def _is_default(order: tuple[Any, ...], view: LogView) -> bool:
         return True
     if len(order) != 1 or order == (None,):
         return order == (None,)
-    kind = view.schema.field(view.ordering[0]).type
+    kind = view.ordering_types.field(0).type
     return is_java_integer(kind) and order == (pa.scalar(0, pa.int32()).cast(kind).as_py(),)
 
 
@@ -322,8 +326,7 @@ def _delete_order(value: Any, word: str, view: LogView) -> tuple[Any, ...] | Non
     if len(items) != len(view.ordering):
         raise InputError(f"{view.storage.root}: a delete has {len(items)} ordering values")
     order = []
-    for name, (kind, plain) in zip(view.ordering, items, strict=True):
-        column = view.schema.field(name).type
+    for column, (kind, plain) in zip(view.ordering_types.types, items, strict=True):
         if kind != "null" and kind not in ordering_words(column):
             return None
         order.append(None if plain is None else _of_column(plain, column))

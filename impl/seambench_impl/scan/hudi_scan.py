@@ -33,7 +33,7 @@ from seambench_impl.tables.hudi.keys import RECORD_KEY
 from seambench_impl.tables.hudi.partitions import PartitionColumns
 from seambench_impl.tables.hudi.planning import Plan
 from seambench_impl.tables.hudi.properties import TableConfig
-from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION
+from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION, root_of
 from seambench_impl.tables.hudi.slices import BaseFile, FileSlice
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
@@ -321,7 +321,8 @@ class HudiScan:
         """What the logs must be read with: the columns `names`, and those that merging needs."""
         needed = [*self._config.record_keys, RECORD_KEY, IS_DELETED, OPERATION]
         if self._config.merge.mode == "event-time":
-            needed += self._config.ordering_fields
+            columns = self._table_schema.names
+            needed += [root_of(name, columns) for name in self._config.ordering_fields]
         if self._config.merge.delete_marker is not None:
             needed.append(self._config.merge.delete_marker.column)
         known = set(self._table_schema.names)

@@ -23,7 +23,7 @@ from seambench_impl.tables.hudi.events import (
     SliceLog,
     read_slice_log,
 )
-from seambench_impl.tables.hudi.row_events import ordering_columns
+from seambench_impl.tables.hudi.row_events import ordering_columns, root_of
 from seambench_impl.tables.hudi.slices import FileSlice
 
 __all__ = ["ReadLog", "SliceMerge", "merge_slice"]
@@ -139,7 +139,8 @@ class SliceMerge:
         with self._turns.failing():
             reader = self._reader()
             ordering = () if log.outranks(reader.greatest) else log.ordering
-            met_by = self._schema([*log.keys.fields, *ordering])
+            roots = [root_of(name, self._view.schema.names) for name in ordering]
+            met_by = self._schema([*log.keys.fields, *roots])
             keys = self._batches(reader, met_by, groups)
             with self._turns.turn(number):
                 met = _Met(list(keys), log, ordering, reader.rows_in(range(groups[0])), reader.name)

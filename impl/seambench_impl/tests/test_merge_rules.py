@@ -25,7 +25,12 @@ from seambench_impl.tables.hudi.merge_rules import (
     MergeRules,
     read_merge_rules,
 )
-from seambench_impl.tables.hudi.row_events import default_deletes, deleted_rows, ordering_columns
+from seambench_impl.tables.hudi.row_events import (
+    default_deletes,
+    deleted_rows,
+    leaf_field,
+    ordering_columns,
+)
 from seambench_impl.tests.hudi_log_bytes import delete_content
 
 PREFIX = "hoodie.record.merge.property."
@@ -146,6 +151,20 @@ def test_other_types_have_no_default_but_null() -> None:
     assert ordering.column(0).null_count == 2
     flags = default_deletes(ordering, np.array([-1, -1, 4], np.int32))
     assert flags.tolist() == [lib.SEAM_EVENT_DEFAULT, 0, 0]
+
+
+def test_ordering_fields_inside_structs() -> None:
+    """`m.o` is a field of the column m, unless a column has that very name; a null stays one."""
+    kind = pa.struct([("o", pa.struct([("p", pa.int64())])), ("x", pa.int32())])
+    schema = pa.schema([("m", kind), ("a.b", pa.int32())])
+    assert leaf_field(schema, "m.o.p") == pa.field("m.o.p", pa.int64())
+    assert leaf_field(schema, "a.b") == pa.field("a.b", pa.int32())
+    for missing in ("m.q", "m.x.y", "n", "n.o"):
+        assert leaf_field(schema, missing) is None
+    rows = [{"o": {"p": 5}, "x": None}, {"o": None, "x": 1}, None]
+    batch = pa.record_batch({"m": pa.array(rows, kind), "a.b": pa.array([1, 2, 3], pa.int32())})
+    columns = ordering_columns(batch, ["m.o.p", "m.x", "a.b"])
+    assert columns.to_pydict() == {"m.o.p": [5, None, None], "m.x": [0, 1, 0], "a.b": [1, 2, 3]}
 
 
 def orders(kind: pa.DataType, *values: Any) -> tuple[list[Any], list[int]]:

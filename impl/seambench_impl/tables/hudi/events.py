@@ -36,7 +36,7 @@ from seambench_impl.tables.hudi.row_events import (
     OPERATION,
     default_deletes,
     deleted_rows,
-    is_java_integer,
+    leaf_field,
     ordering_columns,
 )
 from seambench_impl.tables.hudi.schema_history import file_names
@@ -93,6 +93,12 @@ class LogView:
         """The ordering columns, or none under commit-time ordering."""
         return self.config.ordering_fields if self.config.merge.mode == "event-time" else ()
 
+    @property
+    def ordering_types(self) -> pa.Schema:
+        """The same with their types; they may lie inside structs."""
+        fields = [leaf_field(self.schema, name) for name in self.ordering]
+        return pa.schema([field for field in fields if field is not None])
+
     def valid_block(self, instant: str) -> bool:
         """Whether a data or delete block counts. From version 8 on the file name decides."""
         if not self.window.sees(instant):
@@ -133,8 +139,6 @@ class SliceLog:
         if self.least is None or self.kind is None:
             return False
         most = greatest(self.ordering[0], self.kind)
-        if most is not None and is_java_integer(self.kind):  # where a null is a 0
-            most = max(most, 0)
         return most is not None and most <= self.least
 
 
@@ -225,7 +229,7 @@ def refuse_merge(slice_: FileSlice, view: LogView) -> None:
     """
     marker = view.config.merge.delete_marker
     for name in [*view.ordering, *([] if marker is None else [marker.column])]:
-        if slice_.logs and view.schema.get_field_index(name) < 0:
+        if slice_.logs and leaf_field(view.schema, name) is None:
             raise RefusedError(
                 f"{view.storage.root}: versions of a record are merged by the column '{name}', "
                 "which is not among the table's columns"
@@ -402,8 +406,7 @@ def _add_deletes(
         events.keys.append(keys.of_positions(positions))
     events.rows.append(np.full(len(deletes), -1, dtype=np.int32))
     if view.ordering:
-        columns = [view.schema.field(name) for name in view.ordering]
-        ordering, unordered = delete_ordering(deletes, columns, block.where)
+        ordering, unordered = delete_ordering(deletes, list(view.ordering_types), block.where)
         if not view.config.merge.ordered_deletes:
             unordered[:] = 1
         events.ordering.append(ordering)
@@ -416,9 +419,8 @@ def _fold(
     data = events.data.take_out()
     rows = np.concatenate([*events.rows, np.empty(0, dtype=np.int32)])
     ordering = flags = None
-    if view.ordering:
-        kinds = pa.schema([pa.field(n, view.schema.field(n).type) for n in view.ordering])
-        ordering = concat_batches(events.ordering, kinds)
+    if events.ordering:
+        ordering = concat_batches(events.ordering, view.ordering_types)
         flags = np.concatenate([*events.flags, np.empty(0, dtype=np.uint8)])
     partial = any(columns is not None for columns in events.columns)
     filling = partial or view.config.merge.fill_rule is not None
@@ -441,7 +443,8 @@ def _fold(
         data = filled.data
     least, kind = _least(ordering, flags)
     exported = ExportedBatch(data)
-    return SliceLog(data, exported, index, keys, view.ordering, least, kind, filled)
+    names_of_order = () if ordering is None else view.ordering
+    return SliceLog(data, exported, index, keys, names_of_order, least, kind, filled)
 
 
 def _least(

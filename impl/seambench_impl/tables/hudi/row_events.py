@@ -5,7 +5,7 @@ Source of the rules: Hudi 1.2.0, RecordContext and OrderingValues.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,9 @@ __all__ = [
     "default_deletes",
     "deleted_rows",
     "is_java_integer",
+    "leaf_field",
     "ordering_columns",
+    "root_of",
 ]
 
 IS_DELETED = "_hoodie_is_deleted"
@@ -76,6 +78,24 @@ def is_java_integer(kind: pa.DataType) -> bool:
     return bool(pa.types.is_int32(kind) or pa.types.is_date32(kind))
 
 
+def root_of(name: str, columns: Collection[str]) -> str:
+    """The column that holds an ordering field, which may lie inside structs: `a.b`."""
+    return name if name in columns else name.split(".")[0]
+
+
+def leaf_field(schema: pa.Schema, name: str) -> pa.Field | None:
+    """An ordering field under its full name; None if the schema has no such field."""
+    root = root_of(name, schema.names)
+    if schema.get_field_index(root) < 0:
+        return None
+    kind = schema.field(root).type
+    for part in name.removeprefix(root).split(".")[1:]:
+        if not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+            return None
+        kind = kind.field(part).type
+    return pa.field(name, kind)
+
+
 def ordering_columns(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
     """The ordering columns. Hudi takes a null for the integer 0.
 
@@ -84,7 +104,10 @@ def ordering_columns(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBa
     """
     columns = []
     for name in names:
-        column = batch.column(name)
+        root = root_of(name, batch.schema.names)
+        column = batch.column(root)
+        if root != name:
+            column = pc.struct_field(column, name.split(".")[1:])
         if column.null_count and is_java_integer(column.type):
             column = pc.fill_null(column.cast(pa.int32()), 0).cast(column.type)
         columns.append(column)
