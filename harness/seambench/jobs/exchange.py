@@ -1,0 +1,90 @@
+"""Exchange rows between executors: `spark-submit .../seambench/jobs/exchange.py --workers 4 ...`.
+
+Runs plans of `seambench exchange` as barrier jobs, on whatever master spark-submit was given: each
+worker is a task and listens at the address that the barrier's context gives its executor. The
+Python that runs it (PYSPARK_PYTHON) needs this package, also on the workers of a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+if __package__ in (None, ""):
+    # spark-submit puts this file's folder first on the path; the package is two folders up.
+    sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from seambench.comparison import failures, write_records
+from seambench.data.spark import SparkOptions, spark_session
+from seambench.errors import SeambenchError
+from seambench.exchange.on_spark import SparkWorkers
+from seambench.exchange.suite import ExchangeOptions, measure_exchanges
+
+__all__ = ["main"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="exchange.py", description="Exchange rows between the executors of a Spark cluster."
+    )
+    add = parser.add_argument
+    add("--impl", default="seambench", help="implementation of the exchange seam")
+    add("--plan", action="append", help="plan, repeatable (default: shuffle and q03)")
+    add("--workers", type=int, default=2, help="tasks; the cluster has a core for each")
+    add("--transport", action="append", help="transport, repeatable (default: all over networks)")
+    add("--format", action="append", help="chunk format, repeatable (default: presto)")
+    add("--chunk-rows", type=int, default=4096, help="rows of a chunk")
+    add("--scale", type=float, default=0.01, help="TPC-H scale")
+    add("--samples", type=int, default=3, help="timed runs of each, after a cold one")
+    add("--timeout", type=float, default=300.0, help="seconds that a worker waits for rows")
+    add("--results", type=Path, default=Path("results"), help="folder of the records")
+    add("--master", help="Spark master (default: spark-submit's)")
+    add(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting, repeatable"
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run with command-line arguments; returns the exit code.
+
+    Prints a line per case on standard output: seconds and bytes, or what went wrong.
+    """
+    asked = _parser().parse_args(argv)
+    options = ExchangeOptions(
+        implementation=asked.impl,
+        plans=tuple(asked.plan or ("shuffle", "q03")),
+        workers=(asked.workers,),
+        transports=tuple(asked.transport or ("sockets", "grpc", "flight")),
+        formats=tuple(asked.format or ("presto",)),
+        chunk_rows=(asked.chunk_rows,),
+        scale=asked.scale,
+        samples=asked.samples,
+        timeout=asked.timeout,
+        command=shlex.join(sys.argv),
+    )
+    session = SparkOptions(
+        master=asked.master,
+        memory="1g",
+        conf=dict(setting.split("=", 1) for setting in asked.conf if "=" in setting),
+        hudi=False,
+    )
+    try:
+        with spark_session(session) as (spark, _log):
+            workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
+            records = measure_exchanges(options, None, workers, "exchange-spark")
+        write_records(asked.results, records)
+    except SeambenchError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    for timing in records[0]["timings"]:
+        said = f"{min(timing['hot']):.3f} s" if timing["hot"] else timing["error"]
+        sys.stdout.write(f"{timing['case']}: {said}, {timing['bytes']} bytes\n")
+    return 1 if failures(records) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

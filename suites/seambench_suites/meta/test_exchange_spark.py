@@ -1,0 +1,46 @@
+"""An exchange between the executors of a cluster: barrier tasks on local-cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seambench.record import load_record
+
+_SECONDS = 600.0
+_MASTER = "local-cluster[2,1,2048]"
+
+
+@pytest.mark.spark
+def test_executors_exchange_every_row(tmp_path: Path) -> None:
+    """Two executors shuffle over each transport; every digest is the oracle's."""
+    asked = ["--master", _MASTER, "--workers", "2", "--samples", "1", "--scale", "0.002"]
+    asked += ["--plan", "shuffle"]
+    # Executors of a checkout must find the packages too.
+    paths = os.pathsep.join(path for path in sys.path if path)
+    for setting in (f"spark.executorEnv.PYTHONPATH={paths}", "spark.cores.max=2"):
+        asked += ["--conf", setting]
+    done = subprocess.run(
+        [sys.executable, "-m", "seambench.jobs.exchange", *asked, "--results", str(tmp_path)],
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    [path] = tmp_path.rglob("*.json")
+    made = load_record(path)
+    cases = {timing["case"]: timing for timing in made["timings"]}
+    assert set(cases) == {
+        f"exchange-spark/shuffle/{transport}/presto/2/4096"
+        for transport in ("sockets", "grpc", "flight")
+    }
+    for timing in cases.values():
+        assert timing["answer"] == timing["expected"], json.dumps(timing)
+        assert len(timing["hot"]) == 1
