@@ -43,6 +43,11 @@ class Request:
     sequence: int = -1
 
     @property
+    def is_announcement(self) -> bool:
+        """Whether it only says whose requests will come."""
+        return self.sequence < 0 and not self.chunks and not self.eos
+
+    @property
     def bytes(self) -> int:
         """Bytes of all chunks."""
         return sum(chunk.bytes for chunk in self.chunks)

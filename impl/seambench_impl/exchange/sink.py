@@ -96,7 +96,7 @@ class ExchangeSink:
         self._sending: set[int] = set()
         self._error: str | None = None
         for number, channel in enumerate(channels):
-            channel.open(*self._callbacks(number))
+            channel.open(*self._callbacks(number), be_number)
 
     def driver(self) -> SinkDriver:
         """What one driver writes to; of use to one thread at a time."""

@@ -1,7 +1,8 @@
 """The other process of an exchange, for tests: `python -m seambench_impl.tests.exchange_peer ROLE`.
 
 The first line of its input are settings as JSON. `read` serves an exchange, says its address, then
-what it read; `hold` serves and never reads; `send` sends one batch, says so, and never ends.
+what it read; `gate` does so once it has another line; `hold` serves and never reads. `send` sends
+one batch, says so, and never ends; `open` connects, says so, and sends nothing.
 """
 
 from __future__ import annotations
@@ -32,20 +33,23 @@ def _paths(settings: dict[str, str]) -> dict[str, Any]:
 def _serve(role: str, transport: str, address: str, options: dict[str, Any]) -> None:
     if "tls" in options:
         options["tls"] = ServerTls(**_paths(options["tls"]))
-    limits = ReceiverOptions(exchg_node_buffer_size_bytes=0) if role == "hold" else None
+    stopped = ReceiverOptions(exchg_node_buffer_size_bytes=0)
+    limits = None if role == "read" else stopped
     source = ExchangeSource(1, 1, chunk_format("arrow", SCHEMA), limits)
     registry = SourceRegistry()
     registry.register(EXCHANGE, source)
     server = serve(transport, registry, address, **options)
     _say(server.address)
-    if role == "read":
+    if role == "gate":
+        sys.stdin.readline()
+    if role != "hold":
         keys = [key for batch in source.batches(0, PATIENCE) for key in batch["k"].to_pylist()]
         _say(f"{len(keys)} rows, sum {sum(keys)}")
     sys.stdin.read()
     server.close()
 
 
-def _send(transport: str, address: str, options: dict[str, Any]) -> None:
+def _send(role: str, transport: str, address: str, options: dict[str, Any]) -> None:
     if "tls" in options:
         options["tls"] = ClientTls(**_paths(options["tls"]))
     sink = ExchangeSink(
@@ -56,8 +60,9 @@ def _send(transport: str, address: str, options: dict[str, Any]) -> None:
         format=chunk_format("arrow", SCHEMA),
         max_transmit_batched_bytes=1,
     )
-    sink.driver().write(sample_batch(0, 10))
-    _say("sent")
+    if role == "send":
+        sink.driver().write(sample_batch(0, 10))
+    _say("sent" if role == "send" else "connected")
     threading.Event().wait()
 
 
@@ -65,8 +70,8 @@ def main() -> None:
     """Do what the role says."""
     role, settings = sys.argv[1], json.loads(sys.stdin.readline())
     transport, address = settings.pop("transport"), settings.pop("address")
-    if role == "send":
-        _send(transport, address, settings)
+    if role in ("send", "open"):
+        _send(role, transport, address, settings)
     else:
         _serve(role, transport, address, settings)
 

@@ -86,14 +86,18 @@ class Peer:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(settings) + "\n")
-        self.process.stdin.flush()
+        self.say(json.dumps(settings))
 
     def line(self) -> str:
         """What it says next."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
+
+    def say(self, line: str) -> None:
+        """Tell it something."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
 
     def end(self) -> None:
         """It is over, whatever it does."""

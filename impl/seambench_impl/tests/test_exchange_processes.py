@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from seambench_impl.exchange.formats import chunk_format
-from seambench_impl.exchange.options import ReceiverOptions
+from seambench_impl.exchange.options import ReceiverOptions, SinkOptions
 from seambench_impl.exchange.sink import ExchangeSink, Routing
 from seambench_impl.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
 from seambench_impl.exchange.transports.by_name import connect, serve
@@ -25,6 +28,8 @@ from seambench_impl.tests.exchange_samples import (
 
 MakePeer = Callable[..., Peer]
 
+#: Bytes that a sender may hold, and what its process may grow by beyond them.
+LIMIT_BYTES, NOISE_BYTES = 8 << 20, 32 << 20
 TRANSPORTS = ["sockets", "grpc", "flight"]
 WAYS = ["unix", "tls"]
 
@@ -127,20 +132,67 @@ def test_an_answer_may_be_withheld_for_longer_than_silence(transport: str) -> No
     server.close()
 
 
+@pytest.mark.parametrize(("role", "said"), [("send", "sent"), ("open", "connected")])
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_killed_sender_fails_its_receiver(make_peer: MakePeer, transport: str) -> None:
-    """A reader that waits for a sender without an end is told which one is lost.
-
-    A request is open meanwhile: nobody reads queue 0. Without one gRPC has nothing to notice.
-    """
+def test_a_killed_sender_fails_its_receiver(
+    make_peer: MakePeer, transport: str, role: str, said: str
+) -> None:
+    """A reader that waits for a sender without an end is told of it, also before it sent."""
     registry = SourceRegistry()
     limits = ReceiverOptions(exchg_node_buffer_size_bytes=0)
     source = ExchangeSource(1, 2, chunk_format("arrow", SCHEMA), limits)
     registry.register(EXCHANGE, source)
     server = serve(transport, registry, "tcp:127.0.0.1:0")
-    peer = make_peer("send", transport=transport, address=server.address)
-    assert peer.line() == "sent"
+    peer = make_peer(role, transport=transport, address=server.address)
+    assert peer.line() == said
     peer.process.send_signal(signal.SIGKILL)
     with pytest.raises(ExchangeFailedError, match="sender 3 is lost before its end"):
         source.read(1, PATIENCE)
     server.close()
+
+
+@pytest.mark.parametrize(
+    "seconds", [1.0, pytest.param(60.0, marks=pytest.mark.slow)], ids=["short", "a minute"]
+)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_sender_stays_within_its_limit_while_its_receiver_stands_still(
+    make_peer: MakePeer, transport: str, seconds: float
+) -> None:
+    """Buffered bytes and the process itself; when the receiver goes on, so does everything."""
+    peer = make_peer("gate", transport=transport, address="tcp:127.0.0.1:0")
+    batch, count = sample_batch(0, 1000), 1000
+    sink = ExchangeSink(
+        SCHEMA,
+        [connect(transport, peer.line(), EXCHANGE)],
+        Routing("single"),
+        be_number=0,
+        format=chunk_format("arrow", SCHEMA),
+        options=SinkOptions(
+            pipeline_sink_brpc_dop=1 << 20,
+            pipeline_sink_buffer_size=1 << 20,
+            max_buffered_bytes=LIMIT_BYTES,
+        ),
+        max_transmit_batched_bytes=1,
+    )
+
+    def write() -> None:
+        driver = sink.driver()
+        for _ in range(count):
+            driver.write(batch)
+        driver.finish()
+
+    writer = threading.Thread(target=write, daemon=True)
+    before = psutil.Process().memory_info().rss
+    writer.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert sink.buffered_bytes <= LIMIT_BYTES + 2 * batch.nbytes
+        # Whatever the transport holds beside, it holds few copies of what waits.
+        assert psutil.Process().memory_info().rss - before < 4 * LIMIT_BYTES + NOISE_BYTES
+        time.sleep(0.02)
+    assert writer.is_alive()
+    peer.say("go on")
+    writer.join(seconds + PATIENCE)
+    sink.wait_finished(PATIENCE)
+    assert peer.line() == f"{count * 1000} rows, sum {count * sum(range(1000))}"
+    sink.close()

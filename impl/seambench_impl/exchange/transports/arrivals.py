@@ -20,9 +20,10 @@ class Arrivals:
         self._senders: set[tuple[int, int]] = set()
 
     def deliver(self, exchange: int, request: Request, reply: Reply) -> None:
-        """See `SourceRegistry.deliver`."""
+        """See `SourceRegistry.deliver`; an announcement only says who will send."""
         self._senders.add((exchange, request.be_number))
-        self._registry.deliver(exchange, request, reply)
+        if not request.is_announcement:
+            self._registry.deliver(exchange, request, reply)
 
     def end(self, reason: str) -> None:
         """Nothing more comes over this connection."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from seambench_impl.exchange.messages import Answer, Request
 
-__all__ = ["Channel", "OnAnswer", "OnFailure", "OpenRequests", "Server"]
+__all__ = ["Channel", "OnAnswer", "OnFailure", "OpenRequests", "Server", "announcement"]
 
 OnAnswer = Callable[[Answer], None]
 #: Told the sequence number of a request of which nobody knows whether it arrived, and why.
@@ -38,8 +38,16 @@ class Channel(Protocol):
     pass_through: bool
     most_bytes: int | None
 
-    def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:
+    def open(
+        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
+    ) -> None:
         """Get ready. The callbacks come from any thread, also from within `send`.
+
+        Args:
+            on_answer: is given each answer.
+            on_failure: is told of each request that will have none.
+            be_number: of the sender; the receiver is told, so that it misses a sender that vanishes
+                before its first request. None: it is not told.
 
         Raises:
             UnavailableError: the receiver cannot be reached.
@@ -53,6 +61,11 @@ class Channel(Protocol):
     def close(self) -> None:
         """Give up what is open; requests without an answer fail. Repeatable."""
         ...
+
+
+def announcement(be_number: int) -> Request:
+    """What a channel says first: whose it is. It has no answer."""
+    return Request(be_number, 0)
 
 
 class Server(Protocol):

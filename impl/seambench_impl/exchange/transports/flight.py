@@ -33,6 +33,7 @@ from seambench_impl.exchange.transports.base import (
     OnAnswer,
     OnFailure,
     OpenRequests,
+    announcement,
 )
 from seambench_impl.exchange.transports.tls import ClientTls, ServerTls, read_pem
 from seambench_impl.exchange.wire import (
@@ -314,7 +315,9 @@ class FlightChannel:
         self._writer: Any = None
         self._reader: Any = None
 
-    def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:
+    def open(
+        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
+    ) -> None:
         """Connect, greet and begin the stream.
 
         Raises:
@@ -327,6 +330,8 @@ class FlightChannel:
             descriptor = self._flight.FlightDescriptor.for_command(HELLO)
             self._writer, self._reader = client.do_exchange(descriptor)
             self._writer.begin(_SCHEMA)
+            if be_number is not None:
+                self._write(announcement(be_number))
         except (pa.ArrowException, OSError, InputError) as error:
             client.close()
             raise UnavailableError(f"{self._address} cannot be reached: {error}") from error
@@ -344,11 +349,14 @@ class FlightChannel:
         assert self._open is not None, "a channel is opened before it sends"
         if not self._open.add(request.sequence):
             return
-        message, payloads = encode_request(self._exchange, request, inline=False)
         try:
-            self._writer.write_with_metadata(_pack(payloads), message)
+            self._write(request)
         except (pa.ArrowException, OSError) as error:
             self._open.fail(f"{self._address}: {error}")
+
+    def _write(self, request: Request) -> None:
+        message, payloads = encode_request(self._exchange, request, inline=False)
+        self._writer.write_with_metadata(_pack(payloads), message)
 
     def close(self) -> None:
         """End the stream; it is broken off if the server does not end it as well."""

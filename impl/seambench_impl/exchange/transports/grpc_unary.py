@@ -2,7 +2,9 @@
 
 Messages and their meaning are those of StarRocks' transmit_chunk, but the payload of a chunk is in
 its `data`: brpc's attachments are not gRPC's. The server runs on one event loop, where a withheld
-answer is a future and no thread. HTTP/2 pings tell a call that waits from a peer that is gone.
+answer is a future and no thread. HTTP/2 pings tell a call that waits from a peer that is gone; one
+call of each channel, `stay`, waits as long as the channel is open, so that a lost client is noticed
+between its requests as well.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from seambench_impl.exchange.transports.base import (
     OnAnswer,
     OnFailure,
     OpenRequests,
+    announcement,
 )
 from seambench_impl.exchange.transports.tls import ClientTls, ServerTls, read_pem
 from seambench_impl.exchange.wire import (
@@ -79,10 +82,6 @@ class _Loop:
 
 class GrpcServer:
     """Takes requests from gRPC calls and delivers them to a registry.
-
-    A server of unary calls learns that a client is gone only while one of its calls waits. A reader
-    that must not wait for ever for a sender lost between two calls gives `ExchangeSource.read` a
-    timeout.
 
     Args:
         registry: where exchanges are known.
@@ -144,6 +143,7 @@ class GrpcServer:
         server = self._grpc.aio.server(options=options)
         handlers = {
             "hello": self._grpc.unary_unary_rpc_method_handler(self._hello),
+            "stay": self._grpc.unary_unary_rpc_method_handler(self._stay),
             "transmit_chunk": self._grpc.unary_unary_rpc_method_handler(self._transmit_chunk),
         }
         server.add_generic_rpc_handlers(
@@ -164,12 +164,25 @@ class GrpcServer:
             await self._refuse(context, f"the peer says {said[:16]!r} and not {HELLO!r}")
         return HELLO
 
-    async def _transmit_chunk(self, message: bytes, context: Any) -> bytes:
+    async def _stay(self, message: bytes, context: Any) -> bytes:
+        """Wait until the client goes; then the sender that it announced is lost."""
+        exchange, request = await self._decoded(message, context)
         try:
-            exchange, request = decode_request(message, None)
+            await self._loop.create_future()
+        except asyncio.CancelledError:
+            self._registry.lose(exchange, request.be_number, "its channel is gone")
+            raise
+        return HELLO  # never: nobody settles the future
+
+    async def _decoded(self, message: bytes, context: Any) -> tuple[int, Request]:
+        try:
+            return decode_request(message, None)
         except InputError as error:
             await self._refuse(context, str(error))
             raise
+
+    async def _transmit_chunk(self, message: bytes, context: Any) -> bytes:
+        exchange, request = await self._decoded(message, context)
         answered: asyncio.Future[Answer] = self._loop.create_future()
         try:
             self._registry.deliver(exchange, request, _replier(self._loop, answered))
@@ -236,10 +249,13 @@ class GrpcChannel:
         self._silence_seconds = silence_seconds
         self._channel: Any = None
         self._call: Any = None
+        self._staying: Any = None
         self._open: OpenRequests | None = None
         self._on_answer: OnAnswer | None = None
 
-    def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:
+    def open(
+        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
+    ) -> None:
         """Connect and greet.
 
         Raises:
@@ -273,6 +289,10 @@ class GrpcChannel:
         self._call = channel.unary_unary(f"/{_SERVICE}/transmit_chunk")
         self._open = OpenRequests(on_failure)
         self._on_answer = on_answer
+        if be_number is not None:
+            message, _ = encode_request(self._exchange, announcement(be_number), inline=True)
+            self._staying = channel.unary_unary(f"/{_SERVICE}/stay").future(message)
+            self._staying.add_done_callback(self._left)
 
     def send(self, request: Request) -> None:
         """Start the call of the request."""
@@ -288,7 +308,15 @@ class GrpcChannel:
     def close(self) -> None:
         """Break off what is open and disconnect."""
         if self._channel is not None:
+            if self._staying is not None:
+                self._staying.cancel()
             self._channel.close()
+
+    def _left(self, call: Future[bytes]) -> None:
+        """The server is gone, or this side closed the channel."""
+        assert self._open is not None
+        reason = "the channel was closed" if call.cancelled() else _reason(call)
+        self._open.fail(f"{self._address}: {reason}")
 
     def _credentials(self, tls: ClientTls) -> Any:
         tls.context()  # which says what is wrong with the files; gRPC would only log it

@@ -20,7 +20,12 @@ class LocalChannel:
         self._exchange = exchange
         self._on_answer: OnAnswer | None = None
 
-    def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:  # noqa: ARG002 - never fails
+    def open(
+        self,
+        on_answer: OnAnswer,
+        on_failure: OnFailure,  # noqa: ARG002 - never fails
+        be_number: int | None = None,  # noqa: ARG002 - shares the receiver's fate
+    ) -> None:
         """Remember who is to be told."""
         self._on_answer = on_answer
 

@@ -32,6 +32,7 @@ from seambench_impl.exchange.transports.base import (
     OnAnswer,
     OnFailure,
     OpenRequests,
+    announcement,
 )
 from seambench_impl.exchange.transports.streams import PlainStream, Stream, TlsStream
 from seambench_impl.exchange.transports.tls import ClientTls, ServerTls
@@ -309,6 +310,10 @@ def _secured(
     return TlsStream(tls.wrap_socket(sock, server_side=server_side, server_hostname=server_name))
 
 
+def _announced(exchange: int, be_number: int) -> tuple[bytes, list[Any]]:
+    return encode_request(exchange, announcement(be_number), inline=False)
+
+
 def _replier(connection: _Connection) -> Callable[[Answer], None]:
     def reply(answer: Answer) -> None:
         with contextlib.suppress(OSError):  # a sender that is gone needs no answer
@@ -349,7 +354,9 @@ class SocketChannel:
         self._open: OpenRequests | None = None
         self._connection: _Connection | None = None
 
-    def open(self, on_answer: OnAnswer, on_failure: OnFailure) -> None:
+    def open(
+        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
+    ) -> None:
         """Connect and greet.
 
         Raises:
@@ -368,6 +375,8 @@ class SocketChannel:
             connection = _Connection(stream, 0, TrackedAllocator())
             connection.greet(self._address)
             connection.watch(self._silence_seconds)
+            if be_number is not None:
+                connection.write(*_announced(self._exchange, be_number))
         except (OSError, InputError) as error:
             stream.close()
             raise UnavailableError(f"{self._address} cannot be reached: {error}") from error
