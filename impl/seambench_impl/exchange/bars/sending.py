@@ -1,0 +1,243 @@
+"""This process: sends one run of a load in each of several ways."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow.flight as flight
+
+from seambench.errors import SeambenchError
+from seambench_impl.exchange.bars.load import CHANNELS, RULE, Load
+from seambench_impl.exchange.formats import ChunkFormat, chunk_format
+from seambench_impl.exchange.partition import Partitioner
+from seambench_impl.exchange.sink import ExchangeSink, Routing
+from seambench_impl.exchange.source import ExchangeSource, SourceRegistry
+from seambench_impl.exchange.transports.by_name import connect
+from seambench_impl.exchange.transports.local import LocalChannel
+
+__all__ = ["Receiving", "Send", "sender_of", "within"]
+
+#: What a request carries: several chunks, so that Python's steps for each count less.
+BATCHED_BYTES = 1 << 20
+#: The same where nothing is copied: bytes cost nothing, requests do.
+HANDED_OVER_BYTES = 8 << 20
+_GRPC_PAYLOAD = 256 << 10
+_GRPC_IN_FLIGHT = 64
+_GRPC_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+Send = Callable[[Load, str], None]
+
+
+class Receiving:
+    """The other process of one way; see `receiving`."""
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "seambench_impl.exchange.bars.receiving", way],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.address = str(self.hear()["address"])
+
+    def hear(self) -> dict[str, Any]:
+        """What it says next.
+
+        Raises:
+            SeambenchError: it died.
+        """
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SeambenchError(f"the receiving process of {self.way} died")
+        told: dict[str, Any] = json.loads(line)
+        return told
+
+    def expect(self, passes: int) -> None:
+        """Make it ready for a run."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{passes}\n")
+        self._process.stdin.flush()
+        self.hear()
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def close(self) -> None:
+        """It is over."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+def sender_of(way: str, load: Load) -> Send:
+    """What sends a run of `way`; everything that is not part of a run is done here."""
+    kind, *rest = way.split("+")
+    if kind == "copy":
+        pages = load.pages("presto")
+        return lambda load, address: _copy(pages * load.passes, address)
+    if kind == "wire":
+        return lambda load, address: _chunks(load, rest[0], _ready(load), address)
+    if kind == "transfer":
+        bound = chunk_format(rest[1], load.schema)
+        return lambda load, address: _chunks(load, rest[0], bound, address)
+    if kind == "rows":
+        return lambda load, address: _rows(load, rest[0], rest[1], address)
+    return _flight if kind == "flight" else _grpc_calls
+
+
+def _copy(pages: Sequence[Any], address: str) -> None:
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(address)
+        for page in pages:
+            peer.sendall(page)
+
+
+def _ready(load: Load) -> ChunkFormat:
+    """Pages that are there already, by the chunk they are of; they are never decoded."""
+    pages = load.pages("presto")
+    ready = {id(chunk): page for (_, chunk), page in zip(load.chunks, pages, strict=True)}
+    return ChunkFormat("ready", lambda chunk: ready[id(chunk)], lambda data: data)
+
+
+def _chunks(load: Load, transport: str, bound: ChunkFormat, address: str) -> None:
+    """Chunks that are there already: what a sink does without partitioning."""
+    sinks = [
+        ExchangeSink(
+            load.schema,
+            [connect(transport, address, number)],
+            Routing("single"),
+            be_number=0,
+            format=bound,
+            max_transmit_batched_bytes=BATCHED_BYTES,
+        )
+        for number in range(CHANNELS)
+    ]
+    drivers = [sink.driver() for sink in sinks]
+    for _ in range(load.passes):
+        for channel, chunk in load.chunks:
+            drivers[channel].write(chunk)
+    _end(sinks, drivers)
+
+
+def _rows(load: Load, transport: str, chunk_format_name: str, address: str) -> None:
+    """Partition, encode, send."""
+    sink = ExchangeSink(
+        load.schema,
+        [connect(transport, address, number) for number in range(CHANNELS)],
+        Routing("hash", RULE),
+        be_number=0,
+        format=chunk_format(chunk_format_name, load.schema),
+        max_transmit_batched_bytes=BATCHED_BYTES,
+    )
+    driver = sink.driver()
+    for _ in range(load.passes):
+        for batch in load.batches:
+            driver.write(batch)
+    _end([sink], [driver])
+
+
+def _end(sinks: Sequence[ExchangeSink], drivers: Sequence[Any]) -> None:
+    for driver in drivers:
+        driver.finish()
+    for sink in sinks:
+        sink.wait_finished()
+        sink.close()
+
+
+def _dealt(load: Load) -> Iterator[tuple[int, Any]]:
+    partitioner = Partitioner(load.schema, RULE)
+    for _ in range(load.passes):
+        for batch in load.batches:
+            yield from partitioner.append(batch)
+    yield from partitioner.flush()
+
+
+def _flight(load: Load, address: str) -> None:
+    """The same partitioned batches, as Arrow IPC over a stream for each channel."""
+    with flight.FlightClient(address) as client:
+        ways = [
+            client.do_exchange(flight.FlightDescriptor.for_path(str(number)))
+            for number in range(CHANNELS)
+        ]
+        for writer, _ in ways:
+            writer.begin(load.schema)
+        for channel, chunk in _dealt(load):
+            ways[channel][0].write_batch(chunk)
+        for writer, _ in ways:
+            writer.done_writing()
+        for writer, reader in ways:
+            for _ in reader:
+                pass
+            writer.close()
+
+
+def _grpc_calls(load: Load, address: str) -> None:
+    """As many bytes, already there, in calls of 256 KiB."""
+    import grpc
+
+    payload, calls = bytes(_GRPC_PAYLOAD), load.bytes // _GRPC_PAYLOAD
+    with grpc.insecure_channel(address, _GRPC_OPTIONS) as channel:
+        call = channel.unary_unary("/bars/take")
+        flying: deque[Any] = deque()
+        for _ in range(calls):
+            flying.append(call.future(payload))
+            if len(flying) >= _GRPC_IN_FLIGHT:
+                flying.popleft().result()
+        for one in flying:
+            one.result()
+        call(b"")
+
+
+def within(load: Load, *, partition: bool) -> Sequence[Any]:
+    """The same in this process, passed through: with partitioning, or of chunks that are there.
+
+    Returns:
+        What the receivers read of the last pass.
+    """
+    registry = SourceRegistry()
+    sources = [ExchangeSource(1, 1) for _ in range(CHANNELS)]
+    for number, source in enumerate(sources):
+        registry.register(number, source)
+    channels = [LocalChannel(registry, number) for number in range(CHANNELS)]
+    groups = [channels] if partition else [[channel] for channel in channels]
+    sinks = [
+        ExchangeSink(
+            load.schema,
+            group,
+            Routing("hash", RULE) if partition else Routing("single"),
+            be_number=0,
+            max_transmit_batched_bytes=HANDED_OVER_BYTES,
+        )
+        for group in groups
+    ]
+    last = -(-len(load.chunks) // CHANNELS)
+    with ThreadPoolExecutor(CHANNELS) as pool:
+        reading = [pool.submit(_read_all, source, last) for source in sources]
+        drivers = [sink.driver() for sink in sinks]
+        for _ in range(load.passes):
+            if partition:
+                for batch in load.batches:
+                    drivers[0].write(batch)
+            else:
+                for channel, chunk in load.chunks:
+                    drivers[channel].write(chunk)
+        _end(sinks, drivers)
+        return [batch for future in reading for batch in future.result()]
+
+
+def _read_all(source: ExchangeSource, kept: int) -> Sequence[Any]:
+    """Read to the end; the last batches, so many."""
+    return deque(source.batches(), kept)
