@@ -1,8 +1,9 @@
 """Every course that a small exchange can take: the real logic, all interleavings, no clock.
 
 From each state, each thing that may happen next is tried: a driver makes its next request, a
-message in flight arrives (any of them, so they overtake each other), a reader reads. States that
-were seen are not entered again. What must hold is checked in every state and at every end.
+message in flight arrives (any of them, so they overtake each other), a reader reads, or the query
+is cancelled. States that were seen are not entered again. What must hold is checked in every state
+and at every end.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Size:
         keep_order: a merging exchange.
         receiver_bytes: bytes beyond which answers are withheld; a request has 1.
         doubled: messages of the network that may arrive twice, in all.
+        cancel: the query may be cancelled, at any step.
     """
 
     senders: int = 2
@@ -43,6 +45,7 @@ class Size:
     keep_order: bool = False
     receiver_bytes: int = 1
     doubled: int = 0
+    cancel: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class _State:
     doubled: int = 0
     read: list[Counter[Any]] = field(default_factory=list)
     error: str | None = None
+    cancelled: bool = False
 
     def key(self) -> Hashable:
         return (
@@ -74,6 +78,7 @@ class _State:
             frozenset(self.flying.items()),
             self.doubled,
             tuple(frozenset(read.items()) for read in self.read),
+            self.cancelled,
         )
 
 
@@ -129,6 +134,8 @@ def _start(size: Size) -> _State:
 
 def _steps(state: _State, size: Size) -> Iterator[tuple[str, Callable[[_State], None]]]:
     """Everything that may happen next, by name."""
+    if size.cancel and not state.cancelled:
+        yield "cancel", _cancel
     for sender, work in enumerate(state.work):
         if work and not state.sinks[sender].is_full:
             yield f"driver {sender}", lambda s, sender=sender: _make(s, sender)  # type: ignore[misc]
@@ -146,6 +153,15 @@ def _steps(state: _State, size: Size) -> Iterator[tuple[str, Callable[[_State], 
 def _make(state: _State, sender: int) -> None:
     receiver, request = state.work[sender].pop()
     _carry_out(state, sender, state.sinks[sender].add_request(receiver, request))
+
+
+def _cancel(state: _State) -> None:
+    """Everybody is told at once; what is in flight still arrives."""
+    state.cancelled = True
+    for sink in state.sinks:
+        sink.cancel_one_sinker()
+    for number, receiver in enumerate(state.receivers):
+        _answer(state, number, receiver.cancel())
 
 
 def _carry_out(state: _State, sender: int, effects: list[SinkEffect]) -> None:
@@ -187,7 +203,7 @@ def _read(state: _State, receiver: int, queue: int) -> None:
 
 def _check(state: _State, size: Size, way: tuple[str, ...]) -> None:
     """What must hold in every state."""
-    if state.error is not None:
+    if state.error is not None and not state.cancelled:
         raise InvariantError(f"the query failed without a fault: {state.error}, after {way}")
     if any(count > 1 for read in state.read for count in read.values()):
         raise InvariantError(f"a chunk was read twice, after {way}")
@@ -203,5 +219,10 @@ def _check_end(state: _State, size: Size, way: tuple[str, ...]) -> None:
         raise InvariantError(f"a sender is stuck, after {way}")
     if not all(receiver.is_finished() for receiver in state.receivers):
         raise InvariantError(f"a receiver is stuck, after {way}")
-    if sum(sum(read.values()) for read in state.read) != size.senders * size.packets:
+    held = [sink.buffered_bytes for sink in state.sinks]
+    held += [receiver.buffered_bytes for receiver in state.receivers]
+    if any(held):
+        raise InvariantError(f"bytes are held at the end: {held}, after {way}")
+    read = sum(sum(one.values()) for one in state.read)
+    if not state.cancelled and read != size.senders * size.packets:
         raise InvariantError(f"chunks are missing: {state.read}, after {way}")

@@ -473,7 +473,14 @@ class _World:
                 raise InvariantError(f"receiver {number} read chunks more than once: {doubled}")
             if self._failed is None and self._restarted == set():
                 self._check_complete(number, sent - read)
+                self._check_ends(number)
         return Outcome(self._failed is None, self._failed, self._requests, self.now)
+
+    def _check_ends(self, receiver: int) -> None:
+        """Each sender said its end; that nothing followed is checked when requests leave."""
+        missing = {s for s in range(self.scenario.senders) if (s, receiver) not in self._ended}
+        if missing:
+            raise InvariantError(f"senders {sorted(missing)} never ended at receiver {receiver}")
 
     def _check_complete(self, receiver: int, missing: Counter[Any]) -> None:
         error = self._receivers[receiver].error

@@ -60,8 +60,16 @@ def test_doubles_that_the_original_takes_for_data_are_found_and_shrunk() -> None
     )
     assert fails(scenario)
     smallest = shrink(scenario, fails)
+    told = {_reason(smallest) for _ in range(3)}
+    assert len(told) == 1, "the smallest scenario fails in the same way each time"
     assert (smallest.senders, smallest.receivers, smallest.packets) == (1, 1, 1)
     assert not fails(replace(smallest, duplicates="drop"))
+
+
+def _reason(scenario: Scenario) -> str:
+    with pytest.raises(InvariantError) as caught:
+        simulate(scenario)
+    return str(caught.value)
 
 
 def _first_gate_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,10 +157,16 @@ def test_faults_put_into_the_logic_are_found(
         (Size(2, 1, 2, dop=1), None),
         (Size(1, 2, 3, dop=2), 124),
         (Size(1, 1, 3, dop=2, keep_order=True), None),
+        (Size(1, 1, 3, dop=2, cancel=True), None),
+        (Size(2, 1, 2, dop=1, cancel=True), None),
+        (Size(1, 1, 3, dop=2, keep_order=True, doubled=1, cancel=True), None),
     ],
 )
 def test_every_state_of_small_exchanges_keeps_the_rules(size: Size, states: int | None) -> None:
-    """All interleavings are visited; the only ends are those where every row was read."""
+    """All interleavings are visited; the only ends are those where every row was read.
+
+    Or the query was cancelled, at any step: then everyone ends and nothing is held.
+    """
     found = explore(size)
     assert found.ends >= 1
     assert states is None or found.states == states
@@ -161,7 +175,12 @@ def test_every_state_of_small_exchanges_keeps_the_rules(size: Size, states: int 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "size",
-    [Size(2, 2, 3, dop=1), Size(2, 1, 3, dop=2), Size(2, 1, 3, dop=2, keep_order=True)],
+    [
+        Size(2, 2, 3, dop=1),
+        Size(2, 1, 3, dop=2),
+        Size(2, 1, 3, dop=2, keep_order=True),
+        Size(2, 2, 2, dop=1, cancel=True),
+    ],
     ids=str,
 )
 def test_every_state_of_two_senders_and_two_receivers_keeps_the_rules(size: Size) -> None:
