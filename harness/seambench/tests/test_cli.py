@@ -77,7 +77,8 @@ def test_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
 
     assert result.exit_code == 0
-    for name in ("run", "data", "check", "page", "inspect", "report", "list", "scan", "doctor"):
+    names = ("run", "data", "check", "page", "inspect", "report", "list", "scan", "doctor")
+    for name in (*names, "exchange", "throughput"):
         assert name in result.output
         assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
 
@@ -247,6 +248,26 @@ def test_a_missing_table_is_refused(seambench: Any, tmp_path: Path) -> None:
 
     assert (done.code, done.out) == (2, "")
     assert "no such table" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--workers", "0"], "--workers 0: numbers of 1 and more are meant"),
+        (["--chunk-rows", "many"], "--chunk-rows many: numbers between commas are meant"),
+        (["--plan", "q99"], "unknown plan 'q99'; there are shuffle, broadcast"),
+        (["--impl", "absent"], "unknown implementation of the exchange seam 'absent'"),
+    ],
+)
+def test_wrong_usage_of_exchange_is_one_sentence(
+    seambench: Any, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    """Exit code 2 before any worker is started."""
+    done = seambench("exchange", *arguments, "--results", tmp_path)
+
+    assert done.code == 2
+    assert says in " ".join(done.err.split())
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("debug", ["", "1"])
