@@ -49,7 +49,7 @@ __all__ = [
     "Staged",
 ]
 
-Query = Literal["snapshot", "read-optimized", "incremental"]
+Query = Literal["snapshot", "read-optimized", "incremental", "cdc"]
 Kind = Literal["reference", "native", "peer"]
 
 
@@ -59,10 +59,11 @@ class ScanRequest:
 
     Attributes:
         table: folder of the table.
-        query: which view of it.
+        query: which view of it. `cdc` has columns of its own: `op` (`i`, `u`, `d`), `ts_ms` (the
+            write's requested instant), `before` and `after` (rows as structs).
         as_of: instant up to which changes count (`snapshot` and `read-optimized`), or None.
-        begin: exclusive lower bound of an incremental query.
-        end: inclusive upper bound of an incremental query.
+        begin: exclusive lower bound of an incremental or `cdc` query.
+        end: inclusive upper bound of an incremental or `cdc` query.
         changes_alone: an incremental query merges what changed without the rows that it changed.
         columns: names in the order wanted; None for all columns without `_hoodie_*`.
         where: DuckDB SQL over the table's columns; only scanners that come in as commands or
@@ -160,7 +161,8 @@ class Scanner(Protocol):
     """A reader of tables.
 
     `capabilities` maps words to True: `formats.hudi`, `formats.parquet`, `query.snapshot`,
-    `query.read-optimized`, `query.incremental`, `as-of`, `merge.commit-time`, `merge.event-time`,
+    `query.read-optimized`, `query.incremental`, `query.cdc`, `as-of`, `merge.commit-time`,
+    `merge.event-time`,
     `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
     `pushdown` (the dataset prunes columns and applies filters), `strict`, `types.decimal`, ...
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scan"]
 
-_QUERIES = ("snapshot", "read-optimized", "incremental")
+_QUERIES = ("snapshot", "read-optimized", "incremental", "cdc")
 _ROWS_SHOWN = 20
 _WARNINGS_SHOWN = 10
 
@@ -43,12 +43,12 @@ def scan(
     reader: Annotated[str, typer.Option(help="auto, native, merge, connector, or any other.")] = (
         "auto"
     ),
-    query: Annotated[str, typer.Option(help="snapshot, read-optimized or incremental.")] = (
+    query: Annotated[str, typer.Option(help="snapshot, read-optimized, incremental or cdc.")] = (
         "snapshot"
     ),
     as_of: Annotated[str | None, typer.Option(help="Only changes up to this instant.")] = None,
-    begin: Annotated[str | None, typer.Option(help="Incremental: after this instant.")] = None,
-    end: Annotated[str | None, typer.Option(help="Incremental: up to this instant.")] = None,
+    begin: Annotated[str | None, typer.Option(help="Incremental, cdc: after this instant.")] = None,
+    end: Annotated[str | None, typer.Option(help="Incremental, cdc: up to this instant.")] = None,
     changes_alone: Annotated[
         bool,
         typer.Option(

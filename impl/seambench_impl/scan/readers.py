@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from seambench import __version__
 from seambench.errors import UsageError
-from seambench.seams import Kind, ScanRequest
+from seambench.seams import Kind, Scan, ScanRequest
 from seambench.serde.cursor import Met
-from seambench_impl.scan.hudi_scan import HudiScan, Path
+from seambench_impl.scan.hudi_scan import Path
 from seambench_impl.tables.hudi.explain import explain_log, explain_table
 from seambench_impl.tables.hudi.planning import ListingSource
 from seambench_impl.tables.hudi.table import HudiTable
@@ -29,6 +29,7 @@ _CAPABILITIES = (
     "query.snapshot",
     "query.read-optimized",
     "query.incremental",
+    "query.cdc",
     "as-of",
     "merge.commit-time",
     "merge.event-time",
@@ -57,6 +58,7 @@ _CAPABILITIES = (
 _OF_MERGING = (
     "query.snapshot",
     "query.incremental",
+    "query.cdc",
     "delete-marker",
     "several-orderings",
     "partial-updates",
@@ -73,11 +75,13 @@ class _HudiReader:
     listing: ClassVar[ListingSource] = "auto"
     positions: ClassVar[bool] = False
 
-    def open(self, request: ScanRequest) -> HudiScan:
+    def open(self, request: ScanRequest) -> Scan:
         """Plan a read; see `seambench.seams.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
+        if request.query == "cdc":
+            return self._changes(table, request)
         return table.scan(
             request.columns,
             query=request.query,
@@ -91,6 +95,20 @@ class _HudiReader:
             memory_limit=request.memory_limit,
             strict=request.strict,
             positions=self.positions,
+        )
+
+    def _changes(self, table: HudiTable, request: ScanRequest) -> Scan:
+        if request.as_of is not None or request.changes_alone:
+            raise UsageError("a cdc query has begin and end, and nothing else")
+        return table.changes(
+            request.columns,
+            begin=request.begin,
+            end=request.end,
+            path=self.path,
+            batch_size=request.batch_size,
+            threads=request.threads,
+            memory_limit=request.memory_limit,
+            strict=request.strict,
         )
 
     def explain(self, path: FilePath) -> Iterator[Met]:

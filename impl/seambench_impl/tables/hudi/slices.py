@@ -116,9 +116,20 @@ def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> l
     for key in sorted(groups):
         if key not in replaced:
             found = _latest_slice(key, groups[key], timeline, window)
-            if found is not None:
+            if found is not None and _may_have_changed(found, timeline, window):
                 slices.append(found)
     return slices
+
+
+def _may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> bool:
+    """Whether rows of an incremental query may lie in a slice.
+
+    A row that an instant wrote lies in a file of that instant or of a later one.
+    """
+    if slice_.base is not None and window.hands_out(slice_.base.instant):
+        return True
+    by_name = timeline.config.timeline_layout == 1  # the name does not tell who wrote a log
+    return any(by_name or window.hands_out(log.instant) for log in slice_.logs)
 
 
 def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], _Group]:

@@ -7,6 +7,8 @@ import difflib
 import functools
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench.seams import Query
 from seambench_impl.avro import arrow_schema
 from seambench_impl.scan.base_files import open_slice_base
+from seambench_impl.scan.change_scan import ChangeScan
 from seambench_impl.scan.hudi_scan import HudiScan, Path, ScanOptions
 from seambench_impl.scan.resolve import nullable_throughout
 from seambench_impl.tables.hudi.bootstrap import with_external_files
@@ -24,8 +27,15 @@ from seambench_impl.tables.hudi.planning import ListingSource, Plan, plan_slices
 from seambench_impl.tables.hudi.properties import load_config
 from seambench_impl.tables.hudi.schema_history import with_file_names
 from seambench_impl.tables.hudi.slices import FileSlice
-from seambench_impl.tables.hudi.timeline import Timeline, load_timeline, parse_instant
-from seambench_impl.tables.hudi.window import NOW, Window, incremental_window
+from seambench_impl.tables.hudi.timeline import (
+    Timeline,
+    changes_rows,
+    load_timeline,
+    parse_instant,
+    replaced_groups,
+    written_groups,
+)
+from seambench_impl.tables.hudi.window import COMMIT_TIME, NOW, Window, incremental_window
 from seambench_impl.tables.storage import Storage
 
 __all__ = ["META_COLUMNS", "HudiTable"]
@@ -142,20 +152,93 @@ class HudiTable:
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"a batch size of {batch_size}: at least one row is needed")
         window = self._window(query, as_of, begin, end, changes_alone)
-        schema = self._schema_at(window)
-        wanted = _choose(columns, schema, self._storage.root)
+        wanted = _choose(columns, self._schema_at(window), self._storage.root)
         conditions = [c for c in (window.row_filter(), filter) if c is not None]
+        return self._scan(
+            self._plan(window),
+            window,
+            wanted,
+            ScanOptions(path, batch_size, threads, memory_limit, strict, positions),
+            condition=functools.reduce(operator.and_, conditions) if conditions else None,
+            merge_logs=query != "read-optimized",
+        )
+
+    def changes(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        path: Path = "auto",
+        batch_size: int | None = None,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        strict: bool = False,
+    ) -> ChangeScan:
+        """Plan to tell what changed in a window, row by row.
+
+        Args:
+            columns: some of `op` (`i`, `u`, `d`), `ts_ms` (the write's requested instant),
+                `before` and `after` (the row as a struct, or null); None for all.
+            begin: as of `scan`.
+            end: as of `scan`.
+            path: as of `scan`.
+            batch_size: as of `scan`.
+            threads: as of `scan`.
+            memory_limit: as of `scan`.
+            strict: as of `scan`.
+
+        Raises:
+            UsageError: another column, a bad instant.
+            RefusedError: the table's rows do not tell when they changed.
+        """
+        window = self._window("incremental", None, begin, end, False)
+        own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
+        names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
+        options = ScanOptions(path, batch_size, threads, memory_limit, strict)
+        moments = []
+        for instant, body in self._timeline.told(archived=True):
+            if changes_rows(body) and window.sees(i := instant.requested) and window.hands_out(i):
+                groups = written_groups(body) | set(replaced_groups(instant, body))
+                later = self._timeline.completed_since(instant)
+                views = [Window(hidden=hidden) for hidden in (later, later - {i})]
+                reads = [partial(self._some, groups, view, names, options) for view in views]
+                moments.append((i, reads[0], reads[1]))
+        return ChangeScan(pa.schema([self.schema.field(name) for name in own]), moments, columns)
+
+    def _some(
+        self,
+        groups: set[tuple[str, str]],
+        window: Window,
+        names: Sequence[str],
+        options: ScanOptions,
+    ) -> HudiScan:
+        """A scan of some file groups, in the latest schema."""
+        plan = self._plan(window)
+        slices = [s for s in plan.slices if (s.partition, s.file_id) in groups]
+        return self._scan(replace(plan, slices=slices), window, names, options)
+
+    def _scan(
+        self,
+        plan: Plan,
+        window: Window,
+        names: Sequence[str],
+        options: ScanOptions,
+        *,
+        condition: pc.Expression | None = None,
+        merge_logs: bool = True,
+    ) -> HudiScan:
         return HudiScan(
             self._storage,
             self.config,
             self._timeline,
-            schema,
-            self._plan(window),
-            wanted,
-            condition=functools.reduce(operator.and_, conditions) if conditions else None,
-            merge_logs=query != "read-optimized",
+            self._schema_at(window),
+            plan,
+            names,
+            condition=condition,
+            merge_logs=merge_logs,
             window=window,
-            options=ScanOptions(path, batch_size, threads, memory_limit, strict, positions),
+            options=options,
         )
 
     def _window(
@@ -167,6 +250,8 @@ class HudiTable:
             UsageError: they contradict each other.
             RefusedError: the table does not keep what an incremental query needs.
         """
+        if query == "cdc":
+            raise UsageError("changes with their kinds are told by HudiTable.changes")
         if query != "incremental":
             if begin is not None or end is not None or alone:
                 raise UsageError(f"a {query} query has no begin or end; an incremental one has")

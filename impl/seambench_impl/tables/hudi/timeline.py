@@ -26,15 +26,24 @@ from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.schema_history import SchemaHistory, load_history
 from seambench_impl.tables.storage import Storage
 
-__all__ = ["Instant", "Timeline", "Write", "load_timeline", "parse_instant", "replaced_groups"]
+__all__ = [
+    "Instant",
+    "Timeline",
+    "Write",
+    "changes_rows",
+    "load_timeline",
+    "parse_instant",
+    "replaced_groups",
+    "written_groups",
+]
 
 Write = tuple[Instant, dict[str, Any]]
 """A completed write, and what it says of itself."""
 
 
-# What these leave the schema as it was, whatever their metadata says (WriteOperationType,
-# canUpdateSchema): it is the one of the time at which they were planned.
-_NO_SCHEMA = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
+# These put rows elsewhere and leave the schema as it was, whatever their metadata says
+# (WriteOperationType, canUpdateSchema): it is the one of the time at which they were planned.
+_REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
 
 
 @dataclass
@@ -185,6 +194,12 @@ class Timeline:
         """
         return load_history(self.storage, self.is_committed)
 
+    def completed_since(self, instant: Instant) -> frozenset[str]:
+        """An instant and the writes that completed after it (layout 1: were requested)."""
+        since = instant.completed or instant.requested
+        times = {**self.archive.completion_times, **self.completion_times()}
+        return frozenset({instant.requested} | {r for r, c in times.items() if c > since})
+
     def latest_schema(self, up_to: str | None = None) -> str | None:
         """The Avro schema (JSON, without meta columns) of the latest write that tells one.
 
@@ -213,8 +228,19 @@ def replaced_groups(instant: Instant, body: Mapping[str, Any]) -> Iterator[tuple
                 yield partition, file_id
 
 
+def written_groups(body: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Partition and file id of each group that a write says it wrote to."""
+    stats = body.get("partitionToWriteStats") or {}
+    return {(partition, s.get("fileId") or "") for partition, files in stats.items() for s in files}
+
+
+def changes_rows(body: Mapping[str, Any]) -> bool:
+    """Whether a write may have changed rows: compaction and clustering only put them elsewhere."""
+    return body.get("operationType") not in _REWRITES and not body.get("compacted")
+
+
 def _schema_of(metadata: Mapping[str, Any]) -> str | None:
-    if metadata.get("operationType") in _NO_SCHEMA:
+    if metadata.get("operationType") in _REWRITES:
         return None
     schema = (metadata.get("extraMetadata") or {}).get("schema")
     return str(schema) if schema else None
