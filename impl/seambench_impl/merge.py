@@ -18,7 +18,7 @@ from seambench_impl.arrow_c import ExportedBatch, address, new_array
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
 
-__all__ = ["KEEP", "REMOVE", "LogIndex", "Words", "assemble", "batch_of"]
+__all__ = ["KEEP", "REMOVE", "LogIndex", "Words", "assemble", "batch_of", "spread"]
 
 KEEP = -1
 """Source word of a base row that stays (SEAM_SOURCE_BASE)."""
@@ -187,6 +187,29 @@ def assemble(
         for i in range(base.num_columns)
     ]
     return batch_of(arrays, log.schema, plan.rows)
+
+
+def spread(
+    batch: pa.RecordBatch, names: Sequence[str], allocator: TrackedAllocator
+) -> pa.RecordBatch:
+    """The same rows with some columns, which are dictionary-encoded texts, as plain ones.
+
+    Args:
+        batch: the rows, whose buffers belong to this call.
+        names: the encoded columns.
+        allocator: owner of the plain texts.
+    """
+    if not names:
+        return batch
+    encoded = batch.select(list(names))
+    plain = pa.schema([field.with_type(field.type.value_type) for field in encoded.schema])
+    nothing = batch_of([pa.array([], field.type) for field in plain], plain, 0)
+    stay = np.full(batch.num_rows, KEEP, dtype=np.int32)
+    texts = assemble(encoded, nothing, ExportedBatch(nothing), stay, allocator)
+    for name in names:
+        i = batch.schema.get_field_index(name)
+        batch = batch.set_column(i, plain.field(name), texts.column(name))
+    return batch
 
 
 def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:

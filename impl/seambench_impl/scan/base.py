@@ -14,7 +14,7 @@ from seambench_impl.merge import batch_of
 from seambench_impl.scan.resolve import resolve_batch
 from seambench_impl.tables.storage import Storage
 
-__all__ = ["DEFAULT_BATCH_ROWS", "BaseReader"]
+__all__ = ["DEFAULT_BATCH_ROWS", "BaseReader", "dictionary_columns", "with_dictionaries"]
 
 DEFAULT_BATCH_ROWS = 256 * 1024
 """Large enough that its columns lie on huge pages and per-batch work does not show; a batch of wide
@@ -96,42 +96,14 @@ class BaseReader:
         self, schema: pa.Schema, names: Collection[str]
     ) -> tuple[pq.ParquetFile, pa.Schema]:
         """The file opened to hand out texts as dictionaries, and the schema that this gives."""
-        names = [name for name in names if self._all_in_dictionary(name, schema)]
+        names = dictionary_columns(self._file, schema, names)
         if not names:
             return self._file, schema
-        for name in names:
-            i = schema.get_field_index(name)
-            kind = pa.dictionary(pa.int32(), schema.field(i).type)
-            schema = schema.set(i, schema.field(i).with_type(kind))
         # The footer goes along: parsing it again would cost more than is gained.
         file = pq.ParquetFile(
             self._storage.open(self._path), metadata=self._file.metadata, read_dictionary=names
         )
-        return file, schema
-
-    def _all_in_dictionary(self, name: str, schema: pa.Schema) -> bool:
-        """Whether every page of a column of texts refers to a dictionary.
-
-        Writers of the first data page format name the encoding of such a chunk PLAIN_DICTIONARY,
-        and add PLAIN where they gave the dictionary up.
-        """
-        own = self._file.schema_arrow
-        kind = schema.field(name).type
-        if kind not in (pa.string(), pa.binary()) or name not in self._names:
-            return False
-        if not own.field(name).type.equals(kind):
-            return False
-        return all(
-            "PLAIN_DICTIONARY" in chunk.encodings and "PLAIN" not in chunk.encodings
-            for chunk in self._chunks(name)
-        )
-
-    def _chunks(self, name: str) -> list[pq.ColumnChunkMetaData]:
-        """A flat column's chunks, one a row group."""
-        metadata = self._file.metadata
-        paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-        index = paths.index(name)
-        return [metadata.row_group(i).column(index) for i in range(metadata.num_row_groups)]
+        return file, with_dictionaries(schema, names)
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """The largest value of a column of whole numbers, as its file's statistics tell.
@@ -146,7 +118,7 @@ class BaseReader:
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
             return None
         greatest = None
-        for chunk in self._chunks(name):
+        for chunk in _chunks(self._file, name):
             known = chunk.statistics
             if chunk.physical_type not in ("INT32", "INT64") or known is None:
                 return None
@@ -188,3 +160,52 @@ class BaseReader:
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return [group.id for group in left.row_groups]
+
+
+def dictionary_columns(
+    file: pq.ParquetFile, schema: pa.Schema, names: Collection[str]
+) -> list[str]:
+    """Columns of texts all of whose pages refer to a dictionary.
+
+    Writers of the first data page format name the encoding of such a chunk PLAIN_DICTIONARY, and
+    add PLAIN where they gave the dictionary up.
+
+    Args:
+        file: the open file.
+        schema: what will be read of it, in the types wanted.
+        names: those to choose from.
+    """
+    own = file.schema_arrow
+    texts = (
+        name
+        for name in names
+        if schema.field(name).type in (pa.string(), pa.binary())
+        and own.get_field_index(name) >= 0
+        and own.field(name).type.equals(schema.field(name).type)
+    )
+    return [
+        name
+        for name in texts
+        if all(
+            "PLAIN_DICTIONARY" in chunk.encodings and "PLAIN" not in chunk.encodings
+            for chunk in _chunks(file, name)
+        )
+    ]
+
+
+def with_dictionaries(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """The schema with some columns of texts as pyarrow hands out dictionaries."""
+    return pa.schema(
+        [
+            field.with_type(pa.dictionary(pa.int32(), field.type)) if field.name in names else field
+            for field in schema
+        ]
+    )
+
+
+def _chunks(file: pq.ParquetFile, name: str) -> list[pq.ColumnChunkMetaData]:
+    """A flat column's chunks, one a row group."""
+    metadata = file.metadata
+    paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+    index = paths.index(name)
+    return [metadata.row_group(i).column(index) for i in range(metadata.num_row_groups)]

@@ -22,7 +22,8 @@ from seambench_impl.arrow_c import ExportedBatch
 from seambench_impl.avro import AvroDecoder
 from seambench_impl.held_rows import HeldRows, concat_batches
 from seambench_impl.memory import TrackedAllocator
-from seambench_impl.merge import LogIndex, batch_of
+from seambench_impl.merge import LogIndex, batch_of, spread
+from seambench_impl.scan.base import dictionary_columns, with_dictionaries
 from seambench_impl.scan.resolve import resolve_batch
 from seambench_impl.tables.hudi.delete_events import delete_ordering
 from seambench_impl.tables.hudi.gaps import FilledLog, Presence, fill_gaps
@@ -332,7 +333,7 @@ def decode_run(
 def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     first = run[0]
     if first.kind == "parquet":
-        yield _decode_parquet(first, schema)
+        yield _decode_parquet(first, schema, view.allocator)
         return
     assert first.schema is not None  # read_blocks refuses an Avro block without one
     decoder = AvroDecoder(first.schema, schema, view.allocator, source=first.file)
@@ -346,18 +347,26 @@ def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterat
         yield from decoder.decode_in_pieces(block.content, piece_bytes, source=block.where)
 
 
-def _decode_parquet(block: LogBlock, schema: pa.Schema) -> pa.RecordBatch:
+def _decode_parquet(
+    block: LogBlock, schema: pa.Schema, allocator: TrackedAllocator
+) -> pa.RecordBatch:
     if len(block.content) == 0:  # Hudi writes nothing at all for no records
         return _empty(schema)
     where = block.where
     try:
-        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+        content = pa.BufferReader(pa.py_buffer(block.content))
+        file = pq.ParquetFile(content)
+        encoded = dictionary_columns(file, schema, schema.names)
+        file = pq.ParquetFile(content, metadata=file.metadata, read_dictionary=encoded)
         present = [n for n in schema.names if n in file.schema_arrow.names]
         table = file.read(columns=present, use_threads=False).combine_chunks()
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{where} is not readable: {error}") from error
     batches = table.to_batches()
-    return resolve_batch(batches[0], schema, where) if batches else _empty(schema)
+    if not batches:
+        return _empty(schema)
+    rows = resolve_batch(batches[0], with_dictionaries(schema, encoded), where)
+    return spread(rows, encoded, allocator)
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:
