@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from seambench_impl.scan.hudi_scan import Path as ScanPath
 from seambench_impl.tables.hudi.partitions import PartitionColumns, partition_schema
 from seambench_impl.tables.hudi.properties import TableConfig, load_config
+from seambench_impl.tables.hudi.table import HudiTable
 from seambench_impl.tables.storage import Storage
+from seambench_impl.tests.golden_tables import unpack_table
 
 _FIELDS = {
     "s": pa.string(),
@@ -152,3 +156,29 @@ def test_filters_rule_partitions_out(
     partitions = ["s=a/i=1", "s=a/i=2", "s=b/i=2", "s=__HIVE_DEFAULT_PARTITION__/i=3"]
 
     assert columns.may_match(partitions, condition) == expected
+
+
+@pytest.mark.parametrize("path", ["auto", "merge", "connector"])
+def test_no_file_of_a_ruled_out_partition_is_opened(
+    tmp_path: Path, path: ScanPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Base files and logs of other partitions stay closed, and the plan says why."""
+    table = HudiTable(str(unpack_table("mor-v9-partitioned", tmp_path)))
+    everything = table.scan(["k", "region"], path=path).to_table()
+    scan = table.scan(["k"], filter=pc.field("region") == "ASIA", path=path)
+    opened: list[str] = []
+    for name in ("open", "map"):
+        original = getattr(Storage, name)
+
+        def spy(self: Storage, file: str, call: Any = original) -> Any:
+            opened.append(file)
+            return call(self, file)
+
+        monkeypatch.setattr(Storage, name, spy)
+
+    found = scan.to_table()
+
+    expected = everything.filter(pc.field("region") == "ASIA").select(["k"])
+    assert sorted(found["k"].to_pylist()) == sorted(expected["k"].to_pylist())
+    assert {file.split("/")[0] for file in opened} == {"region=ASIA"}
+    assert scan.explain().count("its partition does not meet the filter") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -179,3 +180,14 @@ def test_options_are_checked(local: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fsspec, "url_to_fs", missing)
     with pytest.raises(UnavailableError, match="Install s3fs"):
         Storage("s3://bucket/table")
+
+
+@pytest.mark.parametrize("kind", ["local", "memory"])
+def test_a_storage_goes_to_other_processes(local: Path, address: str, kind: str) -> None:
+    """What a plan holds can be pickled: tasks elsewhere read through it."""
+    _upload(local, address)
+    storage = Storage(str(local) if kind == "local" else address)
+
+    again = pickle.loads(pickle.dumps(storage))  # noqa: S301  (our own bytes)
+
+    assert again.list() == storage.list()

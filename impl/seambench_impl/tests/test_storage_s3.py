@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from seambench.cli import main
 from seambench.errors import InputError
 from seambench_impl.tables.hudi.table import HudiTable
 from seambench_impl.tests.golden_tables import golden_table_names, unpack_table
@@ -59,3 +61,26 @@ def test_a_denied_server_is_named(options: dict[str, Any]) -> None:
 
     with pytest.raises(InputError, match=r"s3://lake/t/\.hoodie"):
         HudiTable("s3://lake/t", wrong)
+
+
+def test_the_command_line_takes_storage_options(
+    tmp_path: Path, options: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each --storage-option NAME=VALUE reaches the file system; rows land in a local file."""
+    import s3fs
+
+    local = unpack_table("mor-v9-event", tmp_path / "table")
+    s3fs.S3FileSystem(**options).put(f"{local}/", "lake/by-command/", recursive=True)
+    told = [f"--storage-option={name}={value}" for name, value in options.items()]
+    target = tmp_path / "rows.arrow"
+
+    with pytest.raises(SystemExit) as ended:
+        main(["scan", "s3://lake/by-command", "--query", "snapshot", "-o", str(target), *told])
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == ""
+    with pa.ipc.open_file(target) as rows:
+        expected = HudiTable(str(local)).scan().to_table()
+        assert sorted(map(repr, rows.read_all().to_pylist())) == sorted(
+            map(repr, expected.to_pylist())
+        )
