@@ -1,4 +1,4 @@
-"""Whatever happened to a log: only errors with a name, nothing missed in silence, no memory kept."""
+"""Whatever happened to a log: named errors alone, nothing missed in silence, no memory kept."""
 
 from __future__ import annotations
 
