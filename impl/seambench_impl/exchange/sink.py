@@ -25,6 +25,8 @@ __all__ = ["ExchangeSink", "Routing", "SinkDriver"]
 
 #: So that the message of a request, without its payloads, stays below what transports take.
 _CHUNKS_AT_MOST = 16_384
+#: Of a batch of which a slice is counted as if it were whole.
+_SMALL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,16 @@ def _check(channels: Sequence[Channel], routing: Routing, format_: ChunkFormat |
         raise UsageError(f"single routing has one channel, not {len(channels)}")
 
 
+def _held_bytes(batch: pa.RecordBatch) -> int:
+    """Bytes of a batch that is passed through, or a little more.
+
+    The bytes of all its buffers are found fifty times faster than those of its rows; only for what
+    may be a slice of something large is the difference worth that.
+    """
+    whole = int(batch.get_total_buffer_size())
+    return whole if whole <= _SMALL_BYTES else int(batch.nbytes)
+
+
 class SinkDriver:
     """One driver's way into a sink.
 
@@ -254,7 +266,7 @@ class SinkDriver:
         encoded: list[Chunk] | None = None
         for channel in range(len(self._waiting)):
             if self._sink.channels[channel].pass_through:
-                self._add(channel, Chunk(batch, batch.nbytes))
+                self._add(channel, Chunk(batch, _held_bytes(batch)))
                 continue
             if encoded is None:
                 encoded = list(self._encode(batch, 0))
@@ -264,7 +276,7 @@ class SinkDriver:
     def _put(self, channel: int, batch: pa.RecordBatch, driver: int) -> bool:
         """Whether a request left for it."""
         if self._sink.channels[channel].pass_through:
-            return self._add(channel, Chunk(batch, batch.nbytes, driver))
+            return self._add(channel, Chunk(batch, _held_bytes(batch), driver))
         left = False
         for chunk in self._encode(batch, driver):
             left |= self._add(channel, chunk)
