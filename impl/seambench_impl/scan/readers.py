@@ -51,6 +51,7 @@ _CAPABILITIES = (
     "pushdown",
     "replace-commit",
     "schema-evolution",
+    "schema-on-read",
     "strict",
     "warnings",
 )
