@@ -311,6 +311,18 @@ def test_broken_delete_blocks(content: bytes, error: type[SeambenchError], words
         delete_block(content).delete_keys()
 
 
+def test_ordering_texts_are_utf8() -> None:
+    """A text that is none is a named error, alone and in a list of several values."""
+    for value in (
+        ("StringWrapper", {"value": "~"}),
+        ("ArrayWrapper", {"wrappedValues": [("StringWrapper", {"value": "~"})]}),
+    ):
+        content = delete_content([("k", None, value)]).replace(b"~", b"\xde")
+        keys = delete_block(content).delete_keys()
+        with pytest.raises(InputError, match=r"a\.log, .* an ordering value is not UTF-8"):
+            _ = keys.ordering_values
+
+
 def test_every_truncation_of_a_delete_list_is_refused() -> None:
     """A list that ends early, at whatever byte, is an input error."""
     records = [(f"k{i}", "p", value) for i, (value, _, _) in enumerate(DELETES)]

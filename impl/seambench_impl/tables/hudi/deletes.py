@@ -105,9 +105,11 @@ class DeleteKeys:
             `branch` (int32, index into `ORDERING_WORDS`), `word` (int64: the value of a boolean,
             int, long, date, time or timestamp, the bits of a double for float and double) and
             `raw` (binary: the Avro datum of any other value).
+        source: what messages call the block.
     """
 
     batch: pa.RecordBatch
+    source: str
 
     def __len__(self) -> int:
         return int(self.batch.num_rows)
@@ -148,6 +150,9 @@ class DeleteKeys:
 
         None, bool, int (also for dates: days, and times: microseconds), float, bytes, str, Decimal;
         several ordering fields give a tuple of (type word, value).
+
+        Raises:
+            InputError: a text is not UTF-8.
         """
         values: list[Any] = self.words.tolist()
         branches = self.branches
@@ -166,7 +171,10 @@ class DeleteKeys:
             return bool(self.words[row])
         if word in ("float", "double"):
             return float(self.words[row : row + 1].view(np.float64)[0])
-        return _raw_value(word, self.batch.column("raw")[row].as_py())
+        try:
+            return _raw_value(word, self.batch.column("raw")[row].as_py())
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.source}: an ordering value is not UTF-8 ({error})") from error
 
 
 def _raw_value(word: str, datum: bytes) -> Any:
@@ -229,7 +237,7 @@ def read_delete_keys(
     view = ffi.from_buffer("uint8_t[]", content)
     code = lib.seam_avro_decode_array(decoder, view, len(view), 8, error)
     check(code, error, source=source)
-    return DeleteKeys(finish_native_decoder(decoder, _COLUMNS, source))
+    return DeleteKeys(finish_native_decoder(decoder, _COLUMNS, source), source)
 
 
 def _new_decoder(allocator: TrackedAllocator, source: str) -> Any:
