@@ -13,7 +13,7 @@ from seambench_impl._seam import ffi, lib
 from seambench_impl.avro.schema import LOGICAL_TYPES, AvroType, arrow_type
 from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
-from seambench_impl.scan.resolve import promotes
+from seambench_impl.scan.resolve import is_mislabelled, promotes
 
 __all__ = ["Column", "Plan", "new_native_decoder", "plan_column"]
 
@@ -72,6 +72,8 @@ def _plan_decimal(avro: AvroType, target: pa.Decimal128Type) -> Column | None:
 def _plan_time(avro: AvroType, target: pa.DataType) -> Column | None:
     """Dates, times and timestamps: the same thing in the same or a finer unit."""
     source = LOGICAL_TYPES.get((avro.kind, avro.logical))
+    if source is not None and is_mislabelled(source, target):
+        return Column(lib.SEAM_AVRO_TO_INT64)
     if source is None or source.id not in (target.id, pa.time32("ms").id):
         return None
     if source == target:

@@ -111,15 +111,25 @@ def _leaf(have: pa.DataType, want: pa.DataType) -> Convert | None:
         return lambda value: float(np.float32(value))
     if whole and pa.types.is_float64(want):
         return float
+    if pa.types.is_timestamp(want):
+        return _timestamp(have, want)
     wider = whole and pa.types.is_integer(want) and have.bit_width <= want.bit_width
+    return _same if wider or _is_wider_decimal(have, want) else None
+
+
+def _timestamp(have: pa.DataType, want: pa.TimestampType) -> Convert | None:
+    """Coarser and finer units; numbers that older writers labelled wrongly, or not (Hudi 1.2.0)."""
+    epoch = dt.datetime(1970, 1, 1, tzinfo=None if want.tz is None else dt.UTC)
+    unit = dt.timedelta(milliseconds=1) if want.unit == "ms" else dt.timedelta(microseconds=1)
+    if pa.types.is_int64(have) and want.tz is None:
+        return lambda value: epoch + value * unit
+    if have == pa.timestamp("us", want.tz) and want.unit == "ms":
+        return lambda value: epoch + (value - epoch) // dt.timedelta(microseconds=1) * unit
     if pa.types.is_timestamp(have) and have.unit == "ns" and want == pa.timestamp("us"):
         return _microseconds if have.tz is None else None
     if pa.types.is_timestamp(have) and have.unit == "ns" and want == pa.timestamp("us", "UTC"):
         return _instant
-    finer = (
-        pa.types.is_timestamp(have) and want == pa.timestamp("us", have.tz) and have.unit == "ms"
-    )
-    return _same if wider or finer or _is_wider_decimal(have, want) else None
+    return _same if have == pa.timestamp("ms", want.tz) and want.unit == "us" else None
 
 
 def _microseconds(value: Any) -> dt.datetime:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from seambench.errors import InputError
 from seambench_impl.scan.java_text import java_text
 
-__all__ = ["nullable_throughout", "promotes", "resolve_batch", "resolve_column"]
+__all__ = ["is_mislabelled", "nullable_throughout", "promotes", "resolve_batch", "resolve_column"]
 
 
 Leaf = Callable[[pa.Array, pa.DataType], pa.Array]
@@ -94,6 +94,8 @@ def _resolve_leaf(column: pa.Array, want: pa.DataType, name: str, source: str) -
         return pa.Array.from_buffers(
             want, len(column), column.buffers(), column.null_count, column.offset
         )
+    if is_mislabelled(have, want):
+        return pc.cast(pc.cast(column, pa.int64()), want)
     if not promotes(have, want):
         raise InputError(
             f"{source}: column '{name}' is {have}, which does not promote to the table's {want}"
@@ -158,6 +160,19 @@ def _only_more_digits(have: pa.DataType, want: pa.DataType) -> bool:
 def _is_text(kind: pa.DataType) -> bool:
     tests = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
     return any(test(kind) for test in tests)
+
+
+def is_mislabelled(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether a file's numbers are the table's, under a label that older writers put wrongly.
+
+    Hudi before 1.1 wrote milliseconds as microseconds, and local timestamps as plain longs; Hudi
+    1.2.0 believes the table's schema in just these cases (`HoodieSchemaRepair`).
+    """
+    if not pa.types.is_timestamp(want):
+        return False
+    if pa.types.is_timestamp(have):
+        return bool(have.tz == want.tz and (have.unit, want.unit) == ("us", "ms"))
+    return bool(pa.types.is_int64(have) and want.tz is None)
 
 
 def promotes(have: pa.DataType, want: pa.DataType) -> bool:

@@ -270,6 +270,12 @@ PROMOTIONS: list[tuple[Any, Any, pa.DataType, Any]] = [
         dt.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC),
     ),
     (
+        {"type": "long", "logicalType": "timestamp-micros"},
+        dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, UTC),
+        pa.timestamp("ms", "UTC"),
+        dt.datetime(1970, 1, 1, 0, 26, 40, 0, UTC),
+    ),
+    (
         {"type": "int", "logicalType": "time-millis"},
         dt.time(1, 2, 3, 4000),
         pa.time64("us"),
@@ -328,7 +334,7 @@ REFUSED: list[tuple[Any, pa.DataType]] = [
     ("int", pa.date32()),
     ("long", pa.timestamp("us", "UTC")),
     ({"type": "int", "logicalType": "date"}, pa.int32()),
-    ({"type": "long", "logicalType": "timestamp-micros"}, pa.timestamp("ms", "UTC")),
+    ({"type": "long", "logicalType": "timestamp-micros"}, pa.timestamp("s", "UTC")),
     ({"type": "long", "logicalType": "local-timestamp-micros"}, pa.timestamp("us", "UTC")),
     ({"type": "long", "logicalType": "timestamp-micros"}, pa.time64("us")),
     (DECIMAL_52, pa.decimal128(5, 1)),

@@ -15,6 +15,8 @@ from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.scan.resolve import resolve_column
 
 NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123000, dt.UTC)
+LABELLED = dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, dt.UTC)
+MEANT = dt.datetime(1970, 1, 1, 0, 26, 40, 0, dt.UTC)
 # Type of the file, type of the table, value as it stands and as it is read. Texts are Java's.
 PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
     (pa.int32(), pa.int64(), -5, -5),
@@ -36,6 +38,9 @@ PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
     (pa.decimal128(10, 2), pa.string(), Decimal("-0.50"), "-0.50"),
     (pa.string(), pa.binary(), "é", b"\xc3\xa9"),
     (pa.timestamp("ms", "UTC"), pa.timestamp("us", "UTC"), NOON, NOON),
+    # 1.6 million labelled as microseconds are milliseconds, where the table says so.
+    (pa.timestamp("us", "UTC"), pa.timestamp("ms", "UTC"), LABELLED, MEANT),
+    (pa.int64(), pa.timestamp("ms"), 1_600_000, MEANT.replace(tzinfo=None)),
     (pa.timestamp("ns"), pa.timestamp("us", "UTC"), NOON.replace(tzinfo=None), NOON),
     (pa.binary(), pa.string(), b"ok", "ok"),
     (pa.decimal128(15, 2), pa.decimal128(16, 2), Decimal("1.25"), Decimal("1.25")),
