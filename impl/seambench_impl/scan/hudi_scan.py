@@ -111,6 +111,7 @@ class HudiScan:
         self._paths = [self._path_of(slice_) for slice_ in self._slices]
         self._partitions = PartitionColumns(config, table_schema)
         self._told = plan.warnings
+        self._unchanged = plan.unchanged
         self._begin()
 
     def _begin(self) -> None:
@@ -195,6 +196,8 @@ class HudiScan:
             if slice_.partition not in partitions:
                 path, why = "pruned", "its partition does not meet the filter"
             lines.append(f"  {path:9}  {base}  ({why})")
+        if self._unchanged:
+            lines.append(f"  pruned     {self._unchanged} slices hold no change of the window")
         return "\n".join(lines)
 
     def _path_of(self, slice_: FileSlice) -> str:

@@ -12,6 +12,8 @@ from seambench_impl.tables.hudi.table import HudiTable
 from seambench_impl.tables.hudi.window import NOW, Window, incremental_window
 from seambench_impl.tests.hudi_files import Table, at, base, log, names
 
+_SCHEMA = '{"type": "record", "name": "r", "fields": [{"name": "k", "type": "string"}]}'
+
 
 def _changed(table: Table, begin: int | None, end: int | None) -> set[str]:
     """Requested minutes of the instants whose rows an incremental query hands out."""
@@ -140,3 +142,17 @@ def test_a_group_replaced_after_the_end_is_seen(tmp_path: Path) -> None:
     assert [names(s)[0] for s in table.slices(NOW)] == [base(20, "new")]
     assert [names(s)[0] for s in table.slices(Window(up_to=at(12)))] == [base(10, "old")]
     assert list_slices(table.listing(), table.load()) == table.slices(NOW)
+
+
+def test_slices_without_a_change_are_pruned(tmp_path: Path) -> None:
+    """A slice none of whose files the window wrote is not read, and the plan says so."""
+    table = Table(tmp_path, 9, hoodie__table__create__schema=_SCHEMA)
+    table.files(base(10, "old"), base(20, "new"))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "commit", at(21))
+
+    explained = HudiTable(str(tmp_path)).scan(query="incremental", begin=at(11)).explain()
+
+    assert base(20, "new") in explained
+    assert base(10, "old") not in explained
+    assert "1 slices hold no change" in explained

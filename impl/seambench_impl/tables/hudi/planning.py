@@ -8,13 +8,13 @@ from typing import Literal
 
 from seambench.errors import InputError, RefusedError
 from seambench.seams import ScanWarning
-from seambench_impl.tables.hudi.listing import list_files
+from seambench_impl.tables.hudi.listing import Listing, list_files
 from seambench_impl.tables.hudi.metadata_table import (
     METADATA_FOLDER,
     has_file_list,
     list_from_metadata,
 )
-from seambench_impl.tables.hudi.slices import FileSlice, list_slices
+from seambench_impl.tables.hudi.slices import FileSlice, list_slices, may_have_changed
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
@@ -32,11 +32,13 @@ class Plan:
         slices: in the order of partition and file id.
         source: where the names of files came from: `folders` or `the metadata table`.
         warnings: what went wrong on the way and was done otherwise.
+        unchanged: how many slices were left out because no row of theirs changed in the window.
     """
 
     slices: list[FileSlice]
     source: str
     warnings: Sequence[ScanWarning] = ()
+    unchanged: int = 0
 
 
 def plan_slices(
@@ -65,10 +67,22 @@ def plan_slices(
     if trusted:
         try:
             files = list_from_metadata(storage, timeline)
-            return Plan(list_slices(files, timeline, window), "the metadata table")
+            return _plan(files, timeline, window, "the metadata table")
         except (InputError, RefusedError) as error:
             if listing == "metadata":
                 raise
             reason = f"the metadata table was left out, folders were listed ({error})"
             warnings.append(ScanWarning(storage.full(METADATA_FOLDER), 0, reason))
-    return Plan(list_slices(list_files(storage), timeline, window), "folders", warnings)
+    return _plan(list_files(storage), timeline, window, "folders", warnings)
+
+
+def _plan(
+    files: Listing,
+    timeline: Timeline,
+    window: Window,
+    source: str,
+    warnings: Sequence[ScanWarning] = (),
+) -> Plan:
+    slices = list_slices(files, timeline, window)
+    changed = [slice_ for slice_ in slices if may_have_changed(slice_, timeline, window)]
+    return Plan(changed, source, warnings, len(slices) - len(changed))

@@ -18,7 +18,7 @@ from seambench_impl.tables.hudi.timeline import Timeline, Write, replaced_groups
 from seambench_impl.tables.hudi.window import NOW, Window
 from seambench_impl.tables.storage import FileStatus
 
-__all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices"]
+__all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices", "may_have_changed"]
 
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$")
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
@@ -116,12 +116,12 @@ def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> l
     for key in sorted(groups):
         if key not in replaced:
             found = _latest_slice(key, groups[key], timeline, window)
-            if found is not None and _may_have_changed(found, timeline, window):
+            if found is not None:
                 slices.append(found)
     return slices
 
 
-def _may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> bool:
+def may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> bool:
     """Whether rows of an incremental query may lie in a slice.
 
     A row that an instant wrote lies in a file of that instant or of a later one.
