@@ -273,17 +273,46 @@ static int append_offsets(struct seam_gather_column *column, const struct seam_n
 }
 
 /* Bytes that strings may be read and written beyond their end, where there is room behind both:
- * words of 16 bytes are copied faster than runs of any length. */
-#define SLACK 16
+ * words of a fixed size are copied faster than runs of any length, and without a branch that
+ * depends on the length of short strings. */
+#define SLACK 32
+
+/* What is made room for ahead, at most: a long string among the first must not cost much. */
+#define MOST_EXPECTED_BYTES (256 * 1024)
 
 static inline void copy_string(uint8_t *target, const uint8_t *source, int64_t size, int roomy) {
     if (!roomy) {
         memcpy(target, source, (size_t)size);
         return;
     }
-    for (int64_t at = 0; at < size; at += SLACK) {
+    memcpy(target, source, SLACK);
+    for (int64_t at = SLACK; at < size; at += SLACK) {
         memcpy(target + at, source + at, SLACK);
     }
+}
+
+/* Bytes of rows that all exist, with 32-bit offsets; `ends` are those of the copies. */
+static void copy_plain_strings(uint8_t *bytes, const int32_t *ends, const struct seam_node *node,
+                               const int32_t *rows, int64_t count, const uint8_t *last) {
+    const int32_t *offsets = (const int32_t *)node->view.offsets + node->view.offset;
+    const uint8_t *data = node->view.data;
+    for (int64_t i = 0; i < count; i++) {
+        const uint8_t *source = data + offsets[rows[i]];
+        int64_t size = ends[i + 1] - ends[i];
+        copy_string(bytes + ends[i], source, size, last - source >= size + SLACK);
+    }
+}
+
+/* Room for the bytes of all rows that are expected, if they are like the first ones: growing step
+ * by step would copy them several times. */
+static int64_t bytes_expected(const struct seam_gather_column *column, int64_t size_bytes,
+                              int64_t count, int64_t capacity) {
+    if (column->rows > 0 || count == 0 || capacity <= count) {
+        return size_bytes;
+    }
+    int64_t expected = size_bytes / count * capacity;
+    int64_t most = size_bytes > MOST_EXPECTED_BYTES ? size_bytes : MOST_EXPECTED_BYTES;
+    return expected < size_bytes ? size_bytes : expected < most ? expected : most;
 }
 
 static int append_strings(struct seam_gather_column *column, const struct seam_node *node,
@@ -293,7 +322,8 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
     int64_t end = 0;
     int code = append_offsets(column, node, rows, count, capacity, &end, error);
     if (code == SEAM_OK) {
-        code = seam_buffer_reserve(&column->bytes, end - begin + SLACK, error);
+        int64_t room = bytes_expected(column, end - begin, count, capacity);
+        code = seam_buffer_reserve(&column->bytes, room + SLACK, error);
     }
     if (code != SEAM_OK) {
         return code;
@@ -301,6 +331,12 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
     const struct seam_view *view = &node->view;
     const uint8_t *last =
         view->length == 0 ? NULL : view->data + seam_node_start(node, view->length);
+    if (column->width == 4 && view->validity == NULL && !any_missing(rows, count)) {
+        const int32_t *ends = (const int32_t *)(const void *)column->values.data + column->rows;
+        copy_plain_strings(column->bytes.data, ends, node, rows, count, last);
+        column->bytes.size_bytes = end;
+        return SEAM_OK;
+    }
     uint8_t *target = column->bytes.data + begin;
     for (int64_t i = 0; i < count; i++) {
         if (rows[i] < 0 || !seam_node_valid(node, rows[i])) {

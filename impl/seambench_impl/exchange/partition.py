@@ -280,10 +280,9 @@ class Partitioner:
 
     def _ready(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         part, array = ffi.new("int32_t *"), ffi.new("struct ArrowArray *")
+        at = address(array)
         while lib.seam_partitioner_next(self._pointer, part, array):
-            struct = pa.Array._import_from_c(address(array), pa.struct(list(self.plain)))
-            batch = pa.RecordBatch.from_struct_array(struct)
-            yield int(part[0]), batch.replace_schema_metadata(self.plain.metadata)
+            yield part[0], pa.RecordBatch._import_from_c(at, self.plain)
 
 
 def _plain(data_type: Any) -> Any:
