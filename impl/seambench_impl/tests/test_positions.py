@@ -67,6 +67,14 @@ def test_runs(containers: int) -> None:
     assert read_bitmap(data).tolist() == [(k << 16) + v for k in range(containers) for v in own]
 
 
+def test_negative_row_numbers_are_refused() -> None:
+    """The upper 32 bits are those of a signed number."""
+    one = bitmap_32([(0, 1, array([0]))])
+    with pytest.raises(ValueError, match="row numbers"):
+        read_bitmap(bitmap_64([(1 << 31, one)]))
+    assert read_bitmap(bitmap_64([((1 << 31) - 1, one)])).tolist() == [((1 << 31) - 1) << 32]
+
+
 def test_an_empty_bitmap() -> None:
     """No buckets, no positions."""
     assert read_bitmap(bitmap_64([])).tolist() == []

@@ -73,14 +73,14 @@ def read_bitmap(data: bytes) -> Positions:
     previous = -1
     for _ in range(reader.number("<q")):
         high = reader.number("<I")
-        if high <= previous:
-            raise ValueError("its buckets are not in order")
+        if not previous < high < 1 << 31:
+            raise ValueError("its buckets are not in order, or not those of row numbers")
         previous = high
         pieces += [(high << 32) + values for values in _read_bitmap_32(reader)]
     if reader.at != len(data):
         raise ValueError(f"{len(data) - reader.at} bytes follow it")
     joined = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
-    if (np.diff(joined) <= 0).any() or (joined < 0).any():
+    if (np.diff(joined) <= 0).any():
         raise ValueError("its values are not in order")
     return joined
 
