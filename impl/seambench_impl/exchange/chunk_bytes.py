@@ -13,6 +13,7 @@ addresses into the chunk: conversions of dates, datetimes and decimals are their
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ from seambench_impl.exchange.chunk_parts import (
     PartReader,
     PartWriter,
 )
+from seambench_impl.exchange.compress_strategy import CompressStrategy
 from seambench_impl.exchange.encode_levels import ADAPTIVE, INTEGERS, STRINGS, EncodeLevels
 from seambench_impl.exchange.wire import CHUNK
 from seambench_impl.memory import TrackedAllocator
@@ -58,7 +60,8 @@ class ChunkOptions:
 
     Attributes:
         encode_level: see `EncodeLevels`; StarRocks' session variable `transmission_encode_level`.
-        codec: of whole chunks: `lz4`, `none`, `snappy`, `zlib`, `zstd` or `gzip`.
+        codec: of whole chunks: `lz4`, `none`, `snappy`, `zlib`, `zstd` or `gzip`; `auto`: LZ4 where
+            it paid before (`compress_strategy`), StarRocks' own choice, which goes by chance.
         compress_ratio: a chunk is sent compressed if it becomes smaller by more than this factor
             (`rpc_compress_ratio_threshold`).
         slots: ids of the columns' slots; by default 0, 1, ...
@@ -72,8 +75,9 @@ class ChunkOptions:
     size_limit: int = 2**31
 
     def __post_init__(self) -> None:
-        if self.codec not in _CODECS:
-            raise UsageError(f"codec {self.codec!r}: one of {', '.join(_CODECS)} is meant")
+        known = ("auto", *_CODECS)
+        if self.codec not in known:
+            raise UsageError(f"codec {self.codec!r}: one of {', '.join(known)} is meant")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ class ChunkWriter:
         self._columns = [top_column(field) for field in schema]
         self._types = CTypes([column.type for column in self._columns])
         self._levels = EncodeLevels(len(schema), self.options.encode_level)
+        self._strategy = CompressStrategy() if self.options.codec == "auto" else None
         self._lock = threading.Lock()
         self._slots = self._checked_slots()
 
@@ -181,8 +186,20 @@ class ChunkWriter:
             self._levels.update([part.raw_bytes for part in parts], [part.bytes for part in parts])
         return data
 
+    def _codec(self) -> str:
+        """Of the next chunk."""
+        if self._strategy is None:
+            return self.options.codec
+        with self._lock:
+            return "lz4" if self._strategy.choose() else "none"
+
+    def _learn(self, raw_bytes: int, packed_bytes: int, nanoseconds: int) -> None:
+        if self._strategy is not None:
+            with self._lock:
+                self._strategy.feed(raw_bytes, max(packed_bytes, 1), max(nanoseconds, 1))
+
     def _message(self, message: Any, data: bytes) -> bytes:
-        codec, ratio = self.options.codec, self.options.compress_ratio
+        codec, ratio = self._codec(), self.options.compress_ratio
         if len(data) > _MOST_BYTES:
             raise InputError(f"a chunk of {len(data)} bytes; a message takes {_MOST_BYTES}")
         message.uncompressed_size = len(data)
@@ -190,7 +207,9 @@ class ChunkWriter:
         if codec != "none":
             if codec == "lz4" and len(data) > LZ4_MOST_BYTES:
                 raise InputError(f"a chunk of {len(data)} bytes is too large for one LZ4 block")
+            begin = time.perf_counter_ns()
             smaller = compress(codec, data, self.allocator)
+            self._learn(len(data), len(smaller), time.perf_counter_ns() - begin)
             if len(data) > ratio * len(smaller):
                 message.compress_type, message.data = _CODECS[codec], bytes(smaller)
         message.data_size = len(message.data)
