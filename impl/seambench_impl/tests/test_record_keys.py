@@ -31,7 +31,7 @@ def choose(
     names = tuple("abc"[: len(kinds)])
     config: Any = SimpleNamespace(record_keys=names, virtual_keys=virtual)
     fields = [pa.field(RECORD_KEY, pa.string()), *map(pa.field, names, kinds)]
-    return choose_keys(config, pa.schema(fields), with_deletes=deletes, partial=partial)
+    return choose_keys(config, pa.schema(fields), "t", with_deletes=deletes, partial=partial)
 
 
 def listed(*texts: str | None) -> Any:
@@ -103,7 +103,9 @@ def test_virtual_keys_are_typed_where_nothing_is_deleted() -> None:
 @pytest.mark.parametrize("kind", [pa.float64(), pa.binary()], ids=str)
 def test_virtual_keys_without_a_known_text_are_refused(kind: pa.DataType) -> None:
     """Java writes floating numbers its own way."""
-    with pytest.raises(RefusedError, match="the key field 'a'"):
+    with pytest.raises(
+        RefusedError, match="t: deletes know records by the text of the key field 'a'"
+    ):
         choose(kind, deletes=True, virtual=True)
 
 

@@ -255,6 +255,7 @@ def _keys_of(
     keys = choose_keys(
         view.config,
         view.schema,
+        view.storage.root,
         with_deletes=any(block.kind == "delete" for block in blocks),
         partial=any(block.is_partial for block in blocks),
     )

@@ -90,13 +90,14 @@ class SliceKeys:
 
 
 def choose_keys(
-    config: TableConfig, schema: pa.Schema, *, with_deletes: bool, partial: bool
+    config: TableConfig, schema: pa.Schema, where: str, *, with_deletes: bool, partial: bool
 ) -> SliceKeys:
     """How to match the records of a slice.
 
     Args:
         config: the table's properties.
         schema: columns of rows; the key fields are among them, if the table has them.
+        where: the table, for messages.
         with_deletes: the slice has delete blocks, which know a key's text alone.
         partial: some blocks leave the key fields out.
 
@@ -110,12 +111,12 @@ def choose_keys(
         typed = known and not partial and _may_be_typed(names, schema, with_deletes)
         return SliceKeys(_fields(names, schema), names) if typed else SliceKeys(text, (RECORD_KEY,))
     if not known or not names:
-        raise RefusedError(f"the key fields {', '.join(names)} are not all columns of the table")
+        raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all columns")
     integers = all(pa.types.is_integer(schema.field(name).type) for name in names)
     if integers or not with_deletes:
         return SliceKeys(_fields(names, schema), names)
     for name in names:
-        _check_has_text(schema.field(name))
+        _check_has_text(schema.field(name), where)
     return SliceKeys(text, names, made=True)
 
 
@@ -132,7 +133,7 @@ def _may_be_typed(names: Sequence[str], schema: pa.Schema, with_deletes: bool) -
     return bool(names) and all(any(test(kind) for test in tests) for kind in kinds)
 
 
-def _check_has_text(field: pa.Field) -> None:
+def _check_has_text(field: pa.Field, where: str) -> None:
     """The text of a floating number or of bytes is Java's own."""
     kind = field.type
     tests = (
@@ -145,8 +146,8 @@ def _check_has_text(field: pa.Field) -> None:
     )
     if not any(test(kind) for test in tests):
         raise RefusedError(
-            f"deletes know records by the text of the key field '{field.name}', and texts of "
-            f"{kind} are not supported"
+            f"{where}: deletes know records by the text of the key field '{field.name}', and texts "
+            f"of {kind} are not supported; compact the table with Hudi, so that no log is left"
         )
 
 
