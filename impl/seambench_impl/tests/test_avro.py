@@ -611,6 +611,54 @@ def test_bad_schemas(schema: Any, error: type[Exception], words: str) -> None:
         arrow_schema(schema)
 
 
+_WORDS = st.sampled_from(
+    ["null", "boolean", "int", "long", "float", "double", "bytes", "string", "row", "f", "x"]
+)
+_LOGICAL = st.sampled_from(
+    ["decimal", "uuid", "date", "time-millis", "timestamp-micros", "local-timestamp-millis"]
+)
+_SIZES = st.integers(-1, 40) | st.sampled_from([2**31, "2", None])
+
+
+def _types(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Schemas that are nearly right: words in their places, now and then a wrong one."""
+    field = st.fixed_dictionaries({"name": st.sampled_from("abcd"), "type": children})
+    return st.one_of(
+        st.lists(children, max_size=3),
+        st.fixed_dictionaries({"type": st.just("array"), "items": children}),
+        st.fixed_dictionaries({"type": st.just("map"), "values": children}),
+        st.fixed_dictionaries({"type": st.just("fixed"), "name": _WORDS, "size": _SIZES}),
+        st.fixed_dictionaries(
+            {"type": children, "logicalType": _LOGICAL, "precision": _SIZES, "scale": _SIZES}
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("record"), "name": _WORDS, "fields": st.lists(field, max_size=4)}
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("enum"), "name": _WORDS, "symbols": st.lists(_WORDS, max_size=3)}
+        ),
+    )
+
+
+SCHEMAS = st.recursive(_WORDS | st.none() | st.integers(), _types, max_leaves=12)
+
+
+@given(st.lists(SCHEMAS, max_size=4), st.binary(max_size=60))
+@settings(deadline=None, max_examples=200)
+def test_any_schema_and_any_bytes_are_read_or_refused(kinds: list[Any], datum: bytes) -> None:
+    """Whatever stands where a schema should, it is compiled or refused; so are bytes under it."""
+    writer = record(*((f"c{i}", kind) for i, kind in enumerate(kinds)))
+    try:
+        schema = arrow_schema(writer)
+        decoder = AvroDecoder(json.dumps(writer), schema)
+        decoder.decode(raw_block(datum))
+    except (InputError, RefusedError):
+        return
+    batch = decoder.finish()
+    assert batch.num_rows == 1
+    assert batch.schema.equals(schema)
+
+
 def test_memory_goes_back_and_has_a_limit() -> None:
     """Batches hold their allocator's memory until they are dropped; past its limit it refuses."""
     writer = record(("x", "string"))
