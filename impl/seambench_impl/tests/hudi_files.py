@@ -68,6 +68,7 @@ _COMMIT_SCHEMA = {
             "type": ["null", {"type": "map", "values": "string"}],
             "default": None,
         },
+        {"name": "operationType", "type": ["null", "string"], "default": None},
         {
             "name": "partitionToReplaceFileIds",
             "type": [
@@ -125,6 +126,12 @@ class Table:
             (self.timeline / f"{requested}_{state}.{action}").write_bytes(content)
         else:
             (self.timeline / f"{requested}.{action}").write_text(json.dumps(body))
+
+    def log_compaction(self, requested: str, completed: str) -> None:
+        """A completed log compaction (layout 2)."""
+        body = {"partitionToWriteStats": {}, "operationType": "LOG_COMPACT"}
+        content = _container(_COMMIT_SCHEMA, body)
+        (self.timeline / f"{requested}_{completed}.deltacommit").write_bytes(content)
 
     def compaction(self, requested: str, *file_ids: str) -> None:
         """A compaction that is scheduled and not done."""

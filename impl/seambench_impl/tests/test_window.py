@@ -156,3 +156,16 @@ def test_slices_without_a_change_are_pruned(tmp_path: Path) -> None:
     assert base(20, "new") in explained
     assert base(10, "old") not in explained
     assert "1 slices hold no change" in explained
+
+
+@pytest.mark.parametrize(("begin", "changes"), [(10, {20, 30, 40}), (21, {40}), (31, {40})])
+def test_a_log_compaction_changes_nothing_of_its_own(
+    tmp_path: Path, begin: int, changes: set[int]
+) -> None:
+    """Its rows are changes only where the window holds the writes that it put together."""
+    table = Table(tmp_path, 9)
+    table.instant(at(20), "deltacommit", at(21))
+    table.log_compaction(at(30), at(31))
+    table.instant(at(40), "deltacommit", at(41))
+
+    assert _changed(table, begin, None) == set(map(at, changes))

@@ -31,6 +31,7 @@ __all__ = [
     "Timeline",
     "Write",
     "changes_rows",
+    "is_log_compaction",
     "load_timeline",
     "parse_instant",
     "replaced_groups",
@@ -237,6 +238,11 @@ def written_groups(body: Mapping[str, Any]) -> set[tuple[str, str]]:
 def changes_rows(body: Mapping[str, Any]) -> bool:
     """Whether a write may have changed rows: compaction and clustering only put them elsewhere."""
     return body.get("operationType") not in _REWRITES and not body.get("compacted")
+
+
+def is_log_compaction(body: Mapping[str, Any]) -> bool:
+    """Whether a write put the logs of slices together into one each."""
+    return body.get("operationType") == "LOG_COMPACT"
 
 
 def _schema_of(metadata: Mapping[str, Any]) -> str | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambench.errors import UsageError
-from seambench_impl.tables.hudi.timeline import Timeline
+from seambench_impl.tables.hudi.timeline import Timeline, is_log_compaction
 
 __all__ = ["COMMIT_TIME", "NOW", "Window", "incremental_window"]
 
@@ -98,4 +98,17 @@ def incremental_window(
     completed = timeline.completion_times()
     hidden = frozenset(r for r, c in completed.items() if end is not None and c > end)
     changes = frozenset(r for r, c in completed.items() if r not in hidden and c > (begin or ""))
-    return Window(hidden=hidden, changes=changes, alone=alone)
+    return Window(hidden=hidden, changes=changes - _idle(timeline, changes), alone=alone)
+
+
+def _idle(timeline: Timeline, changes: frozenset[str]) -> set[str]:
+    """Log compactions that only put older changes elsewhere.
+
+    Its rows bear the instant of the log compaction. They are changes only if the writes that it
+    put together lie in the window (Hudi 1.2.0 reads such a block in the place of those), which
+    come before it.
+    """
+    active = [i for i in timeline.writes() if i.requested in changes]
+    compacted = {i.requested for i in active if is_log_compaction(timeline.metadata(i))}
+    first = min(changes - compacted, default=None)
+    return {requested for requested in compacted if first is None or requested < first}
