@@ -19,7 +19,7 @@ from seambench_impl.scan.base_files import BaseFileReader
 
 __all__ = ["Wanted", "native_slice", "with_values"]
 
-_PIECE_ROWS = 64 * 1024
+_PIECE_ROWS = 32 * 1024
 # Below this share of rows it pays to take texts as references into a dictionary, and to copy those
 # that are left.
 _FEW = 0.25
@@ -118,14 +118,15 @@ def _selected(
         wanted.condition,
         tested,
     )
-    if not mask.true_count:
+    left = mask.true_count
+    if not left:
         return
     rest = wanted.read([name for name in wanted.columns if name not in wanted.tested])
     if not rest.names:
-        yield from _assembled(kept, mask.true_count, handed_out, wanted)
+        yield from _assembled(kept, left, handed_out, wanted)
         return
     rows, done, given = min(_PIECE_ROWS, wanted.batch_rows), 0, 0
-    few = mask.true_count < _FEW * len(mask)
+    few = left < _FEW * len(mask)
     for piece in reader.batches(
         rest,
         rows,
@@ -140,6 +141,8 @@ def _selected(
             given += selected.num_rows
             columns = [_column(name, selected, own, wanted) for name in handed_out.names]
             yield batch_of(columns, handed_out, selected.num_rows)
+        if given == left:  # what follows is of no use
+            return
 
 
 def _assembled(
