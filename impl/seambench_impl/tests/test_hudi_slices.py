@@ -218,6 +218,8 @@ def test_a_newer_log_format_is_refused(tmp_path: Path) -> None:
     [
         ({"hoodie__table__version": "99"}, "table version 99"),
         ({"hoodie__table__version": "x"}, "not a number"),
+        ({"hoodie__table__version": "\u00b2"}, "not a number"),
+        ({"hoodie__timeline__layout__version": "2x"}, "layout.version is '2x', not a number"),
         ({"hoodie__table__base__file__format": "HFILE"}, "HFILE"),
         ({"hoodie__record__merge__mode": "SOMETHING"}, "SOMETHING"),
     ],

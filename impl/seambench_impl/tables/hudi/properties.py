@@ -143,7 +143,8 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
         raise RefusedError(f"{where}: table version {version} is not supported ({known} are)")
     if not metadata_table:
         _refuse_features(raw, where)
-    layout = int(raw.get("hoodie.timeline.layout.version", "2" if version >= 8 else "1"))
+    default = "2" if version >= 8 else "1"
+    layout = _number(raw, "hoodie.timeline.layout.version", where, default)
     if layout != (2 if version >= 8 else 1):
         raise RefusedError(f"{where}: timeline layout {layout} in a table of version {version}")
     key_generator = _key_generator(raw)
@@ -175,9 +176,9 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
     )
 
 
-def _number(raw: Mapping[str, str], key: str, where: str) -> int:
-    text = raw.get(key)
-    if text is None or not text.isdigit():
+def _number(raw: Mapping[str, str], key: str, where: str, default: str | None = None) -> int:
+    text = raw.get(key, default)
+    if text is None or not re.fullmatch("[0-9]{1,9}", text):
         raise InputError(f"{where}: property {key} is {text!r}, not a number")
     return int(text)
 
