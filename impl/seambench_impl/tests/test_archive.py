@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seambench.errors import InputError
@@ -118,3 +120,15 @@ def test_without_a_version_the_newest_manifest_counts(tmp_path: Path) -> None:
     (table.timeline / "history" / "_version_").unlink()
 
     assert len(table.load().archive.instants) == 2
+
+
+def test_texts_of_the_history_are_utf_8(tmp_path: Path) -> None:
+    """Bytes that are no text are named, like everything else that is broken."""
+    table = _table(tmp_path, 9)
+    file = table.timeline / "history" / "1_2_0.parquet"
+    broken = pa.array([b"\xb0"]).view(pa.string())
+    columns = {"instantTime": broken, "completionTime": broken, "action": ["commit"]}
+    pq.write_table(pa.table(columns | {"metadata": [b""]}), file)
+
+    with pytest.raises(InputError, match="1_2_0"):
+        _ = table.load().archive.instants

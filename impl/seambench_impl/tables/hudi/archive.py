@@ -91,7 +91,7 @@ class Archive:
             where = self.storage.full(path)
             try:
                 rows = pq.read_table(self.storage.open(path), columns=columns).to_pylist()
-            except (OSError, pa.ArrowException) as error:
+            except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
                 raise InputError(f"{where}: not readable as archived instants ({error})") from error
             for row in rows:
                 yield _listed_instant(row, where), _body_of(row, where)

@@ -109,7 +109,7 @@ def _block(block: LogBlock) -> Iterator[Met]:
     elif block.kind == "parquet" and len(block.content):
         try:
             rows = pq.read_table(pa.BufferReader(pa.py_buffer(block.content))).to_pylist()
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"{block.where} is not readable: {error}") from error
         for row in rows:
             yield Met(at, 0, 1, "record", row)
