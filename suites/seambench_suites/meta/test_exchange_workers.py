@@ -50,6 +50,13 @@ def two_processes() -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def four_threads() -> Iterator[Cluster]:
+    """Four workers in one process."""
+    with Cluster("seambench", [4], timeout=_SECONDS) as cluster:
+        yield cluster
+
+
 @pytest.mark.parametrize("chunk_format", _FORMATS)
 @pytest.mark.parametrize("transport", _NETWORK)
 def test_two_processes_shuffle_every_row_to_its_key(
@@ -69,10 +76,11 @@ def test_two_processes_agree_with_the_oracle(
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_threads_of_one_process_agree_with_the_oracle(judge: Judged, plan: str) -> None:
+def test_threads_of_one_process_agree_with_the_oracle(
+    judge: Judged, four_threads: Cluster, plan: str
+) -> None:
     """Pass-through: four workers share a process."""
-    with Cluster("seambench", [4], timeout=_SECONDS) as cluster:
-        assert judge(plan, cluster, Way("pass-through", chunk_rows=512)) is None
+    assert judge(plan, four_threads, Way("pass-through", chunk_rows=512)) is None
 
 
 @pytest.mark.slow
@@ -86,7 +94,9 @@ def test_one_to_eight_workers_agree_with_the_oracle(judge: Judged, hosts: list[i
                     assert judge(plan, cluster, Way(transport, chunk_format)) is None
 
 
-@pytest.mark.parametrize("transport", _NETWORK)
+@pytest.mark.parametrize(
+    "transport", ["sockets", *(pytest.param(name, marks=pytest.mark.slow) for name in _NETWORK[1:])]
+)
 def test_a_killed_worker_fails_the_run_in_bounded_time(folder: Path, transport: str) -> None:
     """The others are told, or found dead; nobody waits for ever, and nothing is recorded."""
     with Cluster("seambench", [1, 1], timeout=_SECONDS) as cluster:
