@@ -260,3 +260,25 @@ def test_instants_come_as_digits_or_iso(tmp_path: Path) -> None:
     assert parse_instant("2026-01-02T03:04:05+01:00", config) == "20260102020405000"
     with pytest.raises(UsageError, match="ISO 8601"):
         parse_instant("yesterday", config)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[]",
+        "5",
+        '{"partitionToWriteStats": [1]}',
+        '{"partitionToWriteStats": {"": {}}}',
+        '{"partitionToWriteStats": {"": ["f"]}}',
+        '{"partitionToWriteStats": {"": [{"fileId": 1}]}}',
+        '{"partitionToReplaceFileIds": {"": [1]}}',
+        '{"extraMetadata": "schema"}',
+    ],
+)
+def test_bodies_of_another_shape_are_named(tmp_path: Path, body: str) -> None:
+    """JSON that is no write is an error with the file's name, whatever it is instead."""
+    table = Table(tmp_path, 6)
+    (table.timeline / f"{at(10)}.commit").write_text(body)
+
+    with pytest.raises(InputError, match=r"commit: not readable"):
+        table.slices()

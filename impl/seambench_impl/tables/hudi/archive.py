@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambench.errors import InputError
-from seambench_impl.tables.hudi.instants import Instant, completed_as, parse_body
+from seambench_impl.tables.hudi.instants import Instant, completed_as, parse_body, parse_write
 from seambench_impl.tables.hudi.log import LogBlock, read_blocks
 from seambench_impl.tables.hudi.log_records import avro_records
 from seambench_impl.tables.hudi.properties import TableConfig
@@ -151,7 +151,7 @@ def _listed_instant(row: Mapping[str, Any], where: str) -> Instant:
 
 def _body_of(row: Mapping[str, Any], where: str) -> _Body:
     content = row.get("metadata") or b""
-    return lambda: parse_body(content, f"{where}, instant {row['instantTime']}")
+    return lambda: parse_write(content, f"{where}, instant {row['instantTime']}")
 
 
 def _entries(block: LogBlock) -> Iterator[tuple[Instant, _Body]]:

@@ -22,6 +22,7 @@ __all__ = [
     "parse_body",
     "parse_instant",
     "parse_name",
+    "parse_write",
 ]
 
 State = Literal["requested", "inflight", "completed"]
@@ -112,6 +113,29 @@ def parse_body(content: bytes, where: str) -> dict[str, Any]:
         raise InputError(f"{where}: not readable as an instant ({error})") from error
     if not isinstance(body, dict):
         raise InputError(f"{where}: not readable as an instant (a {type(body).__name__})")
+    return body
+
+
+def parse_write(content: bytes, where: str) -> dict[str, Any]:
+    """The body of a completed write; what a reader takes from it has the types that Hudi gives it.
+
+    Raises:
+        InputError: it has not.
+    """
+    body = parse_body(content, where)
+    stats = body.get("partitionToWriteStats") or {}
+    replaced = body.get("partitionToReplaceFileIds") or {}
+    extra = body.get("extraMetadata") or {}
+    if not all(isinstance(part, dict) for part in (stats, replaced, extra)):
+        raise InputError(f"{where}: not readable as a write (a map is none)")
+    for entries, kind in ((stats, dict), (replaced, str)):
+        for listed in entries.values():
+            if not isinstance(listed, list) or not all(isinstance(e, kind) for e in listed):
+                raise InputError(f"{where}: not readable as a write (a partition's files are none)")
+    for files in stats.values():
+        for stat in files:
+            if not all(isinstance(stat.get(name) or "", str) for name in ("path", "fileId")):
+                raise InputError(f"{where}: not readable as a write (a file's name is no text)")
     return body
 
 

@@ -21,6 +21,7 @@ from seambench_impl.tables.hudi.instants import (
     parse_body,
     parse_instant,
     parse_name,
+    parse_write,
 )
 from seambench_impl.tables.hudi.properties import TableConfig
 from seambench_impl.tables.hudi.schema_history import SchemaHistory, load_history
@@ -136,7 +137,7 @@ class Timeline:
             # know to be replaced is read twice.
             if not content.strip() and instant.action == "replacecommit":
                 raise InputError(f"{where}: an empty file where a replacecommit tells what it did")
-            self._bodies[instant.requested] = parse_body(content, where)
+            self._bodies[instant.requested] = parse_write(content, where)
         return self._bodies[instant.requested]
 
     def compaction_plan(self, instant: Instant) -> list[tuple[str, str]]:
