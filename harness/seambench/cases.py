@@ -327,7 +327,8 @@ def _lint(case: ScanCase, file: Path) -> None:
         raise UsageError(f"{file}: expect either rows or refused or any_of")
     if not case.requirement.strip():
         raise UsageError(f"{file}: the requirement is empty")
-    known = set(case.table.columns)
+    # A read of changes has columns of its own.
+    known = set(case.table.columns) | set(case.request.columns or ())
     for row in chain(expect.rows or (), *expect.any_of):
         if strange := sorted(set(row) - known):
             raise UsageError(f"{file}: an expected row has {strange[0]!r}, no column of the table")
