@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Collection, Iterator, Sequence
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from seambench.errors import InputError
+from seambench_impl.guarantees import that_may_match
 from seambench_impl.merge import batch_of
 from seambench_impl.scan.resolve import resolve_batch
 from seambench_impl.tables.storage import Storage
@@ -160,6 +163,36 @@ class BaseReader:
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return [group.id for group in left.row_groups]
+
+    def row_groups_with_keys(
+        self, condition: pc.Expression, schema: pa.Schema, keys: Collection[str]
+    ) -> list[int]:
+        """Numbers of the row groups that statistics of some columns alone do not rule out.
+
+        Args:
+            condition: a filter.
+            schema: the columns that it reads, in the table's types.
+            keys: the columns whose statistics count; of the others any value may be meant.
+        """
+        own = self._file.schema_arrow
+        names = [
+            field.name
+            for field in schema
+            if field.name in keys
+            and field.name in self._names
+            and own.field(field.name).type.equals(field.type)
+        ]
+        guarantees = []
+        fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
+        for group in fragment.row_groups:
+            told = group.statistics or {}
+            ranges = [
+                (pc.field(name) >= told[name]["min"]) & (pc.field(name) <= told[name]["max"])
+                for name in names
+                if name in told
+            ]
+            guarantees.append(functools.reduce(operator.and_, ranges) if ranges else None)
+        return that_may_match(guarantees, condition, schema)
 
 
 def dictionary_columns(

@@ -21,8 +21,8 @@ from seambench.dataset_door import ScanDataset, apply_filter, filter_columns
 from seambench.errors import RefusedError, UsageError
 from seambench.seams import ScanReport, ScanWarning
 from seambench_impl.memory import TrackedAllocator
-from seambench_impl.scan.base import DEFAULT_BATCH_ROWS
-from seambench_impl.scan.base_files import open_slice_base
+from seambench_impl.scan.base import DEFAULT_BATCH_ROWS, BaseReader
+from seambench_impl.scan.base_files import BaseFileReader, open_slice_base
 from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.log_cache import LogCache
 from seambench_impl.scan.merge_path import ReadLog, SliceMerge, merge_slice
@@ -310,15 +310,41 @@ class HudiScan:
         names = wanted.read(wanted.schema.names).names
         view = self.log_view(names)
         rows, warnings = wanted.batch_rows, self._run.warnings
+        groups = self._groups_by_key(wanted)
         reads: list[Callable[[], Iterator[pa.RecordBatch]]]
         if path == "connector":
             reads = [functools.partial(connector_slice, slice_, view, names, rows, warnings)]
         elif parts == 1:
-            reads = [functools.partial(merge_slice, slice_, view, names, rows, warnings, read_log)]
+            reads = [
+                functools.partial(
+                    merge_slice, slice_, view, names, rows, warnings, read_log, groups
+                )
+            ]
         else:
-            merge = SliceMerge(slice_, view, names, rows, warnings, read_log, threads=parts)
+            merge = SliceMerge(
+                slice_, view, names, rows, warnings, read_log, threads=parts, row_groups=groups
+            )
             reads = [functools.partial(merge.rows, i) for i in range(merge.n_stretches)]
         return [functools.partial(_tested, read, wanted) for read in reads]
+
+    def _groups_by_key(self, wanted: Wanted) -> Callable[[BaseFileReader], Sequence[int]] | None:
+        """Which row groups of a merged slice can hold keys that the condition lets through.
+
+        Values below the merge may be stale, but a record's key never changes. By position the rows
+        of a base file must all be there, and records that fill gaps look for those they fill.
+        """
+        keys = {RECORD_KEY, *self._config.record_keys}.intersection(wanted.tested)
+        condition, fills = wanted.condition, self._config.merge.fill_rule is not None
+        if condition is None or not keys or fills or self._options.positions:
+            return None
+        schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+
+        def groups(reader: BaseFileReader) -> Sequence[int]:
+            if not isinstance(reader, BaseReader):
+                return range(reader.num_row_groups)
+            return reader.row_groups_with_keys(condition, schema, keys)
+
+        return groups
 
     def log_view(self, names: Sequence[str]) -> LogView:
         """What the logs must be read with: the columns `names`, and those that merging needs."""

@@ -39,9 +39,10 @@ def merge_slice(
     batch_rows: int,
     warnings: list[ScanWarning],
     read_log: ReadLog = read_slice_log,
+    row_groups: Callable[[BaseFileReader], Sequence[int]] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The merged rows of one slice; see `SliceMerge`, whose arguments these are."""
-    merge = SliceMerge(slice_, view, names, batch_rows, warnings, read_log)
+    merge = SliceMerge(slice_, view, names, batch_rows, warnings, read_log, row_groups=row_groups)
     for number in range(merge.n_stretches):
         yield from merge.rows(number)
 
@@ -62,6 +63,8 @@ class SliceMerge:
         read_log: where the folded logs come from.
         threads: that read at once. Where there are more than stretches, pyarrow decodes columns in
             parallel.
+        row_groups: says which row groups of a base file to read; None for all. Others may be left
+            out if rows with their keys are thrown away afterwards, whatever the logs say of them.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class SliceMerge:
         read_log: ReadLog = read_slice_log,
         *,
         threads: int = 1,
+        row_groups: Callable[[BaseFileReader], Sequence[int]] | None = None,
     ) -> None:
         self._slice = slice_
         self._view = view
@@ -85,7 +89,11 @@ class SliceMerge:
         self._turns = _Turns()
         self._lock = threading.Lock()
         self._log: SliceLog | None = None
-        self._stretches = [] if slice_.base is None else _stretches(self._reader(), batch_rows)
+        self._stretches: list[list[int]] = []
+        if slice_.base is not None:
+            reader = self._reader()
+            groups = range(reader.num_row_groups) if row_groups is None else row_groups(reader)
+            self._stretches = _stretches(reader, groups, batch_rows)
         self._use_threads = threads > self.n_stretches
 
     @property
@@ -273,11 +281,11 @@ class _Turns:
             self._changed.notify_all()
 
 
-def _stretches(reader: BaseFileReader, batch_rows: int) -> list[list[int]]:
+def _stretches(reader: BaseFileReader, groups: Sequence[int], batch_rows: int) -> list[list[int]]:
     """Row groups, small ones together, so that batches have the rows they may have."""
     stretches: list[list[int]] = []
     room = 0
-    for group in range(reader.num_row_groups):
+    for group in groups:
         rows = reader.rows_in([group])
         if not stretches or rows > room:
             stretches.append([])

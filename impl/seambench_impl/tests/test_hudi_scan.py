@@ -7,12 +7,14 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.errors import NativeMemoryError
+from seambench_impl.scan.base import BaseReader
 from seambench_impl.scan.hudi_scan import Path as ScanPath
 from seambench_impl.tables.hudi.table import HudiTable
 from seambench_impl.tests.golden_tables import unpack_table
@@ -160,3 +162,26 @@ def test_meta_columns_come_when_named(events: Path) -> None:
     assert table.scan().schema.names == ["k", "v", "ts"]
     keys = table.scan(["_hoodie_record_key", "k"]).to_table().to_pylist()
     assert all(row["_hoodie_record_key"] == row["k"] for row in keys)
+
+
+@pytest.mark.parametrize(
+    "key", ["tie", "twice", "untouched", "log-only", "zzz", "aaa", "resurrected"]
+)
+def test_a_filter_on_the_key_spares_the_base_where_no_key_can_meet_it(
+    events: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """The rows are those of a filter after the merge; a base without such keys is not read."""
+    read: list[object] = []
+    original = BaseReader.batches
+
+    def spy(self: BaseReader, *args: object, **options: object) -> object:
+        read.append(args)
+        return original(self, *args, **options)  # type: ignore[arg-type]
+
+    table = HudiTable(str(events))
+    whole = table.scan(path="merge").to_table()
+    monkeypatch.setattr(BaseReader, "batches", spy)
+    found = table.scan(path="merge", filter=pc.field("k") == key).to_table()
+    assert found.to_pylist() == [row for row in whole.to_pylist() if row["k"] == key]
+    # The base holds the keys from "deleted" to "updated".
+    assert bool(read) == ("deleted" <= key <= "updated")

@@ -100,6 +100,20 @@ def test_row_groups_are_ruled_out_by_their_statistics(folder: Path) -> None:
     assert len(reader.row_groups_that_may_match(pc.field("id") < 0, wider)) == 10
 
 
+def test_keys_alone_rule_row_groups_out_below_a_merge(folder: Path) -> None:
+    """Statistics of columns that logs may change leave every group; those of keys do not."""
+    reader = BaseReader(Storage(str(folder)), "f.parquet")
+    schema = pa.schema([_TABLE.schema.field(name) for name in ("id", "word")])
+    condition = (pc.field("id") == 333) & (pc.field("word") == "no such word")
+
+    assert reader.row_groups_with_keys(condition, schema, {"id"}) == [3]
+    assert reader.row_groups_with_keys(condition, schema, {"text"}) == list(range(10))
+    either = (pc.field("id") == 333) | (pc.field("word") == "no such word")
+    assert reader.row_groups_with_keys(either, schema, {"id"}) == list(range(10))
+    wider = pa.schema([pa.field("id", pa.int64()), schema.field("word")])
+    assert reader.row_groups_with_keys(condition, wider, {"id"}) == list(range(10))
+
+
 def test_other_columns_are_read_only_where_rows_are_left(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,9 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
-import pyarrow.fs as pafs
 
+from seambench_impl.guarantees import that_may_match
 from seambench_impl.tables.hudi.properties import TableConfig
 
 __all__ = ["PartitionColumns", "partition_schema"]
@@ -74,15 +73,8 @@ class PartitionColumns:
     def may_match(self, partitions: Iterable[str], condition: pc.Expression) -> set[str]:
         """Those partitions that may have rows that meet the condition, by their columns alone."""
         names = list(dict.fromkeys(partitions))
-        format_, nowhere = ds.ParquetFileFormat(), pafs.LocalFileSystem()
-        fragments = []
-        for number, name in enumerate(names):
-            guarantee = _guarantee(self.values(name))
-            if guarantee is None:
-                return set(names)
-            fragments.append(format_.make_fragment(str(number), nowhere, guarantee))
-        planned = ds.FileSystemDataset(fragments, self._schema, format_, nowhere)
-        return {names[int(f.path)] for f in planned.get_fragments(filter=condition)}
+        guarantees = [_guarantee(self.values(name)) for name in names]
+        return {names[i] for i in that_may_match(guarantees, condition, self._schema)}
 
     def _parse(self, partition: str) -> Mapping[str, pa.Scalar]:
         if not self._fields or not partition:

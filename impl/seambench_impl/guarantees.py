@@ -1,0 +1,33 @@
+"""What can be ruled out by what is known of values before they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.fs as pafs
+
+__all__ = ["that_may_match"]
+
+
+def that_may_match(
+    guarantees: Sequence[pc.Expression | None], condition: pc.Expression, schema: pa.Schema
+) -> list[int]:
+    """Numbers of those whose guarantee leaves room for rows that meet a condition.
+
+    pyarrow's datasets do the reasoning: a guarantee is to them what all rows of a file have in
+    common. No file is opened.
+
+    Args:
+        guarantees: what holds for all rows of each, or None where nothing is known.
+        condition: a filter.
+        schema: the columns that guarantees and condition name.
+    """
+    format_, nowhere = ds.ParquetFileFormat(), pafs.LocalFileSystem()
+    known = {number: told for number, told in enumerate(guarantees) if told is not None}
+    fragments = [format_.make_fragment(str(n), nowhere, told) for n, told in known.items()]
+    planned = ds.FileSystemDataset(fragments, schema, format_, nowhere)
+    left = {int(fragment.path) for fragment in planned.get_fragments(filter=condition)}
+    return [number for number in range(len(guarantees)) if number in left or number not in known]
