@@ -91,10 +91,16 @@ class ScanRequest:
 
 @dataclass(frozen=True)
 class ScanWarning:
-    """Something that was skipped because the format says so: never a silent loss."""
+    """Something that was skipped because the format says so: never a silent loss.
+
+    Attributes:
+        file: what was not read, or not wholly.
+        offset: byte at which what was skipped begins; None if all of it was left out.
+        reason: a sentence.
+    """
 
     file: str
-    offset: int
+    offset: int | None
     reason: str
 
 

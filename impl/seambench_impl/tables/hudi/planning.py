@@ -71,8 +71,8 @@ def plan_slices(
         except (InputError, RefusedError) as error:
             if listing == "metadata":
                 raise
-            reason = f"the metadata table was left out, folders were listed ({error})"
-            warnings.append(ScanWarning(storage.full(METADATA_FOLDER), 0, reason))
+            reason = f"folders were listed instead of the metadata table ({error})"
+            warnings.append(ScanWarning(storage.full(METADATA_FOLDER), None, reason))
     return _plan(list_files(storage), timeline, window, "folders", warnings)
 
 
