@@ -4,7 +4,8 @@
 
 struct seam_gather {
     struct seam_gather_column root;
-    int64_t capacity;
+    int64_t capacity; /* rows of the chunk at hand, as expected */
+    int64_t most;     /* rows of any chunk */
 };
 
 int seam_gather_new(struct seam_allocator *allocator, const struct seam_node *batch,
@@ -21,6 +22,7 @@ int seam_gather_new(struct seam_allocator *allocator, const struct seam_node *ba
     }
     struct seam_gather *gather = block;
     gather->capacity = capacity;
+    gather->most = capacity;
     code = seam_gather_column_init(&gather->root, allocator, batch, error);
     if (code != SEAM_OK) {
         seam_free(block);
@@ -43,8 +45,18 @@ int seam_gather_append(struct seam_gather *gather, const struct seam_node *batch
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a batch of %lld columns after one of %lld",
                          (long long)batch->n_children, (long long)gather->root.n_children);
     }
-    return seam_gather_column_append(&gather->root.children[index], &batch->children[index], rows,
-                                     count, gather->capacity, error);
+    struct seam_gather_column *column = &gather->root.children[index];
+    const struct seam_node *node = &batch->children[index];
+    return (seam_gather_is_plain(column, node) && count > 0
+                ? seam_gather_append_plain
+                : seam_gather_column_append)(column, node, rows, count, gather->capacity, error);
+}
+
+void seam_gather_prefetch(const struct seam_node *batch, int64_t index, int64_t begin,
+                          int64_t count) {
+    if (index < batch->n_children) {
+        seam_gather_fetch(&batch->children[index], begin, count);
+    }
 }
 
 void seam_gather_advance(struct seam_gather *gather, int64_t count) {
@@ -59,7 +71,15 @@ int64_t seam_gather_bytes(const struct seam_gather *gather) {
     return seam_gather_column_bytes(&gather->root);
 }
 
+/* A chunk is expected to become as large as the one before it, and a bit: room that stays empty
+ * costs more than it seems, since it keeps what is used apart. */
+static int64_t expected_rows(int64_t before, int64_t most) {
+    int64_t rows = before + before / 8 + 8;
+    return rows < most ? rows : most;
+}
+
 int seam_gather_finish(struct seam_gather *gather, struct ArrowArray *out,
                        struct seam_error *error) {
+    gather->capacity = expected_rows(gather->root.rows, gather->most);
     return seam_gather_column_finish(&gather->root, out, error);
 }

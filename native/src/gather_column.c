@@ -118,49 +118,6 @@ static int append_validity(struct seam_gather_column *column, const struct seam_
 /* ---- values
  * --------------------------------------------------------------------------------------- */
 
-static int reserve_rows(struct seam_gather_column *column, int64_t count, int64_t capacity,
-                        struct seam_error *error) {
-    int64_t rows = column->rows == 0 && capacity > count ? capacity : count;
-    return seam_buffer_reserve(&column->values, (rows + 1) * column->width, error);
-}
-
-#define GATHER_AS(type)                                                                            \
-    do {                                                                                           \
-        type *out = (type *)(void *)target;                                                        \
-        const type *in = (const type *)(const void *)source;                                       \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            out[i] = in[rows[i]];                                                                  \
-        }                                                                                          \
-    } while (0)
-
-/* Values of rows that all exist. */
-static void gather_fixed(uint8_t *target, const uint8_t *source, int64_t width, const int32_t *rows,
-                         int64_t count) {
-    switch (width) {
-    case 1:
-        GATHER_AS(uint8_t);
-        break;
-    case 2:
-        GATHER_AS(uint16_t);
-        break;
-    case 4:
-        GATHER_AS(uint32_t);
-        break;
-    case 8:
-        GATHER_AS(uint64_t);
-        break;
-    case 16:
-        for (int64_t i = 0; i < count; i++) {
-            memcpy(target + i * 16, source + (int64_t)rows[i] * 16, 16);
-        }
-        break;
-    default:
-        for (int64_t i = 0; i < count; i++) {
-            memcpy(target + i * width, source + rows[i] * width, (size_t)width);
-        }
-    }
-}
-
 static int any_missing(const int32_t *rows, int64_t count) {
     int32_t all = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -172,7 +129,7 @@ static int any_missing(const int32_t *rows, int64_t count) {
 static int append_fixed(struct seam_gather_column *column, const struct seam_node *node,
                         const int32_t *rows, int64_t count, int64_t capacity,
                         struct seam_error *error) {
-    int code = reserve_rows(column, count, capacity, error);
+    int code = seam_gather_reserve_rows(column, count, capacity, error);
     if (code != SEAM_OK) {
         return code;
     }
@@ -188,7 +145,7 @@ static int append_fixed(struct seam_gather_column *column, const struct seam_nod
             }
         }
     } else {
-        gather_fixed(target, source, width, rows, count);
+        seam_gather_fixed(target, source, width, rows, count);
     }
     column->values.size_bytes += count * width;
     return SEAM_OK;
@@ -205,21 +162,6 @@ static int append_bits(struct seam_gather_column *column, const struct seam_node
     return code;
 }
 
-static int64_t last_offset(const struct seam_gather_column *column) {
-    if (column->rows == 0) {
-        return 0;
-    }
-    const uint8_t *at = column->values.data + column->rows * column->width;
-    int32_t narrow;
-    int64_t value;
-    if (column->width == 8) {
-        memcpy(&value, at, sizeof value);
-        return value;
-    }
-    memcpy(&narrow, at, sizeof narrow);
-    return narrow;
-}
-
 static void put_offset(struct seam_gather_column *column, int64_t row, int64_t value) {
     if (column->width == 8) {
         ((int64_t *)(void *)column->values.data)[row] = value;
@@ -228,40 +170,24 @@ static void put_offset(struct seam_gather_column *column, int64_t row, int64_t v
     }
 }
 
-/* 32-bit offsets of rows that all exist; what does not fit them is found by the sum. */
-static int64_t plain_offsets(struct seam_gather_column *column, const struct seam_node *node,
-                             const int32_t *rows, int64_t count, int64_t at) {
-    const int32_t *offsets = (const int32_t *)node->view.offsets + node->view.offset;
-    int32_t *out = (int32_t *)(void *)column->values.data + column->rows + 1;
-    for (int64_t i = 0; i < count; i++) {
-        at += offsets[rows[i] + INT64_C(1)] - offsets[rows[i]];
-        out[i] = (int32_t)at;
-    }
-    return at;
-}
-
 /* Writes the offsets of `count` more rows and tells where the last one ends. Nulls have no bytes.
  */
 static int append_offsets(struct seam_gather_column *column, const struct seam_node *node,
                           const int32_t *rows, int64_t count, int64_t capacity, int64_t *end,
                           struct seam_error *error) {
-    int code = reserve_rows(column, count, capacity, error);
+    int code = seam_gather_reserve_rows(column, count, capacity, error);
     if (code != SEAM_OK) {
         return code;
     }
-    int64_t at = last_offset(column);
+    int64_t at = seam_gather_last_offset(column);
     if (column->rows == 0) {
         put_offset(column, 0, 0);
     }
-    if (column->width == 4 && node->view.validity == NULL && !any_missing(rows, count)) {
-        at = plain_offsets(column, node, rows, count, at);
-    } else {
-        for (int64_t i = 0; i < count; i++) {
-            if (rows[i] >= 0 && seam_node_valid(node, rows[i])) {
-                at += seam_node_start(node, rows[i] + INT64_C(1)) - seam_node_start(node, rows[i]);
-            }
-            put_offset(column, column->rows + i + 1, at);
+    for (int64_t i = 0; i < count; i++) {
+        if (rows[i] >= 0 && seam_node_valid(node, rows[i])) {
+            at += seam_node_start(node, rows[i] + INT64_C(1)) - seam_node_start(node, rows[i]);
         }
+        put_offset(column, column->rows + i + 1, at);
     }
     if (column->width == 4 && at > INT32_MAX) {
         return seam_fail(error, SEAM_TOO_LARGE, -1, "column '%s' would hold %lld bytes or elements",
@@ -272,36 +198,8 @@ static int append_offsets(struct seam_gather_column *column, const struct seam_n
     return SEAM_OK;
 }
 
-/* Bytes that strings may be read and written beyond their end, where there is room behind both:
- * words of a fixed size are copied faster than runs of any length, and without a branch that
- * depends on the length of short strings. */
-#define SLACK 32
-
 /* What is made room for ahead, at most: a long string among the first must not cost much. */
 #define MOST_EXPECTED_BYTES (256 * 1024)
-
-static inline void copy_string(uint8_t *target, const uint8_t *source, int64_t size, int roomy) {
-    if (!roomy) {
-        memcpy(target, source, (size_t)size);
-        return;
-    }
-    memcpy(target, source, SLACK);
-    for (int64_t at = SLACK; at < size; at += SLACK) {
-        memcpy(target + at, source + at, SLACK);
-    }
-}
-
-/* Bytes of rows that all exist, with 32-bit offsets; `ends` are those of the copies. */
-static void copy_plain_strings(uint8_t *bytes, const int32_t *ends, const struct seam_node *node,
-                               const int32_t *rows, int64_t count, const uint8_t *last) {
-    const int32_t *offsets = (const int32_t *)node->view.offsets + node->view.offset;
-    const uint8_t *data = node->view.data;
-    for (int64_t i = 0; i < count; i++) {
-        const uint8_t *source = data + offsets[rows[i]];
-        int64_t size = ends[i + 1] - ends[i];
-        copy_string(bytes + ends[i], source, size, last - source >= size + SLACK);
-    }
-}
 
 /* Room for the bytes of all rows that are expected, if they are like the first ones: growing step
  * by step would copy them several times. */
@@ -318,12 +216,12 @@ static int64_t bytes_expected(const struct seam_gather_column *column, int64_t s
 static int append_strings(struct seam_gather_column *column, const struct seam_node *node,
                           const int32_t *rows, int64_t count, int64_t capacity,
                           struct seam_error *error) {
-    int64_t begin = last_offset(column);
+    int64_t begin = seam_gather_last_offset(column);
     int64_t end = 0;
     int code = append_offsets(column, node, rows, count, capacity, &end, error);
     if (code == SEAM_OK) {
         int64_t room = bytes_expected(column, end - begin, count, capacity);
-        code = seam_buffer_reserve(&column->bytes, room + SLACK, error);
+        code = seam_buffer_reserve(&column->bytes, room + SEAM_GATHER_SLACK, error);
     }
     if (code != SEAM_OK) {
         return code;
@@ -331,12 +229,6 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
     const struct seam_view *view = &node->view;
     const uint8_t *last =
         view->length == 0 ? NULL : view->data + seam_node_start(node, view->length);
-    if (column->width == 4 && view->validity == NULL && !any_missing(rows, count)) {
-        const int32_t *ends = (const int32_t *)(const void *)column->values.data + column->rows;
-        copy_plain_strings(column->bytes.data, ends, node, rows, count, last);
-        column->bytes.size_bytes = end;
-        return SEAM_OK;
-    }
     uint8_t *target = column->bytes.data + begin;
     for (int64_t i = 0; i < count; i++) {
         if (rows[i] < 0 || !seam_node_valid(node, rows[i])) {
@@ -344,7 +236,7 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
         }
         const uint8_t *source;
         int64_t size = seam_view_bytes(view, rows[i], &source);
-        copy_string(target, source, size, last - source >= size + SLACK);
+        seam_gather_copy_string(target, source, size, last - source >= size + SEAM_GATHER_SLACK);
         target += size;
     }
     column->bytes.size_bytes = end;
@@ -366,7 +258,7 @@ static int make_rows(struct seam_gather_column *column, int64_t count, int32_t *
 static int append_list(struct seam_gather_column *column, const struct seam_node *node,
                        const int32_t *rows, int64_t count, int64_t capacity,
                        struct seam_error *error) {
-    int64_t begin = last_offset(column);
+    int64_t begin = seam_gather_last_offset(column);
     int64_t end = 0;
     int32_t *elements = NULL;
     int code = append_offsets(column, node, rows, count, capacity, &end, error);
@@ -454,6 +346,9 @@ int seam_gather_column_append(struct seam_gather_column *column, const struct se
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
                          "column '%s' has Arrow format '%s', which is not what came before",
                          node->name, node->format);
+    }
+    if (seam_gather_is_plain(column, node) && count > 0 && !any_missing(rows, count)) {
+        return seam_gather_append_plain(column, node, rows, count, capacity, error);
     }
     int code = append_validity(column, node, rows, count, capacity, error);
     if (code == SEAM_OK && column->kind == SEAM_NODE_STRUCT) {
@@ -551,6 +446,7 @@ int seam_gather_column_finish(struct seam_gather_column *column, struct ArrowArr
         }
     }
     if (code == SEAM_OK) { /* the array has them now */
+        column->bytes_before = column->bytes.size_bytes;
         release_buffer(&column->validity);
         release_buffer(&column->values);
         release_buffer(&column->bytes);

@@ -320,7 +320,7 @@ static int open_part(struct seam_partitioner *partitioner, const struct seam_nod
 }
 
 /* Deals the rows of a block that is sorted by part: a column to all parts, then the next one. */
-static int deal(struct seam_partitioner *partitioner, const struct seam_node *batch,
+static int deal(struct seam_partitioner *partitioner, const struct seam_node *batch, int64_t begin,
                 struct seam_error *error) {
     const int32_t *starts = partitioner->start_points;
     const int32_t *rows = (const int32_t *)(const void *)partitioner->row_indexes.data;
@@ -330,6 +330,7 @@ static int deal(struct seam_partitioner *partitioner, const struct seam_node *ba
         code = count > 0 ? open_part(partitioner, batch, part, count, error) : SEAM_OK;
     }
     for (int64_t column = 0; column < batch->n_children; column++) {
+        seam_gather_prefetch(batch, column, begin, starts[partitioner->n_parts]);
         for (int32_t part = 0; code == SEAM_OK && part < partitioner->n_parts; part++) {
             int64_t count = starts[part + 1] - starts[part];
             if (count > 0) {
@@ -382,7 +383,7 @@ static int append_node(struct seam_partitioner *partitioner, const struct seam_n
         for (int64_t i = 0; i < count; i++) {
             row_indexes[i] += (int32_t)begin;
         }
-        code = deal(partitioner, batch, error);
+        code = deal(partitioner, batch, begin, error);
     }
     return code;
 }

@@ -1,7 +1,7 @@
 /* Columns that grow by chosen rows of batches: what a channel of an exchange collects.
  *
- * Dictionaries and runs are resolved: what is collected has the values' own type. Row numbers below
- * 0 stand for a row of nulls. A gather belongs to one thread at a time. */
+ * Dictionaries and runs are resolved: what is collected has the values' own type. A gather belongs
+ * to one thread at a time. */
 #ifndef SEAM_GATHER_H
 #define SEAM_GATHER_H
 
@@ -14,8 +14,8 @@
 
 struct seam_gather;
 
-/* Empty columns for batches like `batch`, a struct node. `capacity` rows are made room for whenever
- * the first rows come. */
+/* Empty columns for batches like `batch`, a struct node. Room is made at once for `capacity` rows,
+ * and after the first chunk for as many as the one before had. */
 int seam_gather_new(struct seam_allocator *allocator, const struct seam_node *batch,
                     int64_t capacity, struct seam_gather **out, struct seam_error *error);
 void seam_gather_free(struct seam_gather *gather);
@@ -27,6 +27,9 @@ void seam_gather_free(struct seam_gather *gather);
  * strings or elements in one column. */
 int seam_gather_append(struct seam_gather *gather, const struct seam_node *batch, int64_t index,
                        const int32_t *rows, int64_t count, struct seam_error *error);
+/* Brings rows [begin, begin + count) of a column near, which gathers then append in turns. */
+void seam_gather_prefetch(const struct seam_node *batch, int64_t index, int64_t begin,
+                          int64_t count);
 void seam_gather_advance(struct seam_gather *gather, int64_t count);
 int64_t seam_gather_rows(const struct seam_gather *gather);
 /* Bytes of values, offsets and null bitmaps that are there now. */
