@@ -360,12 +360,7 @@ class _DatasetBench:
             for path, count in report.paths.items():
                 paths[path] = paths.get(path, 0) + int(count)
             warnings += [
-                {
-                    "file": w.file,
-                    "offset": -1 if w.offset is None else w.offset,
-                    "reason": w.reason,
-                }
-                for w in report.warnings
+                {"file": w.file, "offset": w.offset, "reason": w.reason} for w in report.warnings
             ]
         peak = None
         if outcome == "pass" and case == "scan/all" and self._options.memory:

@@ -95,12 +95,12 @@ class ScanWarning:
 
     Attributes:
         file: what was not read, or not wholly.
-        offset: byte at which what was skipped begins; None if all of it was left out.
+        offset: byte at which what was skipped begins; -1 if all of it was left out.
         reason: a sentence.
     """
 
     file: str
-    offset: int | None
+    offset: int
     reason: str
 
 

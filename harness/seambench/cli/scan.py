@@ -186,7 +186,7 @@ def _tell(reading: TableReading, request: ScanRequest, rows: int, file: Path | N
     """Remarks on standard error: warnings, the paths taken, the file."""
     report: ScanReport = reading.report()
     for warning in report.warnings[:_WARNINGS_SHOWN]:
-        place = "" if warning.offset is None else f" at byte {warning.offset}"
+        place = "" if warning.offset < 0 else f" at byte {warning.offset}"
         sys.stderr.write(f"warning: {warning.file}: skipped{place}: {warning.reason}\n")
     rest = len(report.warnings) - _WARNINGS_SHOWN
     if rest > 0:

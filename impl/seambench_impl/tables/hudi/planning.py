@@ -72,7 +72,7 @@ def plan_slices(
             if listing == "metadata":
                 raise
             reason = f"folders were listed instead of the metadata table ({error})"
-            warnings.append(ScanWarning(storage.full(METADATA_FOLDER), None, reason))
+            warnings.append(ScanWarning(storage.full(METADATA_FOLDER), -1, reason))
     return _plan(list_files(storage), timeline, window, "folders", warnings)
 
 
