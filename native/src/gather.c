@@ -52,6 +52,16 @@ int seam_gather_append(struct seam_gather *gather, const struct seam_node *batch
                 : seam_gather_column_append)(column, node, rows, count, gather->capacity, error);
 }
 
+int seam_gather_reorder(struct seam_gather *gather, const struct seam_node *batch, int64_t index,
+                        const struct seam_gather_order *order, struct seam_error *error) {
+    if (index < gather->root.n_children && index < batch->n_children && order->count > 0 &&
+        seam_gather_is_plain(&gather->root.children[index], &batch->children[index])) {
+        return seam_gather_scatter(&gather->root.children[index], &batch->children[index], order,
+                                   error);
+    }
+    return seam_gather_append(gather, batch, index, order->rows, order->count, error);
+}
+
 void seam_gather_prefetch(const struct seam_node *batch, int64_t index, int64_t begin,
                           int64_t count) {
     if (index < batch->n_children) {

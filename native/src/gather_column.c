@@ -431,7 +431,7 @@ int seam_gather_column_finish(struct seam_gather_column *column, struct ArrowArr
                               struct seam_error *error) {
     void *block = NULL;
     size_t size = (size_t)column->n_children * sizeof(struct ArrowArray);
-    int code = seam_alloc(column->allocator, size, &block, error);
+    int code = size > 0 ? seam_alloc(column->allocator, size, &block, error) : SEAM_OK;
     struct ArrowArray *children = block;
     if (code == SEAM_OK && column->kind != SEAM_NODE_STRUCT && column->kind != SEAM_NODE_NULLS) {
         code = complete_buffers(column, error);

@@ -4,6 +4,7 @@
 
 #include "seam/arrow.h"
 #include "seam/error.h"
+#include "seam/gather.h"
 #include "seam/memory.h"
 #include "seam/node.h"
 
@@ -39,6 +40,9 @@ int seam_gather_is_plain(const struct seam_gather_column *column, const struct s
 int seam_gather_append_plain(struct seam_gather_column *column, const struct seam_node *node,
                              const int32_t *rows, int64_t count, int64_t capacity,
                              struct seam_error *error);
+/* All rows of a plain node in a new order, to a column that has none yet. */
+int seam_gather_scatter(struct seam_gather_column *column, const struct seam_node *node,
+                        const struct seam_gather_order *order, struct seam_error *error);
 /* Room for `count` more values or offsets, for `capacity` of them if they are the first. */
 int seam_gather_reserve_rows(struct seam_gather_column *column, int64_t count, int64_t capacity,
                              struct seam_error *error);

@@ -98,6 +98,8 @@ struct seam_partitioner {
     struct seam_buffer hashes;      /* uint32 per row of the batch at hand */
     struct seam_buffer parts;       /* the same */
     struct seam_buffer row_indexes; /* int32 */
+    struct seam_buffer positions;   /* int32; of a batch that is split */
+    struct seam_gather *whole;      /* what a split makes; NULL until the first one */
     struct seam_buffer ready;       /* struct finished */
     int64_t taken;                  /* of those that are ready */
     struct seam_allocator *allocator;
@@ -172,6 +174,7 @@ int seam_partitioner_new(struct seam_allocator *allocator, const struct seam_par
     seam_buffer_init(&partitioner->hashes, allocator);
     seam_buffer_init(&partitioner->parts, allocator);
     seam_buffer_init(&partitioner->row_indexes, allocator);
+    seam_buffer_init(&partitioner->positions, allocator);
     seam_buffer_init(&partitioner->ready, allocator);
     *out = partitioner;
     return SEAM_OK;
@@ -198,6 +201,8 @@ void seam_partitioner_free(struct seam_partitioner *partitioner) {
     seam_buffer_reset(&partitioner->hashes);
     seam_buffer_reset(&partitioner->parts);
     seam_buffer_reset(&partitioner->row_indexes);
+    seam_buffer_reset(&partitioner->positions);
+    seam_gather_free(partitioner->whole);
     seam_buffer_reset(&partitioner->ready);
     seam_free(partitioner->gathers);
     seam_free(partitioner->keys);
@@ -350,55 +355,124 @@ static int deal(struct seam_partitioner *partitioner, const struct seam_node *ba
 /* Rows that are dealt at a time: few enough for a column of them to stay in the nearest cache. */
 #define BLOCK_ROWS 4096
 
+/* Room for hashes of all rows and for what `block` of them need at a time; then the hashes. */
+static int hash_batch(struct seam_partitioner *partitioner, const struct seam_node *batch,
+                      int64_t block, struct seam_error *error) {
+    const struct seam_partition_rule *rule = &partitioner->rule;
+    int wide = seam_hash_is_wide(rule->function);
+    int code = resized(&partitioner->hashes, batch->view.length * (wide ? 8 : 4), error);
+    if (code == SEAM_OK) {
+        code = resized(&partitioner->parts, block * 4, error);
+    }
+    if (code == SEAM_OK) {
+        code = resized(&partitioner->row_indexes, block * 4, error);
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    void *hashes = partitioner->hashes.data;
+    return wide ? wide_hash_node(rule, batch, hashes, error)
+                : hash_node(rule, batch, hashes, error);
+}
+
+/* Sorts rows [begin, begin + count), whose hashes are there, by part. */
+static void sort_block(struct seam_partitioner *partitioner, int64_t begin, int64_t count) {
+    const struct seam_partition_rule *rule = &partitioner->rule;
+    const uint8_t *hashes = partitioner->hashes.data;
+    uint32_t *parts = (uint32_t *)(void *)partitioner->parts.data;
+    int32_t *row_indexes = (int32_t *)(void *)partitioner->row_indexes.data;
+    if (seam_hash_is_wide(rule->function)) {
+        wide_parts(rule, (const uint64_t *)(const void *)hashes + begin, count, parts);
+    } else {
+        seam_partition_parts((const uint32_t *)(const void *)hashes + begin, count, rule->reduce,
+                             rule->channels, rule->drivers, parts);
+    }
+    seam_partition_sort(parts, count, partitioner->n_parts, partitioner->start_points, row_indexes);
+    for (int64_t i = 0; begin > 0 && i < count; i++) {
+        row_indexes[i] += (int32_t)begin;
+    }
+}
+
 static int append_node(struct seam_partitioner *partitioner, const struct seam_node *batch,
                        struct seam_error *error) {
     int64_t rows = batch->view.length;
-    const struct seam_partition_rule *rule = &partitioner->rule;
-    int wide = seam_hash_is_wide(rule->function);
-    int code = resized(&partitioner->hashes, rows * (wide ? 8 : 4), error);
-    if (code == SEAM_OK) {
-        code = resized(&partitioner->parts, BLOCK_ROWS * 4, error);
-    }
-    if (code == SEAM_OK) {
-        code = resized(&partitioner->row_indexes, BLOCK_ROWS * 4, error);
-    }
-    uint32_t *hashes = (uint32_t *)(void *)partitioner->hashes.data;
-    uint64_t *wide_hashes = (uint64_t *)(void *)partitioner->hashes.data;
-    uint32_t *parts = (uint32_t *)(void *)partitioner->parts.data;
-    int32_t *row_indexes = (int32_t *)(void *)partitioner->row_indexes.data;
-    if (code == SEAM_OK) {
-        code = wide ? wide_hash_node(rule, batch, wide_hashes, error)
-                    : hash_node(rule, batch, hashes, error);
-    }
+    int code = hash_batch(partitioner, batch, BLOCK_ROWS, error);
     for (int64_t begin = 0; code == SEAM_OK && begin < rows; begin += BLOCK_ROWS) {
         int64_t count = rows - begin < BLOCK_ROWS ? rows - begin : BLOCK_ROWS;
-        if (wide) {
-            wide_parts(rule, wide_hashes + begin, count, parts);
-        } else {
-            seam_partition_parts(hashes + begin, count, rule->reduce, rule->channels, rule->drivers,
-                                 parts);
-        }
-        seam_partition_sort(parts, count, partitioner->n_parts, partitioner->start_points,
-                            row_indexes);
-        for (int64_t i = 0; i < count; i++) {
-            row_indexes[i] += (int32_t)begin;
-        }
+        sort_block(partitioner, begin, count);
         code = deal(partitioner, batch, begin, error);
     }
     return code;
+}
+
+static int split_node(struct seam_partitioner *partitioner, const struct seam_node *batch,
+                      struct ArrowArray *out, struct seam_error *error) {
+    int64_t rows = batch->view.length;
+    int code = hash_batch(partitioner, batch, rows, error);
+    if (code == SEAM_OK) {
+        code = resized(&partitioner->positions, rows * 4, error);
+    }
+    if (code == SEAM_OK && partitioner->whole == NULL) {
+        code = seam_gather_new(partitioner->allocator, batch, rows, &partitioner->whole, error);
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    sort_block(partitioner, 0, rows);
+    int32_t *positions = (int32_t *)(void *)partitioner->positions.data;
+    struct seam_gather_order order = {
+        .parts = (const uint32_t *)(const void *)partitioner->parts.data,
+        .starts = partitioner->start_points,
+        .rows = (const int32_t *)(const void *)partitioner->row_indexes.data,
+        .positions = positions,
+        .count = rows};
+    for (int64_t i = 0; i < rows; i++) {
+        positions[order.rows[i]] = (int32_t)i;
+    }
+    for (int64_t column = 0; code == SEAM_OK && column < batch->n_children; column++) {
+        code = seam_gather_reorder(partitioner->whole, batch, column, &order, error);
+    }
+    if (code == SEAM_OK) {
+        seam_gather_advance(partitioner->whole, rows);
+        code = seam_gather_finish(partitioner->whole, out, error);
+    }
+    return code;
+}
+
+static int too_many_rows(const struct ArrowArray *batch, struct seam_error *error) {
+    return seam_fail(error, SEAM_TOO_LARGE, -1, "a batch of %lld rows; at most 2^31 - 1",
+                     (long long)batch->length);
 }
 
 int seam_partitioner_append(struct seam_partitioner *partitioner, const struct ArrowSchema *schema,
                             const struct ArrowArray *batch, struct seam_error *error) {
     struct seam_node *node;
     if (batch->length > INT32_MAX) {
-        return seam_fail(error, SEAM_TOO_LARGE, -1, "a batch of %lld rows; at most 2^31 - 1",
-                         (long long)batch->length);
+        return too_many_rows(batch, error);
     }
     int code = seam_node_open(partitioner->allocator, schema, batch, &node, error);
     if (code == SEAM_OK) {
         code = append_node(partitioner, node, error);
         seam_node_close(node);
+    }
+    return code;
+}
+
+int seam_partitioner_split(struct seam_partitioner *partitioner, const struct ArrowSchema *schema,
+                           const struct ArrowArray *batch, int32_t *start_points,
+                           struct ArrowArray *out, struct seam_error *error) {
+    struct seam_node *node;
+    if (batch->length > INT32_MAX) {
+        return too_many_rows(batch, error);
+    }
+    int code = seam_node_open(partitioner->allocator, schema, batch, &node, error);
+    if (code == SEAM_OK) {
+        code = split_node(partitioner, node, out, error);
+        seam_node_close(node);
+    }
+    if (code == SEAM_OK) {
+        memcpy(start_points, partitioner->start_points,
+               ((size_t)partitioner->n_parts + 1) * sizeof *start_points);
     }
     return code;
 }

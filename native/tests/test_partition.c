@@ -122,6 +122,47 @@ static void rows_are_dealt_and_nothing_is_left_when_memory_runs_out(void) {
     check_every_allocation(deal);
 }
 
+static int split(struct seam_allocator *allocator, struct seam_error *out) {
+    static struct batch batch;
+    enum { CHANNELS = 5 };
+    struct seam_partition_rule rule = rule_of(CHANNELS, 20);
+    struct seam_partitioner *partitioner;
+    int32_t starts[CHANNELS + 1];
+    struct ArrowArray whole;
+    make_batch(&batch);
+    int code = seam_partitioner_new(allocator, &rule, &partitioner, out);
+    for (int turn = 0; code == SEAM_OK && turn < 2; turn++) {
+        code =
+            seam_partitioner_split(partitioner, &batch.schema, &batch.array, starts, &whole, out);
+        if (code == SEAM_OK) {
+            int64_t last[CHANNELS] = {-1, -1, -1, -1, -1};
+            const int64_t *keys = whole.children[0]->buffers[1];
+            CHECK(whole.length == ROWS && starts[0] == 0 && starts[CHANNELS] == ROWS);
+            for (int32_t part = 0; part < CHANNELS; part++) {
+                struct ArrowArray one = whole;
+                struct ArrowArray columns[2] = {*whole.children[0], *whole.children[1]};
+                struct ArrowArray *children[2] = {&columns[0], &columns[1]};
+                const void *key_buffers[2] = {NULL, keys + starts[part]};
+                const void *text_buffers[3] = {
+                    NULL, (const int32_t *)whole.children[1]->buffers[1] + starts[part],
+                    whole.children[1]->buffers[2]};
+                columns[0].buffers = key_buffers;
+                columns[1].buffers = text_buffers;
+                one.children = children;
+                one.length = starts[part + 1] - starts[part];
+                check_chunk(&one, part, CHANNELS, last);
+            }
+            seam_array_release(&whole);
+        }
+    }
+    seam_partitioner_free(partitioner); /* NULL if there was no memory for one */
+    return code;
+}
+
+static void batches_are_split_and_nothing_is_left_when_memory_runs_out(void) {
+    check_every_allocation(split);
+}
+
 /* Chunks that nobody takes go with the partitioner. */
 static void chunks_that_wait_are_given_back(void) {
     static struct batch batch;
@@ -151,6 +192,7 @@ static void rules_that_cannot_be_are_refused(void) {
 
 int main(void) {
     rows_are_dealt_and_nothing_is_left_when_memory_runs_out();
+    batches_are_split_and_nothing_is_left_when_memory_runs_out();
     chunks_that_wait_are_given_back();
     rules_that_cannot_be_are_refused();
     return 0;

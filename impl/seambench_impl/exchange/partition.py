@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -256,14 +257,36 @@ class Partitioner:
             UsageError: a batch of another schema.
             NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
         """
-        if not batch.schema.equals(self.schema):
-            raise UsageError(f"a batch of another schema:\n{batch.schema}")
-        exported = ExportedBatch(batch_without_views(batch))
+        exported = self._exported(batch)
         code = lib.seam_partitioner_append(
             self._pointer, exported.schema, exported.array, self._error
         )
         check(code, self._error)
         return self._ready()
+
+    def split(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
+        """The rows of one batch by part, at once; parts without rows are left out.
+
+        The batches are slices of one copy, which lives as long as any of them: for who deals with
+        all of them right away. What waits in the parts has nothing to do with it.
+
+        Raises:
+            UsageError: a batch of another schema.
+            NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
+        """
+        exported = self._exported(batch)
+        starts, array = ffi.new("int32_t[]", self.parts + 1), ffi.new("struct ArrowArray *")
+        code = lib.seam_partitioner_split(
+            self._pointer, exported.schema, exported.array, starts, array, self._error
+        )
+        check(code, self._error)
+        whole = pa.RecordBatch._import_from_c(address(array), self.plain)
+        ends = itertools.pairwise(ffi.unpack(starts, self.parts + 1))
+        return [
+            (part, whole.slice(begin, end - begin))
+            for part, (begin, end) in enumerate(ends)
+            if end > begin
+        ]
 
     def flush(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """What is left, by part."""
@@ -277,6 +300,11 @@ class Partitioner:
     def bytes(self, part: int) -> int:
         """Bytes that wait in a part."""
         return int(lib.seam_partitioner_bytes(self._pointer, part))
+
+    def _exported(self, batch: pa.RecordBatch) -> ExportedBatch:
+        if not batch.schema.equals(self.schema):
+            raise UsageError(f"a batch of another schema:\n{batch.schema}")
+        return ExportedBatch(batch_without_views(batch))
 
     def _ready(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         part, array = ffi.new("int32_t *"), ffi.new("struct ArrowArray *")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -44,7 +45,7 @@ def exchange_stages(
         allocator: owner of what is made.
         stack: closes servers and channels.
     """
-    stages = [_hash_stage(batch), *(_partition_stage(batch, n, allocator) for n in _PARTS)]
+    stages = [_hash_stage(batch), *_partition_stages(batch, allocator)]
     ways = [("pass-through", ""), *itertools.product(TRANSPORTS, FORMATS)]
     for transport, format_ in ways:
         with contextlib.suppress(RefusedError, UnavailableError):
@@ -76,15 +77,32 @@ def _hash_stage(batch: pa.RecordBatch) -> Stage:
     return Stage("hash", lambda: hash_rows(batch, rule), rows, batch.num_rows * 8)
 
 
-def _partition_stage(batch: pa.RecordBatch, parts: int, allocator: TrackedAllocator) -> Stage:
-    rule = PartitionRule([_key(batch)], parts, chunk_rows=_CHUNK_ROWS)
-    partitioner = Partitioner(batch.schema, rule, allocator)
+def _partition_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> Iterator[Stage]:
+    """Two ways to deal a batch.
 
-    def run() -> list[pa.RecordBatch]:
-        dealt = [chunk for _, chunk in partitioner.append(batch)]
-        return [*dealt, *(chunk for _, chunk in partitioner.flush())]
+    `partition`: into the chunks of its parts, which are handed out though a sink would fill them
+    first; `split`: all parts at once, as slices of one copy.
+    """
+    for parts in _PARTS:
+        rule = PartitionRule([_key(batch)], parts, chunk_rows=_CHUNK_ROWS)
+        partitioner = Partitioner(batch.schema, rule, allocator)
+        yield Stage(
+            f"partition {parts}",
+            functools.partial(_partition, partitioner, batch),
+            pa.Table.from_batches,
+        )
+        yield Stage(
+            f"split {parts}", functools.partial(_split, partitioner, batch), pa.Table.from_batches
+        )
 
-    return Stage(f"partition {parts}", run, pa.Table.from_batches)
+
+def _partition(partitioner: Partitioner, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    dealt = [chunk for _, chunk in partitioner.append(batch)]
+    return [*dealt, *(chunk for _, chunk in partitioner.flush())]
+
+
+def _split(partitioner: Partitioner, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    return [chunk for _, chunk in partitioner.split(batch)]
 
 
 class _Receivers:

@@ -245,6 +245,25 @@ def test_every_row_comes_out_once_in_its_part_and_in_order(
     assert allocator.counters().live_blocks == 0
 
 
+@pytest.mark.parametrize(("rows", "parts"), [(0, 3), (1, 3), (100, 1), (100, 70), (1000, 8)])
+def test_a_batch_is_split_into_its_parts_at_once(rows: int, parts: int) -> None:
+    """Each part with rows gets what pyarrow takes for it, whatever waits from other batches."""
+    batch = _columns(rows).slice(min(rows, 1))
+    rule = PartitionRule(["k", "word"], parts)
+    partitioner = Partitioner(batch.schema, rule)
+    waiting = list(partitioner.append(batch))
+    for _ in range(2):
+        found = dict(partitioner.split(batch))
+        routes = parts_of(hash_rows(batch, rule), parts)
+        assert sorted(found) == sorted(set(routes.tolist()))
+        for part, chunk in found.items():
+            chunk.validate(full=True)
+            rows_of_part = pa.array(np.flatnonzero(routes == part), pa.int64())
+            assert chunk.to_pylist() == batch.take(rows_of_part).to_pylist()
+    waiting += partitioner.flush()
+    assert sum(chunk.num_rows for _, chunk in waiting) == batch.num_rows
+
+
 def _dealt(
     batches: list[pa.RecordBatch], rule: PartitionRule, allocator: TrackedAllocator
 ) -> dict[int, list[dict[str, Any]]]:
@@ -323,8 +342,10 @@ def _deal_all(batch: pa.RecordBatch, allocator: TrackedAllocator) -> int | None:
     try:
         partitioner = Partitioner(batch.schema, PartitionRule(["k"], 2), allocator)
         chunks = [*partitioner.append(batch), *partitioner.flush()]
+        split = partitioner.split(batch)
     except NativeMemoryError:
         return None
+    assert sum(int(chunk.num_rows) for _, chunk in split) == batch.num_rows
     return sum(int(chunk.num_rows) for _, chunk in chunks)
 
 
@@ -335,5 +356,23 @@ def test_random_texts_are_dealt_completely(words: list[str | None], channels: in
     batch = pa.record_batch({"w": pa.array(words, pa.string())})
     partitioner = Partitioner(batch.schema, PartitionRule(["w"], channels))
     chunks = [*partitioner.append(batch), *partitioner.flush()]
-    found = [word for _, chunk in chunks for word in chunk.column(0).to_pylist()]
-    assert sorted(found, key=repr) == sorted(words, key=repr)
+    for dealt in (chunks, partitioner.split(batch)):
+        found = [word for _, chunk in dealt for word in chunk.column(0).to_pylist()]
+        assert sorted(found, key=repr) == sorted(words, key=repr)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(max_size=70), max_size=300), st.integers(1, 9), st.integers(0, 5))
+def test_random_texts_without_nulls_stay_with_their_keys(
+    words: list[str], channels: int, skipped: int
+) -> None:
+    """Texts are copied in long words where there is room: never over a neighbour, in any part."""
+    keys = pa.array(range(len(words)), pa.int64())
+    batch = pa.record_batch({"k": keys, "w": pa.array(words, pa.string())}).slice(skipped)
+    partitioner = Partitioner(batch.schema, PartitionRule(["k"], channels))
+    expected = {number: words[number] for number in range(skipped, len(words))}
+    chunks = [*partitioner.append(batch), *partitioner.append(batch), *partitioner.flush()]
+    for dealt, times in ((chunks, 2), (partitioner.split(batch), 1)):
+        rows = [row for _, chunk in dealt for row in chunk.to_pylist()]
+        assert len(rows) == times * len(expected)
+        assert all(expected[row["k"]] == row["w"] for row in rows)

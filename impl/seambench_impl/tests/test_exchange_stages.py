@@ -19,7 +19,8 @@ def test_steps_keep_their_rows(rows: int) -> None:
         {"k": pa.array(range(rows), pa.int64()), "s": [f"text {n % 7}" for n in range(rows)]}
     )
     stages = {stage.name: stage for stage in exchange.stages(batch)}
-    assert {"hash", "partition 8", "partition 64", "transfer pass-through"} <= set(stages)
+    dealing = {f"{how} {parts}" for how in ("partition", "split") for parts in (8, 64)}
+    assert {"hash", "transfer pass-through"} | dealing <= set(stages)
     assert {f"transfer {t} {f}" for t in TRANSPORTS for f in FORMATS} <= set(stages)
     assert {"end to end pass-through", "end to end sockets presto"} <= set(stages)
     for stage in stages.values():

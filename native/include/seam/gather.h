@@ -27,6 +27,18 @@ void seam_gather_free(struct seam_gather *gather);
  * strings or elements in one column. */
 int seam_gather_append(struct seam_gather *gather, const struct seam_node *batch, int64_t index,
                        const int32_t *rows, int64_t count, struct seam_error *error);
+/* A new order of all rows of a batch, by part. */
+struct seam_gather_order {
+    const uint32_t *parts;    /* of each row as it was */
+    const int32_t *starts;    /* where each part begins, and the last one ends */
+    const int32_t *rows;      /* for each place the row that goes there */
+    const int32_t *positions; /* for each row its place */
+    int64_t count;
+};
+
+/* As seam_gather_append of all rows in a new order, to a gather that has none yet. */
+int seam_gather_reorder(struct seam_gather *gather, const struct seam_node *batch, int64_t index,
+                        const struct seam_gather_order *order, struct seam_error *error);
 /* Brings rows [begin, begin + count) of a column near, which gathers then append in turns. */
 void seam_gather_prefetch(const struct seam_node *batch, int64_t index, int64_t begin,
                           int64_t count);

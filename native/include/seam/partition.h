@@ -52,6 +52,12 @@ void seam_partitioner_free(struct seam_partitioner *partitioner);
  * After a failure the partitioner can only be freed. */
 int seam_partitioner_append(struct seam_partitioner *partitioner, const struct ArrowSchema *schema,
                             const struct ArrowArray *batch, struct seam_error *error);
+/* The rows of one batch, all at once and ordered by part, those of a part as they were: part p's
+ * are rows start_points[p] .. start_points[p + 1) of `out` (n_parts + 1 entries), which belongs to
+ * the caller. What waits in the parts has nothing to do with it. */
+int seam_partitioner_split(struct seam_partitioner *partitioner, const struct ArrowSchema *schema,
+                           const struct ArrowArray *batch, int32_t *start_points,
+                           struct ArrowArray *out, struct seam_error *error);
 /* The next chunk that is finished: 1 and the chunk in `out`, or 0. The chunk belongs to the caller.
  */
 int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part,
