@@ -117,6 +117,8 @@ def test_formatted_times_are_left_to_the_rows(
          ["int32", "int32"]),
         ("l", {"hoodie__table__keygenerator__type": "TIMESTAMP"}, ["l", "id"],
          ["string", "int32"]),
+        ("t", {"hoodie__table__keygenerator__type": "TIMESTAMP"}, ["t", "id"],
+         ["timestamp[us]", "int32"]),
     ],
 )  # fmt: skip
 def test_types_of_partition_columns(
@@ -126,7 +128,7 @@ def test_types_of_partition_columns(
     columns: Sequence[str],
     expected: Sequence[str],
 ) -> None:
-    """Dropped columns that no schema tells come last as text, columns of times are text."""
+    """Dropped columns that no schema tells come last as text, columns of times are text or stay timestamps."""
     schema = pa.schema([_SCHEMA.field(name) for name in columns])
 
     shown = partition_schema(schema, _config(tmp_path, fields, **properties))

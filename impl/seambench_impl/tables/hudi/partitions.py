@@ -30,13 +30,18 @@ def partition_schema(schema: pa.Schema, config: TableConfig) -> pa.Schema:
     """The table's schema with its partition columns as Hudi 1.2.0 shows them.
 
     Dropped ones that the schema does not tell come last, as text; those of which a key generator
-    made times are text.
+    made times are text. Points in time stay what they are: Hudi's text of them depends on whether
+    a log applies ("2024-01-01 01:30:00" or microseconds).
     """
     for name in config.partition_fields:
         at = schema.get_field_index(name)
         if at < 0 and config.drops_partition_columns:
             schema = schema.append(pa.field(name, pa.string()))
-        elif at >= 0 and config.key_generator == "timestamp":
+        elif (
+            at >= 0
+            and config.key_generator == "timestamp"
+            and not pa.types.is_timestamp(schema.field(at).type)
+        ):
             schema = schema.set(at, pa.field(name, pa.string()))
     return schema
 
