@@ -161,30 +161,20 @@ class ChunkWriter:
             for field, value in zip(self.schema, values, strict=True)
         )
         meta = ChunkMeta(self._slots, nulls, consts)
-        padding = _PADDING_BYTES if any(level & INTEGERS for level in levels) else 0
-        data = self._data(batch, values, levels, padding)
-        message = CHUNK(serialized_size=len(data) - padding, encode_level=levels)
+        message = CHUNK(encode_level=levels)
         if meta != known:
             message.slot_id_map.extend(n for pair in enumerate(meta.slots) for n in pair[::-1])
             message.is_nulls.extend(meta.is_nulls)
             message.is_consts.extend(meta.is_consts)
-        return self._message(message, data)
-
-    def _data(
-        self, batch: pa.RecordBatch, values: Sequence[Any], levels: Sequence[int], padding: int
-    ) -> bytes:
-        """Version, rows, columns and padding; `values` are those of constant columns, or None."""
         parts = [PartWriter(level, self.allocator) for level in levels]
-        # Of a constant the table holds one row, so that it never is a table with a chain.
         with OffHeapTable(self._types, batch.num_rows, self.allocator) as table:
+            _fill(table, batch, values)
             for i, part in enumerate(parts):
                 _write_top(self._columns[i], table, i, batch, values[i], part)
-            head = np.array([_VERSION, batch.num_rows], "<u4").tobytes()
-            pieces = [piece for part in parts for piece in part.pieces]
-            data = b"".join([head, *pieces, bytes(padding)])
+            encoded = self._message(message, batch.num_rows, parts)
         with self._lock:
             self._levels.update([part.raw_bytes for part in parts], [part.bytes for part in parts])
-        return data
+        return encoded
 
     def _codec(self) -> str:
         """Of the next chunk."""
@@ -198,23 +188,42 @@ class ChunkWriter:
             with self._lock:
                 self._strategy.feed(raw_bytes, max(packed_bytes, 1), max(nanoseconds, 1))
 
-    def _message(self, message: Any, data: bytes) -> bytes:
-        codec, ratio = self._codec(), self.options.compress_ratio
-        if len(data) > _MOST_BYTES:
-            raise InputError(f"a chunk of {len(data)} bytes; a message takes {_MOST_BYTES}")
-        message.uncompressed_size = len(data)
-        message.compress_type, message.data = _CODECS["none"], data
+    def _message(self, message: Any, rows: int, parts: Sequence[PartWriter]) -> bytes:
+        """The message with its data, which parts lend: copied once if it is not compressed."""
+        padding = _PADDING_BYTES if any(part.level & INTEGERS for part in parts) else 0
+        head = np.array([_VERSION, rows], "<u4").tobytes()
+        pieces = [head, *(piece for part in parts for piece in part.pieces), bytes(padding)]
+        size = sum(map(len, pieces))
+        if size > _MOST_BYTES:
+            raise InputError(f"a chunk of {size} bytes; a message takes {_MOST_BYTES}")
+        message.serialized_size, message.uncompressed_size = size - padding, size
+        message.compress_type = _CODECS["none"]
+        codec = self._codec()
         if codec != "none":
-            if codec == "lz4" and len(data) > LZ4_MOST_BYTES:
-                raise InputError(f"a chunk of {len(data)} bytes is too large for one LZ4 block")
-            begin = time.perf_counter_ns()
-            smaller = compress(codec, data, self.allocator)
-            self._learn(len(data), len(smaller), time.perf_counter_ns() - begin)
-            if len(data) > ratio * len(smaller):
-                message.compress_type, message.data = _CODECS[codec], bytes(smaller)
-        message.data_size = len(message.data)
-        encoded: bytes = message.SerializeToString()
-        return encoded
+            data = b"".join(pieces)
+            pieces = [data]
+            smaller = self._compressed(codec, data)
+            if size > self.options.compress_ratio * len(smaller):
+                message.compress_type, pieces, size = _CODECS[codec], [smaller], len(smaller)
+        message.data_size = size
+        return b"".join([_data_key(size), *pieces, message.SerializeToString()])
+
+    def _compressed(self, codec: str, data: bytes) -> memoryview:
+        if codec == "lz4" and len(data) > LZ4_MOST_BYTES:
+            raise InputError(f"a chunk of {len(data)} bytes is too large for one LZ4 block")
+        begin = time.perf_counter_ns()
+        smaller = compress(codec, data, self.allocator)
+        self._learn(len(data), len(smaller), time.perf_counter_ns() - begin)
+        return smaller
+
+
+def _data_key(size: int) -> bytes:
+    """What protobuf has before the bytes of `data`, field 1 and so the first: key and length."""
+    out = bytearray([1 << 3 | 2])
+    while size > 0x7F:
+        out.append(size & 0x7F | 0x80)
+        size >>= 7
+    return bytes([*out, size])
 
 
 def _constant(array: Any) -> Any:
@@ -226,6 +235,18 @@ def _constant(array: Any) -> Any:
     value = array.values.slice(array.find_physical_offset(), 1)
     # Only the value tells whether it is NULL, not the index that leads to it.
     return value.dictionary_decode() if pa.types.is_dictionary(value.type) else value
+
+
+def _fill(table: OffHeapTable, batch: pa.RecordBatch, constants: Sequence[Any]) -> None:
+    """The columns' values. Of a constant the table gets one row, so that it never has a chain."""
+    if all(constant is None for constant in constants):
+        table.append_batch(batch)
+        return
+    for index, constant in enumerate(constants):
+        if constant is None:
+            table.append_arrow(index, batch.column(index))
+        elif constant[0].is_valid:
+            table.append_arrow(index, constant)
 
 
 def _write_top(
@@ -245,7 +266,6 @@ def _write_top(
             out.integers(b"\1")  # of no type: a byte (`create_const_null_column`)
             out.integers(b"\0")
             return
-    table.append_arrow(index, batch.column(index) if constant is None else constant)
     vector = table.vector(index)
     nulls = _view(vector.nulls, vector.rows)
     if constant is None and column.field.nullable:
