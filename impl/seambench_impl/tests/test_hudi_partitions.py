@@ -128,7 +128,7 @@ def test_types_of_partition_columns(
     columns: Sequence[str],
     expected: Sequence[str],
 ) -> None:
-    """Dropped columns that no schema tells come last as text, columns of times are text or stay timestamps."""
+    """Dropped columns no schema tells come last as text, those of times are text or timestamps."""
     schema = pa.schema([_SCHEMA.field(name) for name in columns])
 
     shown = partition_schema(schema, _config(tmp_path, fields, **properties))
