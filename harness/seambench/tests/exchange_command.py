@@ -6,6 +6,7 @@ the first sender has ended), `deaf` (takes a lost sender for one that has ended)
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import json
@@ -165,7 +166,9 @@ class _Receiver:
                 with self.lock:
                     self.left -= 1
             if kind in ("D", "E"):
-                connection.sendall(_bytes("A", body[:8]))
+                # A sender that gives up does not wait for answers; what it said last is still to read.
+                with contextlib.suppress(OSError):
+                    connection.sendall(_bytes("A", body[:8]))
             if self.left == 0 or (WRONG == "early" and kind == "E"):
                 self.over.set()
             if kind != "D":
