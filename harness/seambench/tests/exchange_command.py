@@ -1,7 +1,7 @@
 """A side of an exchange as a command, to test its door; written from docs/doors.md alone.
 
-Its first argument says what it does wrong: `lose` or `double` the second chunk, `early` (ends when
-the first sender has ended), `deaf` (takes a lost sender for one that has ended), or `nothing`.
+Its first argument says what it does wrong: `lose` or `double` the second chunk, `early` (ends after
+the first chunk), `deaf` (takes a lost sender for one that has ended), or `nothing`.
 """
 
 from __future__ import annotations
@@ -155,9 +155,11 @@ class _Receiver:
                 chunks += 1
                 times = {"lose": 0, "double": 2}.get(WRONG, 1) if chunks == 2 else 1
                 with self.lock:
-                    for _ in range(times):
+                    for _ in range(0 if self.over.is_set() else times):
                         sys.stdout.buffer.write(_bytes("D", body))
                     sys.stdout.buffer.flush()
+                    if WRONG == "early":
+                        self.over.set()
             elif kind != "E" and WRONG != "deaf":
                 self.error = body.decode() or "a sender is lost before its end"
                 self.over.set()
@@ -166,10 +168,10 @@ class _Receiver:
                 with self.lock:
                     self.left -= 1
             if kind in ("D", "E"):
-                # A sender that gives up does not wait for answers; what it said last is still to read.
+                # One that gives up waits for no answer; what it said last is still to be read.
                 with contextlib.suppress(OSError):
                     connection.sendall(_bytes("A", body[:8]))
-            if self.left == 0 or (WRONG == "early" and kind == "E"):
+            if self.left == 0:
                 self.over.set()
             if kind != "D":
                 return
