@@ -50,15 +50,15 @@ class Storage:
     it needs, and what may be a passing failure is tried again with growing waits.
 
     Args:
-        root: path of the folder, or an address: `file://`, `s3://`, `gs://`, `hdfs://`,
-            `memory://`, any that fsspec knows.
+        root: path of the folder, or an address: `file://` (`file:/`, too, as Hadoop writes it),
+            `s3://`, `gs://`, `hdfs://`, `memory://`, any that fsspec knows.
         options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...); a
             local folder has none.
         retry: how often to try again.
 
     Raises:
-        UsageError: options for a local folder, options that the file system does not know, or a
-            kind of storage that nobody knows.
+        UsageError: no path at all, options for a local folder, options that the file system does
+            not know, or a kind of storage that nobody knows.
         UnavailableError: the library for this kind of storage is not installed.
         InputError: there is no such local folder.
     """
@@ -72,7 +72,9 @@ class Storage:
             self.root = root.rstrip("/")
             self._files = RemoteFiles(self.root, options or {}, retry or Retry())
             return
-        self.root = root.removeprefix("file://").rstrip("/") or "/"
+        if not root:
+            raise UsageError("the path of the table is empty")
+        self.root = _local_path(root).rstrip("/") or "/"
         if options:
             raise UsageError(f"{self.root}: a local folder has no options ({', '.join(options)})")
         if not Path(self.root).is_dir():
@@ -190,6 +192,13 @@ class _LocalFiles:
 
     def open(self, path: str) -> pa.NativeFile:
         return self._filesystem.open_input_file(path)
+
+
+def _local_path(root: str) -> str:
+    """The path in an address of a local folder; Hadoop writes `file:/a` for `file:///a`."""
+    if root.startswith("file:/") and not root.startswith("file://"):
+        return root.removeprefix("file:")
+    return root.removeprefix("file://")
 
 
 def _reason(error: OSError) -> str:

@@ -167,8 +167,18 @@ def test_missing_files_are_named(local: Path, address: str) -> None:
         Storage(address).open("nothing.parquet")
 
 
+@pytest.mark.parametrize("address", ["{}", "{}/", "//{}//", "file://{}", "file:{}"])
+def test_addresses_of_local_folders(tmp_path: Path, address: str) -> None:
+    """A local folder goes by its path, `file:///path`, or `file:/path` as Hadoop writes it."""
+    (tmp_path / "table").write_bytes(b"12")
+
+    assert Storage(address.format(tmp_path)).read("table") == b"12"
+
+
 def test_options_are_checked(local: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Options of a local folder, unknown kinds of storage and missing libraries are told."""
+    """No path, options of a local folder, unknown kinds and missing libraries are told."""
+    with pytest.raises(UsageError, match="the path of the table is empty"):
+        Storage("")
     with pytest.raises(UsageError, match="a local folder has no options"):
         Storage(str(local), {"key": "x"})
     with pytest.raises(UsageError, match="nowhere"):
