@@ -137,7 +137,8 @@ class _Connection:
     def _fill(self, target: memoryview) -> None:
         """Fill `target` with what was read ahead and what comes.
 
-        What follows it is read ahead by the same call, as far as it has come: most frames cost one.
+        Of little, what follows is read ahead by the same call, as far as it has come; a lot is
+        waited for in one call, so that Python does not run for each piece that comes.
         """
         done = min(self._read_ahead, len(target))
         if done:
@@ -146,6 +147,9 @@ class _Connection:
             self._read_ahead -= done
         while done < len(target):
             missing = len(target) - done
+            if missing > _BYTES_AHEAD:
+                done += self._receive((target[done:],), missing, whole=True)
+                continue
             count = self._receive((target[done:], self._ahead), missing)
             done += min(count, missing)
             self._note_ahead(count - missing)
@@ -154,12 +158,17 @@ class _Connection:
         self._used, self._read_ahead = 0, max(count, 0)
 
     def _receive(
-        self, targets: tuple[memoryview, ...], missing: int = 1, *, at_border: bool = False
+        self,
+        targets: tuple[memoryview, ...],
+        missing: int = 1,
+        *,
+        at_border: bool = False,
+        whole: bool = False,
     ) -> int:
         """Bytes that came, at least one; 0 where the stream may end and does."""
         while True:
             try:
-                count = self._stream.receive(targets)
+                count = self._stream.receive(targets, whole=whole)
             except TimeoutError:
                 if self._beat_seconds is None:
                     raise

@@ -27,8 +27,13 @@ class Stream(Protocol):
         """Set how long a call may wait without any byte getting through."""
         ...
 
-    def receive(self, targets: Sequence[memoryview]) -> int:
-        """Fill the beginning of what `targets` are; the number of bytes, 0 at the stream's end."""
+    def receive(self, targets: Sequence[memoryview], *, whole: bool = False) -> int:
+        """Fill the beginning of what `targets` are; the number of bytes, 0 at the stream's end.
+
+        Args:
+            targets: where bytes go, in order.
+            whole: rather wait until all targets are full than return with less; less may come.
+        """
         ...
 
     def send(self, pieces: Sequence[memoryview]) -> int:
@@ -65,10 +70,10 @@ class PlainStream:
                 socket.SOL_SOCKET, option, struct.pack("ll", int(whole), int(rest * 1e6))
             )
 
-    def receive(self, targets: Sequence[memoryview]) -> int:
-        """See `Stream`."""
+    def receive(self, targets: Sequence[memoryview], *, whole: bool = False) -> int:
+        """See `Stream`; the kernel collects what is wanted whole, in one call."""
         try:
-            return self._sock.recvmsg_into(targets)[0]
+            return self._sock.recvmsg_into(targets, 0, socket.MSG_WAITALL if whole else 0)[0]
         except BlockingIOError as error:
             raise TimeoutError("nothing came in time") from error
 
@@ -105,7 +110,12 @@ class TlsStream:
         """See `Stream`."""
         self._seconds = {select.POLLIN: receiving_seconds, select.POLLOUT: sending_seconds}
 
-    def receive(self, targets: Sequence[memoryview]) -> int:
+    def receive(
+        self,
+        targets: Sequence[memoryview],
+        *,
+        whole: bool = False,  # noqa: ARG002 - a record at a time is what there is
+    ) -> int:
         """See `Stream`; one of the targets at most."""
         while True:
             try:
