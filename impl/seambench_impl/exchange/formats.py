@@ -1,4 +1,4 @@
-"""How a chunk becomes bytes, by name: `arrow`, `presto`, `starrocks` or `unsaferow`.
+"""How a chunk becomes bytes, by name: see `FORMATS`.
 
 Both sides of an exchange are given the same name and schema; the bytes do not say what they are.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import InputError, UsageError
+from seambench.errors import InputError, RefusedError, UsageError
 from seambench.serde_fields import fields_of
 from seambench_impl.exchange.chunk_bytes import ChunkOptions, ChunkReader, ChunkWriter
 from seambench_impl.memory import TrackedAllocator
@@ -85,6 +85,53 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
     return ChunkFormat("arrow", encode, decode)
 
 
+def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> ChunkFormat:
+    """One encapsulated message of Arrow's IPC format: a record batch without its schema.
+
+    The exchange knows the schema, so it is not said again with every chunk. Buffers are used where
+    they arrived, after their offsets and sizes are checked; values (UTF-8, digits) are not.
+    """
+    if options:
+        raise UsageError(f"the arrow-batch format has no option {next(iter(options))!r}")
+    for field in schema:
+        if _holds_dictionary(field.type):
+            raise RefusedError(
+                f"column {field.name}: {field.type} needs its dictionary sent first, which the "
+                "arrow-batch format does not; use the arrow format"
+            )
+    structure = pa.schema([pa.field(one.name, _structure(one.type)) for one in schema])
+
+    def decode(data: Bytes) -> pa.RecordBatch:
+        buffer = pa.py_buffer(data)
+        try:
+            pa.ipc.read_record_batch(buffer, structure).validate(full=True)
+            return pa.ipc.read_record_batch(buffer, schema)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise InputError(f"a chunk is no Arrow record batch of {schema}: {error}") from error
+
+    def encode(batch: pa.RecordBatch) -> Any:
+        if batch.schema.types != schema.types:
+            raise InputError(f"a chunk of {batch.schema.types}, not of {schema.types}")
+        return batch.serialize()
+
+    return ChunkFormat("arrow-batch", encode, decode)
+
+
+def _holds_dictionary(kind: pa.DataType) -> bool:
+    return pa.types.is_dictionary(kind) or any(
+        _holds_dictionary(kind.field(number).type) for number in range(kind.num_fields)
+    )
+
+
+def _structure(kind: pa.DataType) -> pa.DataType:
+    """The type of the same buffers whose validation looks at sizes and offsets alone."""
+    if pa.types.is_string(kind):
+        return pa.binary()
+    if pa.types.is_large_string(kind):
+        return pa.large_binary()
+    return pa.binary(16) if pa.types.is_decimal128(kind) else kind
+
+
 def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
     fields = fields_of(schema, "presto")
 
@@ -134,6 +181,7 @@ def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 #: Formats by name.
 FORMATS: Mapping[str, Callable[[pa.Schema, dict[str, Any], TrackedAllocator], ChunkFormat]] = {
     "arrow": _arrow,
+    "arrow-batch": _arrow_batch,
     "presto": _presto,
     "starrocks": _starrocks,
     "unsaferow": _unsaferow,

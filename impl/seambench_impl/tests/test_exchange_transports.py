@@ -134,7 +134,9 @@ def _key(row: dict[str, Any]) -> str:
     return repr(sorted(row.items()))
 
 
-@pytest.mark.parametrize("format_name", ["arrow", "presto", "starrocks", "unsaferow"])
+@pytest.mark.parametrize(
+    "format_name", ["arrow", "arrow-batch", "presto", "starrocks", "unsaferow"]
+)
 @pytest.mark.parametrize("kind", ["hash", "broadcast", "random", "single"])
 def test_every_row_arrives_where_it_belongs(
     make_channel: MakeChannel, kind: Any, format_name: str

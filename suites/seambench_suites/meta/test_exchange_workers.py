@@ -17,7 +17,7 @@ from seambench.exchange.plans import PLANS
 from seambench.exchange.suite import ExchangeOptions, Oracle, measure_exchanges, write_tables
 
 _SCALE = 0.002
-_FORMATS = ["arrow", "presto", "starrocks", "unsaferow"]
+_FORMATS = ["arrow", "arrow-batch", "presto", "starrocks", "unsaferow"]
 _NETWORK = ["sockets", "grpc", "flight"]
 _SECONDS = 60.0
 

@@ -34,6 +34,7 @@ _BARS = (
     ("transfer passed through / best transport", "pass-through/transfer", "best transfer", 20.0),
     ("end to end passed through / best transport", "pass-through/rows", "best rows", 1.5),
     ("wire of the best transport / bare copy", "best wire", "copy", 0.6),
+    ("wire of the best transport / gRPC calls", "best wire", "grpc-calls", 5.0),
     ("end to end of the best transport / Flight with IPC", "best rows", "flight", 1.5),
     ("end to end of the best transport / gRPC calls", "best rows", "grpc-calls", 5.0),
 )
@@ -194,7 +195,7 @@ def main() -> int:
     parser.add_argument("--passes", type=int, default=40, help="of 65,536 rows, in each run")
     parser.add_argument("--samples", type=int, default=7, help="timed runs of each way")
     parser.add_argument(
-        "--format", action="append", help="chunk format, repeatable (presto, arrow)"
+        "--format", action="append", help="chunk format, repeatable (presto, arrow, arrow-batch)"
     )
     parser.add_argument("--only", help="words; only ways that hold one of them")
     parser.add_argument("--results", type=Path, help="write a record into this folder")
@@ -204,7 +205,7 @@ def main() -> int:
         f"{kind}+{transport}+{name}"
         for kind in ("transfer", "rows")
         for transport in _TRANSPORTS
-        for name in asked.format or ("presto", "arrow")
+        for name in asked.format or ("presto", "arrow", "arrow-batch")
     ]
     if asked.only:
         names = [name for name in names if any(word in name for word in asked.only.split(","))]

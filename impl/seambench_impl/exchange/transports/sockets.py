@@ -51,6 +51,8 @@ _SIZES = struct.Struct("<IQ")
 _MOST_BYTES = 256 << 20
 #: Enough for the heads and messages of several frames; what belongs to an attachment is copied.
 _BYTES_AHEAD = 4096
+#: What the kernel keeps of a Unix socket before a sender waits: a request of some chunks.
+_UNIX_SENDING_BYTES = 1 << 20
 
 
 class _Connection:
@@ -307,6 +309,9 @@ def _secured(
     server_name: str | None = None,
 ) -> Stream:
     """The stream of a connected socket, in bounded time."""
+    if sock.family == socket.AF_UNIX:
+        # TCP finds the size by itself. The system may give less than is asked for.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNIX_SENDING_BYTES)
     if sock.family == socket.AF_INET:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # Hosts that vanish: what was sent to them must be acknowledged in time.
