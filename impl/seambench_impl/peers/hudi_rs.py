@@ -60,8 +60,8 @@ class HudiRsReader:
             InputError: hudi-rs cannot open the table.
             UsageError: an unknown column.
         """
-        if request.query == "incremental":
-            raise RefusedError("hudi-rs: incremental queries are not offered here")
+        if f"query.{request.query}" not in self.capabilities:
+            raise RefusedError(f"hudi-rs: {request.query} queries are not offered here")
         if request.where is not None or request.strict:
             raise RefusedError("hudi-rs takes neither a filter as text nor strict")
         hudi = import_peer("hudi", self.name, _EXTRA)

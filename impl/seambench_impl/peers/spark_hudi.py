@@ -83,6 +83,8 @@ class SparkHudiReader:
             InputError: the folder is no table, or Hudi cannot read it.
             UsageError: an unknown column.
         """
+        if f"query.{request.query}" not in self.capabilities:
+            raise RefusedError(f"spark-hudi: {request.query} queries are not offered here")
         if request.where is not None or request.strict:
             raise RefusedError("spark-hudi takes neither a filter as text nor strict")
         if not (Path(request.table) / ".hoodie").is_dir():

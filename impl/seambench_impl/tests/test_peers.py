@@ -70,10 +70,10 @@ def test_columns_may_be_named_or_none(table: Path) -> None:
 
 @pytest.mark.parametrize("reader", [PyarrowReader, HudiRsReader, SparkHudiReader])
 def test_what_a_peer_does_not_offer_is_refused(reader: type[PyarrowReader], table: Path) -> None:
-    """Incremental queries, filters as text and strictness are refused by name, not ignored."""
+    """Queries for kinds of changes, filters as text and strictness are refused by name."""
     query = "read-optimized"
     for request in (
-        ScanRequest(table=str(table), query="incremental"),
+        ScanRequest(table=str(table), query="cdc"),
         ScanRequest(table=str(table), query=query, where="id > 0"),  # type: ignore[arg-type]
         ScanRequest(table=str(table), query=query, strict=True),  # type: ignore[arg-type]
     ):

@@ -96,8 +96,8 @@ def test_right_reader_passes() -> None:
         ),
         (
             wrong.IgnoresTheWindow,
-            ["scenarios/windows*/since-the-first", "scenarios/windows*/the-second"],
-            ["scenarios/windows*/snapshot"],
+            ["scenarios/windows-cow*/since-the-first", "scenarios/windows-cow*/the-second"],
+            ["scenarios/windows-cow*/snapshot"],
         ),
         (wrong.NullsAreZero, ["types/*", "slices/base-only"], ["event-*/*"]),
         (wrong.LosesTheLastBatch, ["event-*/all-rows", "slices/*-optimized"], []),
