@@ -112,28 +112,39 @@ class ExchangeSource:
         """The next batch of the first of some queues that has one; they count round the end."""
         receiver = self._receiver
         numbers = [queue % self._queues for queue in queues]
-
-        def found() -> int | None:
-            return next((number for number in numbers if receiver.has_output(number)), None)
-
-        def can_go_on() -> bool:
-            return all(map(self._is_over, numbers)) or found() is not None
-
         while True:
             with self._changed:
-                if not self._changed.wait_for(can_go_on, timeout):
-                    names = ", ".join(str(number) for number in numbers)
-                    raise ExchangeFailedError(f"nothing came to queue {names} in {timeout} s")
+                # Mostly something is there: then nothing is set up for waiting.
+                queue = self._readable(numbers)
+                if queue is None:
+                    self._wait(numbers, timeout)
+                    queue = self._readable(numbers)
                 if receiver.error is not None:
                     raise ExchangeFailedError(receiver.error)
-                queue = found()
                 if queue is None:
                     return None
                 self._turn = (queue + 1) % self._queues
                 chunk, answers = receiver.get_chunk(queue)
-            self._answer(answers)
+            if answers:
+                self._answer(answers)
             if chunk is not None:
                 return self._batch(chunk.payload)
+
+    def _readable(self, numbers: Iterable[int]) -> int | None:
+        for number in numbers:
+            if self._receiver.has_output(number):
+                return number
+        return None
+
+    def _wait(self, numbers: Sequence[int], timeout: float | None) -> None:
+        """Until one of the queues can be read or all are over; the lock is held."""
+
+        def can_go_on() -> bool:
+            return all(map(self._is_over, numbers)) or self._readable(numbers) is not None
+
+        if not self._changed.wait_for(can_go_on, timeout):
+            names = ", ".join(str(number) for number in numbers)
+            raise ExchangeFailedError(f"nothing came to queue {names} in {timeout} s")
 
     def _batch(self, payload: Any) -> pa.RecordBatch:
         return payload if self._format is None else self._format.decode(payload)
