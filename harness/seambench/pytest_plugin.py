@@ -4,8 +4,8 @@
 
 A test that is marked with `seam("scan")` and takes the fixture `outcome` is run once per
 implementation and case; the id is `auto:scan/hudi/event-v9/update`. Without `--impl`, every
-installed implementation that is no peer is run. Heavy modules are imported only when such a test
-is collected, since pytest loads this plugin wherever the package is installed.
+installed implementation that is no peer and no variant is run. Heavy modules are imported only when
+such a test is collected, since pytest loads this plugin wherever the package is installed.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _case_ids(seam: str) -> list[str]:
 
 @cache
 def _implementations(seam: str, given: tuple[str, ...]) -> list[str]:
-    """Implementations of a seam: those given, or all installed ones that are no peers."""
+    """Implementations of a seam: those given, or all installed ones but peers and variants."""
     pairs = [_split(text) for text in given]
     if pairs:
         return [name for its_seam, name in pairs if its_seam == seam]
@@ -175,10 +175,10 @@ def _implementations(seam: str, given: tuple[str, ...]) -> list[str]:
     own = []
     for name in registry.names(seam):
         try:
-            peer = registry.resolve(seam, name).kind == "peer"
+            kind = registry.resolve(seam, name).kind
         except UnavailableError:
-            peer = True
-        if not peer:
+            continue
+        if kind not in ("peer", "variant"):
             own.append(name)
     return own
 

@@ -50,7 +50,8 @@ __all__ = [
 ]
 
 Query = Literal["snapshot", "read-optimized", "incremental", "cdc"]
-Kind = Literal["reference", "native", "peer"]
+Kind = Literal["reference", "native", "peer", "variant"]
+"""A variant is another way to run an implementation; suites ask it only where it is named."""
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,7 @@ class MetadataReader(AutoReader):
     """As `auto`, but the files are those that the table's metadata table lists."""
 
     name = "metadata"
+    kind: Kind = "variant"
     listing = "metadata"
 
 
@@ -143,6 +144,7 @@ class PositionsReader(MergeReader):
     """As `merge`, but records are matched by position where all logs of a slice tell theirs."""
 
     name = "positions"
+    kind: Kind = "variant"
     positions = True
 
 
