@@ -98,12 +98,13 @@ def test_what_a_path_does_not_tell_is_left_to_the_rows(
         ("l", {"hoodie__table__keygenerator__type": "TIMESTAMP"}, "1970-04-26"),
         ("l", {"hoodie__table__keygenerator__class": "x.TimestampBasedKeyGenerator"}, "l=1970"),
         ("l:timestamp", {"hoodie__table__keygenerator__type": "CUSTOM"}, "1970"),
+        ("s,l", {"hoodie__table__keygenerator__class": "x.CustomKeyGenerator"}, "s=a/l=19700426"),
     ],
 )
 def test_formatted_times_are_left_to_the_rows(
     tmp_path: Any, fields: str, properties: dict[str, str], partition: str
 ) -> None:
-    """A path that a key generator formatted from a time is not the column's value."""
+    """A path that a key generator formatted from a time, or may have, is not the column's value."""
     assert _values(tmp_path, fields, partition, **properties) == {}
 
 

@@ -92,7 +92,8 @@ class TableConfig:
         ordering_fields: names of the ordering fields, in order; empty if there are none.
         partition_fields: names of the partition fields; empty for a table without partitions.
         key_generator: who made keys and paths, as far as it matters to a reader.
-        time_partition_fields: partition fields of which a key generator made times.
+        time_partition_fields: partition fields of which a key generator made times, or may have:
+            Hudi 0.15.0 does not write down which ones of a custom key generator are times.
         drops_partition_columns: whether partition fields are told by the path alone.
         virtual_keys: whether meta columns are empty, so that keys are made of the key fields.
         merge: how two versions of a record become one.
@@ -166,7 +167,9 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
         time_partition_fields=tuple(
             name
             for name, kind in partition_fields
-            if key_generator == "timestamp" or kind == "timestamp"
+            if key_generator == "timestamp"
+            or kind == "timestamp"
+            or (key_generator == "custom" and not kind)
         ),
         drops_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
         virtual_keys=raw.get("hoodie.populate.meta.fields", "true").lower() == "false",
