@@ -54,7 +54,7 @@ class SoakOptions:
     seed: int = 0
     workers: int = 2
     transports: Sequence[str] = ("sockets", "grpc", "flight")
-    formats: Sequence[str] = ("arrow", "presto", "starrocks", "unsaferow")
+    formats: Sequence[str] = ("arrow", "arrow-batch", "presto", "starrocks", "unsaferow")
     scale: float = 0.002
     timeout: float = 120.0
 
