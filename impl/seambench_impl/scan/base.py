@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -144,55 +145,47 @@ class BaseReader:
             n = min(batch_rows, rows - begin)
             yield batch_of([pa.nulls(n, field.type) for field in schema], schema, n)
 
-    def row_groups_that_may_match(self, condition: pc.Expression, schema: pa.Schema) -> list[int]:
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+    ) -> list[int]:
         """Numbers of the row groups that statistics do not rule out.
 
         Args:
             condition: a filter.
             schema: the columns that it reads, in the table's types.
+            told: the columns whose statistics count; None for all. Others may hold any value.
         """
         own = self._file.schema_arrow
-        everything = list(range(self.num_row_groups))
         # Statistics are in the file's types; one that is promoted is not compared.
-        for field in schema:
-            if field.name not in self._names or not own.field(field.name).type.equals(field.type):
-                return everything
-        try:
-            fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
-            left = fragment.subset(filter=condition, schema=schema)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
-        return [group.id for group in left.row_groups]
-
-    def row_groups_with_keys(
-        self, condition: pc.Expression, schema: pa.Schema, keys: Collection[str]
-    ) -> list[int]:
-        """Numbers of the row groups that statistics of some columns alone do not rule out.
-
-        Args:
-            condition: a filter.
-            schema: the columns that it reads, in the table's types.
-            keys: the columns whose statistics count; of the others any value may be meant.
-        """
-        own = self._file.schema_arrow
-        names = [
+        alike = [
             field.name
             for field in schema
-            if field.name in keys
-            and field.name in self._names
-            and own.field(field.name).type.equals(field.type)
+            if field.name in self._names and own.field(field.name).type.equals(field.type)
         ]
-        guarantees = []
-        fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
-        for group in fragment.row_groups:
-            told = group.statistics or {}
-            ranges = [
-                (pc.field(name) >= told[name]["min"]) & (pc.field(name) <= told[name]["max"])
-                for name in names
-                if name in told
+        if told is None and len(alike) < len(schema):
+            return list(range(self.num_row_groups))
+        try:
+            fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
+            if told is None:
+                left = fragment.subset(filter=condition, schema=schema)
+                return [group.id for group in left.row_groups]
+            names = [name for name in alike if name in told]
+            guarantees = [
+                _guarantee(group.statistics or {}, names) for group in fragment.row_groups
             ]
-            guarantees.append(functools.reduce(operator.and_, ranges) if ranges else None)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return that_may_match(guarantees, condition, schema)
+
+
+def _guarantee(told: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:
+    """What the statistics of a row group say of some columns that have no nulls."""
+    ranges = [
+        (pc.field(name) >= told[name]["min"]) & (pc.field(name) <= told[name]["max"])
+        for name in names
+        if name in told
+    ]
+    return functools.reduce(operator.and_, ranges) if ranges else None
 
 
 def dictionary_columns(

@@ -21,7 +21,7 @@ from seambench.dataset_door import ScanDataset, apply_filter, filter_columns
 from seambench.errors import RefusedError, UsageError
 from seambench.seams import ScanReport, ScanWarning
 from seambench_impl.memory import TrackedAllocator
-from seambench_impl.scan.base import DEFAULT_BATCH_ROWS, BaseReader
+from seambench_impl.scan.base import DEFAULT_BATCH_ROWS
 from seambench_impl.scan.base_files import BaseFileReader, open_slice_base
 from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.log_cache import LogCache
@@ -338,13 +338,7 @@ class HudiScan:
         if condition is None or not keys or fills or self._options.positions:
             return None
         schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-
-        def groups(reader: BaseFileReader) -> Sequence[int]:
-            if not isinstance(reader, BaseReader):
-                return range(reader.num_row_groups)
-            return reader.row_groups_with_keys(condition, schema, keys)
-
-        return groups
+        return lambda reader: reader.row_groups_that_may_match(condition, schema, told=keys)
 
     def log_view(self, names: Sequence[str]) -> LogView:
         """What the logs must be read with: the columns `names`, and those that merging needs."""

@@ -93,9 +93,11 @@ class OrcReader:
         """All rows or none: there is but one row group."""
         return self.num_rows if row_groups is None or len(row_groups) else 0
 
-    def row_groups_that_may_match(self, condition: pc.Expression, schema: pa.Schema) -> list[int]:
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+    ) -> list[int]:
         """The one: nobody asks the file for its statistics."""
-        del condition, schema
+        del condition, schema, told
         return [0]
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:

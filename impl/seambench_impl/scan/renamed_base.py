@@ -67,9 +67,11 @@ class RenamedReader:
         """Rows of some row groups, or of all (None)."""
         return self._reader.rows_in(row_groups)
 
-    def row_groups_that_may_match(self, condition: pc.Expression, schema: pa.Schema) -> list[int]:
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+    ) -> list[int]:
         """All: the condition has names that the file's statistics do not know."""
-        del condition, schema
+        del condition, schema, told
         return list(range(self.num_row_groups))
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:

@@ -106,12 +106,12 @@ def test_keys_alone_rule_row_groups_out_below_a_merge(folder: Path) -> None:
     schema = pa.schema([_TABLE.schema.field(name) for name in ("id", "word")])
     condition = (pc.field("id") == 333) & (pc.field("word") == "no such word")
 
-    assert reader.row_groups_with_keys(condition, schema, {"id"}) == [3]
-    assert reader.row_groups_with_keys(condition, schema, {"text"}) == list(range(10))
+    assert reader.row_groups_that_may_match(condition, schema, {"id"}) == [3]
+    assert reader.row_groups_that_may_match(condition, schema, {"text"}) == list(range(10))
     either = (pc.field("id") == 333) | (pc.field("word") == "no such word")
-    assert reader.row_groups_with_keys(either, schema, {"id"}) == list(range(10))
+    assert reader.row_groups_that_may_match(either, schema, {"id"}) == list(range(10))
     wider = pa.schema([pa.field("id", pa.int64()), schema.field("word")])
-    assert reader.row_groups_with_keys(condition, wider, {"id"}) == list(range(10))
+    assert reader.row_groups_that_may_match(condition, wider, {"id"}) == list(range(10))
 
 
 def test_other_columns_are_read_only_where_rows_are_left(
