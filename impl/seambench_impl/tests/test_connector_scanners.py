@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +30,7 @@ from seambench_impl.connector.scanner import ConnectorScanner
 from seambench_impl.connector.zones import time_zone, wall_micros
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.tables.hudi.table import HudiTable
-
-GOLDEN = Path(str(files("seambench"))).parent / "seambench_suites" / "golden" / "hudi"
-if not GOLDEN.is_dir():  # a checkout keeps each package in a folder of its own
-    GOLDEN = Path(__file__).parents[3] / "suites" / "seambench_suites" / "golden" / "hudi"
+from seambench_impl.tests.golden_tables import unpack_table
 
 
 def _chunks(scanner: ConnectorScanner) -> list[list[list[Any]]]:
@@ -160,9 +156,7 @@ def hudi(tmp_path: Path) -> Callable[[str], str]:
     """Unpacks a golden table, and tells its folder."""
 
     def unpack(name: str) -> str:
-        with zipfile.ZipFile(GOLDEN / name / "table.zip") as archive:
-            archive.extractall(tmp_path)
-        return str(tmp_path)
+        return str(unpack_table(name, tmp_path))
 
     return unpack
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +18,7 @@ from seambench.seams import ScanRequest
 from seambench.spark_scan import SparkScan, SparkScanner, data_frame
 from seambench_impl.scan.readers import AutoReader
 from seambench_impl.tables.hudi.table import HudiTable
+from seambench_impl.tests.golden_tables import unpack_table
 
 pytestmark = [
     pytest.mark.spark,
@@ -27,10 +27,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-GOLDEN = Path(str(files("seambench"))).parent / "seambench_suites" / "golden" / "hudi"
-if not GOLDEN.is_dir():  # a checkout, where each package has a folder of its own
-    GOLDEN = Path(__file__).parents[3] / "suites" / "seambench_suites" / "golden" / "hudi"
 
 TABLES = ["mor-v9-types", "mor-v9-event", "mor-v9-mixed", "mor-v9-partitioned", "mor-v6-commit"]
 
@@ -49,10 +45,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 def _unpack(name: str, folder: Path) -> HudiTable:
-    with zipfile.ZipFile(GOLDEN / name / "table.zip") as archive:
-        archive.extractall(folder)
-    (found,) = {path.parent for path in folder.rglob(".hoodie")}
-    return HudiTable(str(found))
+    return HudiTable(str(unpack_table(name, folder)))
 
 
 def _sorted(table: pa.Table) -> list[str]:
