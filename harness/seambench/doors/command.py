@@ -25,7 +25,7 @@ from seambench.doors.request import read_facts, require_columns, scan_request
 from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench.seams import Kind, Scan, ScanReport, ScanRequest
 
-__all__ = ["CommandCrashError", "CommandScanner", "CommandTimeoutError", "find_command"]
+__all__ = ["Command", "CommandCrashError", "CommandScanner", "CommandTimeoutError"]
 
 _REFUSED = 2
 
@@ -38,7 +38,7 @@ class CommandTimeoutError(SeambenchError):
     """The command did not finish in time and was killed."""
 
 
-def find_command(command: str) -> list[str]:
+def _find_command(command: str) -> list[str]:
     """Program (with its path) and arguments of a command as one would type it.
 
     Raises:
@@ -54,11 +54,13 @@ def find_command(command: str) -> list[str]:
     return [str(Path(program).absolute()), *words[1:]]
 
 
-class CommandScanner:
-    """A scanner that is a command.
+class Command:
+    """A program that implements a seam, and what its file of facts says of it.
 
     Attributes:
-        timeout: seconds that one read may take, from the start of the command to its end.
+        arguments: the program with its path, and its arguments.
+        timeout: seconds that one run of the program may take.
+        facts: what it says of itself.
     """
 
     kind: Kind = "peer"
@@ -73,12 +75,16 @@ class CommandScanner:
         Raises:
             UsageError: there is no such program.
         """
-        self._arguments = find_command(command)
+        self.arguments = _find_command(command)
         self.timeout = timeout
-        facts = self._facts = read_facts(Path(self._arguments[0]))
-        self.name = facts.name
-        self.version = facts.version
-        self.capabilities: Mapping[str, bool] = facts.capabilities
+        self.facts = read_facts(Path(self.arguments[0]))
+        self.name = self.facts.name
+        self.version = self.facts.version
+        self.capabilities: Mapping[str, bool] = self.facts.capabilities
+
+
+class CommandScanner(Command):
+    """A scanner that is a command; started anew for each read."""
 
     def open(self, request: ScanRequest) -> Scan:
         """Note the request; the command starts when schema or rows are asked for."""
@@ -86,7 +92,7 @@ class CommandScanner:
 
     def start(self, request: ScanRequest) -> _Run:
         """Start the command for one read."""
-        return _Run(self._arguments, scan_request(request, self._facts), self.name, self.timeout)
+        return _Run(self.arguments, scan_request(request, self.facts), self.name, self.timeout)
 
 
 class _CommandScan:

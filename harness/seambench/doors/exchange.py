@@ -11,49 +11,26 @@ import json
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
-from seambench.doors.command import CommandCrashError, find_command
-from seambench.doors.request import REQUEST_VERSION, read_facts
+from seambench.doors.command import Command, CommandCrashError
+from seambench.doors.request import REQUEST_VERSION
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.exchange.frames import Frame, read_frame
 from seambench.exchange.plain import WINDOW, FailedError, PlainReceiver, PlainSender
-from seambench.seams import ExchangeReceiver, ExchangeRequest, ExchangeSender, Kind
+from seambench.seams import ExchangeReceiver, ExchangeRequest, ExchangeSender
 
 __all__ = ["CommandExchange"]
 
 _REFUSED = 2
 
 
-class CommandExchange:
-    """An exchange of which a command is a side, or both: what its capabilities say.
-
-    Attributes:
-        timeout: seconds that one process may run.
-    """
-
-    kind: Kind = "peer"
-
-    def __init__(self, command: str, timeout: float = 600.0) -> None:
-        """Find the command.
-
-        Args:
-            command: program and arguments, as one would type them (no shell reads them).
-            timeout: see the class.
-
-        Raises:
-            UsageError: there is no such program.
-        """
-        self.arguments = find_command(command)
-        self.timeout = timeout
-        facts = read_facts(Path(self.arguments[0]))
-        self.name = facts.name
-        self.version = facts.version
-        self.capabilities: Mapping[str, bool] = facts.capabilities
+class CommandExchange(Command):
+    """An exchange of which a command is a side, or both: what its capabilities say."""
 
     def open(self, request: ExchangeRequest) -> _Open:
         """Start a process for each sender or receiver; see `seambench.seams.Exchange`."""

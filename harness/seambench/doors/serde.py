@@ -28,7 +28,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench.doors.command import CommandCrashError, CommandTimeoutError, find_command
+from seambench.doors.command import Command, CommandCrashError, CommandTimeoutError
 from seambench.doors.library import ERROR_BYTES, ArrowArrayStream
 from seambench.doors.request import REQUEST_VERSION, read_facts
 from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
@@ -92,31 +92,8 @@ def _stream_of(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> byte
     return content
 
 
-class CommandSerde:
-    """A serde that is a command, started anew for each call.
-
-    Attributes:
-        timeout: seconds that one call may take.
-    """
-
-    kind: Kind = "peer"
-
-    def __init__(self, command: str, timeout: float = 600.0) -> None:
-        """Find the command.
-
-        Args:
-            command: program and arguments, as one would type them (no shell reads them).
-            timeout: see the class.
-
-        Raises:
-            UsageError: there is no such program.
-        """
-        self._arguments = find_command(command)
-        self.timeout = timeout
-        facts = read_facts(Path(self._arguments[0]))
-        self.name = facts.name
-        self.version = facts.version
-        self.capabilities: Mapping[str, bool] = facts.capabilities
+class CommandSerde(Command):
+    """A serde that is a command, started anew for each call."""
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """Bytes of batches; see `seambench.seams.Serde`."""
@@ -139,7 +116,7 @@ class CommandSerde:
         """One call of the command."""
         try:
             done = subprocess.run(
-                self._arguments,
+                self.arguments,
                 input=line.encode() + b"\n" + content,
                 capture_output=True,
                 timeout=self.timeout,
