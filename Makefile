@@ -5,8 +5,11 @@ PYTHON ?= python3
 TOX := .venv/bin/tox
 # Knobs for the run, e.g. make bench ARGS="--scale 1 --reader hudi-rs"
 ARGS ?=
+# pyspark comes as source only: built once here, not once more for each environment.
+WHEELS := .venv/wheels
+export UV_FIND_LINKS ?= $(CURDIR)/$(WHEELS)
 
-.PHONY: bench test all clean help
+.PHONY: bench test beyond all clean help
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -17,12 +20,15 @@ bench: $(TOX)  ## generate data, run the comparison, check every answer, build t
 test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
 	$(TOX) run -e lint,types,native,tests,conformance
 
-all: $(TOX)  ## everything CI runs: the tests, Spark, the page in a browser, asv
-	$(TOX) run -e lint,types,native,tests,conformance,spark,storage,site,history
+beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
+	$(TOX) run -e spark,jvm,storage,site,history
 
-$(TOX): requirements-tox.txt
+all: test beyond  ## everything CI runs
+
+$(TOX): requirements-tox.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install -q -r requirements-tox.txt
+	.venv/bin/python -m pip wheel -q --no-deps -w $(WHEELS) $$(grep -o 'pyspark==[0-9.]*' pyproject.toml)
 	@touch $(TOX)
 
 clean:  ## forget everything that was set up or built; data and results stay
