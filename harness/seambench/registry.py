@@ -6,7 +6,9 @@ A name is one of
   `seambench.impl`, e.g. `auto` for `scan.auto`;
 - `package.module:Class`, any class with the seam's methods;
 - `cmd:./reader --flag`, a command (`seambench.doors.command`);
-- `lib:./reader.so`, a shared library (`seambench.doors.library`).
+- `lib:./reader.so`, a shared library (`seambench.doors.library`);
+- of the exchange seam `A -> B`, the senders of one such name facing the receivers of another
+  (`seambench.exchange.pairs`).
 """
 
 from __future__ import annotations
@@ -49,6 +51,11 @@ def resolve(seam: str, name: str) -> Any:
         UnavailableError: the implementation needs a package that is not installed.
     """
     _require_seam(seam)
+    sender, arrow, receiver = name.partition(" -> ")
+    if arrow and seam == "exchange":
+        from seambench.exchange.pairs import Pair
+
+        return Pair(resolve(seam, sender), resolve(seam, receiver))
     kind, colon, rest = name.partition(":")
     if colon and kind in ("cmd", "lib"):
         return _open_door(seam, kind, rest)

@@ -474,8 +474,9 @@ class Exchange(Protocol):
     `functions.fnv`, ...; `drivers` (more than one behind a receiver); `orders.sender`,
     `orders.merge`; `formats.arrow`, ...; `transports.pass-through`, ...; `types.map`, ... (words of
     Spark's types); `encodings.dictionary`, `encodings.run`, `encodings.view`, `encodings.large`
-    (batches may come so); `cancel`. An implementation may also offer `live_blocks() -> int`, blocks
-    of memory still held.
+    (batches may come so); `cancel`; of an implementation that can be paired with another over a
+    wire (`seambench.exchange.pairs`) `sender`, `receiver` and `wires.NAME`. An implementation may
+    also offer `live_blocks() -> int`, blocks of memory still held.
     """
 
     name: str

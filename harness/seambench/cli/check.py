@@ -35,6 +35,13 @@ def check(
     xfails: Annotated[
         list[Path] | None, typer.Option(help="File of known failures, repeatable.")
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Exchange seam: the implementation that takes the other side; --impl are the "
+            "senders first, then the receivers."
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a case may take.")] = 60.0,
     invariants: Annotated[
         bool,
@@ -54,6 +61,12 @@ def check(
     names = impl or registry.names(seam)
     if not names and load_cases(seam):
         raise UsageError(f"no implementation of the {seam} seam is announced; name one with --impl")
+    if against is not None:
+        if seam != "exchange":
+            raise UsageError("--against is for the exchange seam")
+        from seambench.exchange.pairs import names_of_pairs
+
+        names = [pair for name in names for pair in names_of_pairs(name, against)]
     if invariants:
         if seam != "scan":
             raise UsageError("--invariants is for the scan seam")

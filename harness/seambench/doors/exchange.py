@@ -1,18 +1,20 @@
 """The command door of the exchange seam: an outside program as senders, as receivers, or as both.
 
-Where the program is one side only, `seambench.exchange.plain` is the other. What is said to it, and
-what it must say, is in docs/doors.md.
+Where the program is one side only, `seambench.exchange.plain` is the other, or the implementation
+that it is paired with (`seambench.exchange.pairs`), whose wire it then speaks. What is said to it,
+and what it must say, is in docs/doors.md.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import copy
 import json
 import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
@@ -21,92 +23,99 @@ from seambench.doors.command import Command, CommandCrashError
 from seambench.doors.request import REQUEST_VERSION
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.exchange.frames import Frame, read_frame
-from seambench.exchange.plain import WINDOW, FailedError, PlainReceiver, PlainSender
-from seambench.seams import ExchangeReceiver, ExchangeRequest, ExchangeSender
+from seambench.exchange.pairs import OpenPair
+from seambench.exchange.plain import FRAMES, WINDOW, FailedError, PlainExchange
+from seambench.seams import ExchangeRequest
 
 __all__ = ["CommandExchange"]
 
 _REFUSED = 2
+_SECONDS_TO_LISTEN = 20.0
 
 
 class CommandExchange(Command):
-    """An exchange of which a command is a side, or both: what its capabilities say."""
+    """An exchange of which a command is a side, or both: what its capabilities say.
 
-    def open(self, request: ExchangeRequest) -> _Open:
+    Args:
+        command: see `Command`.
+        timeout: see `Command`.
+    """
+
+    def __init__(self, command: str, timeout: float = 600.0) -> None:
+        super().__init__(command, timeout)
+        self._wire = FRAMES
+        if not any(word.startswith("wires.") for word in self.capabilities):
+            self.capabilities = {**self.capabilities, f"wires.{FRAMES}": True}
+
+    def speaking(self, wire: str) -> CommandExchange:
+        """The same command, whose sides are told to speak a wire."""
+        bound = copy.copy(self)
+        bound._wire = wire
+        return bound
+
+    def open(self, request: ExchangeRequest) -> OpenPair:
         """Start a process for each sender or receiver; see `seambench.seams.Exchange`."""
-        sides = [side for side in ("sender", "receiver") if self.capabilities.get(side)]
-        if not sides:
+        roles = [role for role in ("sender", "receiver") if self.capabilities.get(role)]
+        if not roles:
             raise UsageError(f"{self.name} states neither `sender` nor `receiver`")
-        if request.transport != "sockets" or request.format != "arrow":
+        plain = PlainExchange()
+        return OpenPair(
+            self if "sender" in roles else plain, self if "receiver" in roles else plain, request
+        )
+
+    def listen(self, request: ExchangeRequest, address: str) -> _CommandReceiver:
+        """Start a receiver, and wait until it listens; see `seambench.seams.Distributed`."""
+        self._require(request)
+        return _CommandReceiver(self, request, self._asked(request, "receiver", None, [address]))
+
+    def connect(
+        self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
+    ) -> _CommandSender:
+        """Start a sender; see `seambench.seams.Distributed`."""
+        self._require(request)
+        return _CommandSender(self, self._asked(request, "sender", sender, addresses))
+
+    def _require(self, request: ExchangeRequest) -> None:
+        if request.transport != "sockets":
             raise RefusedError(
-                f"{self.name}: commands exchange arrow over sockets, not {request.format} over "
-                f"{request.transport}"
+                f"{self.name}: commands exchange over sockets, not over {request.transport}"
             )
-        return _Open(self, request, sides)
+        if self._wire == FRAMES and request.format != "arrow":
+            raise RefusedError(f"{self.name}: frames carry arrow, not {request.format}")
 
-
-class _Open:
-    """Both sides of one exchange."""
-
-    def __init__(
-        self, exchange: CommandExchange, request: ExchangeRequest, sides: Sequence[str]
-    ) -> None:
-        self._stack = contextlib.ExitStack()
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam")))
-        paths = [folder / str(number) for number in range(request.receivers)]
-        try:
-            self.receivers: Sequence[ExchangeReceiver] = [
-                self._kept(
-                    _CommandReceiver(exchange, request, number, path)
-                    if "receiver" in sides
-                    else PlainReceiver(request, path)
-                )
-                for number, path in enumerate(paths)
-            ]
-            self.senders: Sequence[ExchangeSender] = [
-                self._kept(
-                    _CommandSender(exchange, request, number, paths)
-                    if "sender" in sides
-                    else PlainSender(request, number, paths)
-                )
-                for number in range(request.senders)
-            ]
-        except BaseException:
-            self.close()
-            raise
-
-    def _kept(self, end: Any) -> Any:
-        self._stack.callback(end.close)
-        return end
-
-    def close(self) -> None:
-        """End every process and connection. Repeatable."""
-        self._stack.close()
-
-
-def _asked(request: ExchangeRequest, role: str, number: int, paths: Sequence[Path]) -> bytes:
-    """The request as one line of JSON."""
-    content: dict[str, Any] = {
-        "version": REQUEST_VERSION,
-        "seam": "exchange",
-        "role": role,
-        "number": number,
-        "senders": request.senders,
-        "drivers": request.drivers,
-        "addresses": [f"unix:{path}" for path in paths],
-        "partition": request.partition,
-        "function": request.function,
-        "keys": list(request.keys),
-        "order": request.order,
-        "sort": [
-            {"column": k.column, "descending": k.descending, "nulls_first": k.nulls_first}
-            for k in request.sort
-        ],
-        "chunk_rows": request.chunk_rows,
-        "buffer_bytes": request.buffer_bytes,
-        "window": WINDOW,
-    }
-    return json.dumps({k: v for k, v in content.items() if v is not None}).encode() + b"\n"
+    def _asked(
+        self, request: ExchangeRequest, role: str, number: int | None, addresses: Sequence[str]
+    ) -> bytes:
+        """The request as one line of JSON."""
+        content: dict[str, Any] = {
+            "version": REQUEST_VERSION,
+            "seam": "exchange",
+            "role": role,
+            "number": number,
+            "senders": request.senders,
+            "drivers": request.drivers,
+            "addresses": list(addresses),
+            "partition": request.partition,
+            "function": request.function,
+            "keys": list(request.keys),
+            "order": request.order,
+            "sort": [
+                {"column": k.column, "descending": k.descending, "nulls_first": k.nulls_first}
+                for k in request.sort
+            ],
+            "chunk_rows": request.chunk_rows,
+            "buffer_bytes": request.buffer_bytes,
+            "window": WINDOW,
+        }
+        if self._wire != FRAMES:
+            content |= {
+                "wire": self._wire,
+                "format": request.format,
+                "options": dict(request.options) or None,
+                "schema": base64.b64encode(request.schema.serialize()).decode(),
+            }
+        kept = {name: value for name, value in content.items() if value is not None}
+        return json.dumps(kept).encode() + b"\n"
 
 
 class _Process:
@@ -177,14 +186,8 @@ class _Process:
 class _CommandSender:
     """A sending side that is a command."""
 
-    def __init__(
-        self,
-        exchange: CommandExchange,
-        request: ExchangeRequest,
-        number: int,
-        paths: Sequence[Path],
-    ) -> None:
-        self._process = _Process(exchange, _asked(request, "sender", number, paths))
+    def __init__(self, exchange: CommandExchange, asked: bytes) -> None:
+        self._process = _Process(exchange, asked)
         self._sent = 0
         self.close = self._process.close
 
@@ -208,16 +211,28 @@ class _CommandSender:
 class _CommandReceiver:
     """A receiving side that is a command; its frames are sorted to their drivers here."""
 
-    def __init__(
-        self, exchange: CommandExchange, request: ExchangeRequest, number: int, path: Path
-    ) -> None:
-        self._process = _Process(exchange, _asked(request, "receiver", number, [path]))
+    def __init__(self, exchange: CommandExchange, request: ExchangeRequest, asked: bytes) -> None:
+        self.address = ""
+        self._process = _Process(exchange, asked)
         self._changed = threading.Condition()
         self._rows: list[list[pa.RecordBatch]] = [[] for _ in range(request.drivers)]
         self._over = False
         self._error: Exception | None = None
         self._reading = threading.Thread(target=self._read_frames, daemon=True)
         self._reading.start()
+        try:
+            self._wait_until_it_listens(exchange.name)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait_until_it_listens(self, name: str) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self.address or self._over, _SECONDS_TO_LISTEN)
+            if not self.address:
+                raise self._error or FailedError(
+                    f"{name}: it does not say that it listens (frame L)"
+                )
 
     def _read_frames(self) -> None:
         error: Exception | None = None
@@ -237,7 +252,12 @@ class _CommandReceiver:
             self._changed.notify_all()
 
     def _keep(self, frame: Frame) -> None:
-        if frame.kind != "D" or frame.driver >= len(self._rows):
+        if frame.kind == "L" and not self.address:
+            with self._changed:
+                self.address = frame.text()
+                self._changed.notify_all()
+            return
+        if not self.address or frame.kind != "D" or frame.driver >= len(self._rows):
             raise InputError(f"the receiver gives frame {frame.kind} for driver {frame.driver}")
         with self._changed:
             self._rows[frame.driver].append(frame.batch())

@@ -9,6 +9,7 @@ kind, then its body:
 | `D` | sender | sequence (64 bits), driver (32 bits), an Arrow IPC stream of one batch |
 | `E` | sender | sequence (64 bits): nothing follows |
 | `A` | receiver | the sequence that is answered (64 bits) |
+| `L` | receiver, on standard output | the address at which it listens; its first frame there |
 | `X` | either | why the exchange fails, as UTF-8 |
 """
 
@@ -80,7 +81,7 @@ class Frame:
         return batch
 
     def text(self) -> str:
-        """What a frame `X` says."""
+        """What a frame `X` or `L` says."""
         return self.body.decode("utf-8", "replace")
 
 
@@ -108,7 +109,7 @@ def read_frame(read: Callable[[int], bytes]) -> Frame | None:
     if len(content) != size:
         raise InputError(f"a frame of {size} bytes breaks off after {len(content)}")
     kind, body = chr(content[0]), content[1:]
-    if kind in "HX":
+    if kind in "HLX":
         return Frame(kind, body=body)
     layout = {"D": _DATA, "E": _SEQUENCE, "A": _SEQUENCE}.get(kind)
     if layout is None or len(body) < layout.size or (kind != "D" and len(body) != layout.size):

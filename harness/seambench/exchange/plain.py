@@ -10,24 +10,24 @@ import json
 import queue
 import socket
 import threading
-import time
 import zlib
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from seambench import __version__
 from seambench.errors import InputError, SeambenchError, UnavailableError
 from seambench.exchange.frames import FRAME_VERSION, Frame, hello, read_frame
 from seambench.plain import canonical
-from seambench.seams import ExchangeRequest
+from seambench.seams import ExchangeRequest, Kind
 from seambench.serde.values import plain_values
 
-__all__ = ["WINDOW", "FailedError", "PlainReceiver", "PlainSender"]
+__all__ = ["FRAMES", "WINDOW", "FailedError", "PlainExchange", "PlainReceiver", "PlainSender"]
 
 #: Frames of data that a sender may have without an answer, on each connection.
 WINDOW = 8
-_SECONDS_TO_LISTEN = 20.0
+#: Name of the wire that the frames are.
+FRAMES = "frames"
 
 
 class FailedError(SeambenchError):
@@ -40,15 +40,37 @@ def _reader(connection: socket.socket) -> Iterator[Frame]:
             yield frame
 
 
+class PlainExchange:
+    """Implements `seambench.seams.Distributed`: what an outside program meets by default."""
+
+    name = "plain"
+    version = __version__
+    kind: Kind = "reference"
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        ("sender", "receiver", f"wires.{FRAMES}"), True
+    )
+
+    def listen(self, request: ExchangeRequest, address: str) -> PlainReceiver:
+        """A receiver; see `seambench.seams.Distributed`."""
+        return PlainReceiver(request, address)
+
+    def connect(
+        self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
+    ) -> PlainSender:
+        """A sender; see `seambench.seams.Distributed`."""
+        return PlainSender(request, sender, addresses)
+
+
 class PlainReceiver:
     """A receiver for outside senders.
 
     Args:
         request: of the exchange; `buffer_bytes` beyond which answers are withheld.
-        path: of the Unix socket to listen on.
+        address: of the Unix socket to listen on, `unix:PATH`.
     """
 
-    def __init__(self, request: ExchangeRequest, path: Path) -> None:
+    def __init__(self, request: ExchangeRequest, address: str) -> None:
+        self.address = address
         self._request = request
         self._changed = threading.Condition()
         self._rows: list[queue.SimpleQueue[tuple[pa.RecordBatch, int]]] = [
@@ -60,7 +82,7 @@ class PlainReceiver:
         self._waiting_bytes = 0
         self._connections: list[socket.socket] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(path))
+        self._listener.bind(address.removeprefix("unix:"))
         self._listener.listen(64)
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -172,13 +194,13 @@ class PlainSender:
     Args:
         request: of the exchange.
         number: of this sender.
-        paths: Unix sockets of the receivers, which may not listen yet.
+        addresses: Unix sockets of the receivers, `unix:PATH`.
     """
 
-    def __init__(self, request: ExchangeRequest, number: int, paths: Sequence[Path]) -> None:
+    def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
         self._request = request
         self._turn = 0
-        self._ways = [_Way(number, path) for path in paths]
+        self._ways = [_Way(number, address) for address in addresses]
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Deal and send the rows of a batch."""
@@ -226,12 +248,12 @@ class PlainSender:
 class _Way:
     """One connection to a receiver."""
 
-    def __init__(self, number: int, path: Path) -> None:
+    def __init__(self, number: int, address: str) -> None:
         self._changed = threading.Condition()
         self._sent = self._answered = 0
         self._ended = False
         self._error: str | None = None
-        self._socket = _connected(path)
+        self._socket = _connected(address)
         self._socket.sendall(hello(number).encode())
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -298,17 +320,11 @@ class _Way:
         self._socket.close()
 
 
-def _connected(path: Path) -> socket.socket:
-    """A connection to a socket that may not be there yet."""
-    end = time.monotonic() + _SECONDS_TO_LISTEN
-    while True:
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            made.connect(str(path))
-        except OSError as error:
-            made.close()
-            if time.monotonic() > end:
-                raise UnavailableError(f"nobody listens on {path}: {error}") from error
-            time.sleep(0.01)
-        else:
-            return made
+def _connected(address: str) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.connect(address.removeprefix("unix:"))
+    except OSError as error:
+        made.close()
+        raise UnavailableError(f"nobody listens at {address}: {error}") from error
+    return made

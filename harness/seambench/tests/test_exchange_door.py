@@ -6,6 +6,7 @@ import io
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench.exchange.cases import ExchangeCase, exchange_cases
 from seambench.exchange.check import check_exchange
 from seambench.exchange.frames import Frame, hello, read_frame
+from seambench.exchange.plain import FailedError
 from seambench.outcomes import Mismatch
 from seambench.registry import resolve
 from seambench.seams import ExchangeRequest
@@ -128,13 +130,29 @@ def test_what_commands_do_not_do_is_refused(command: Any) -> None:
     request = ExchangeRequest(_BATCH.schema, "single", transport="sockets")
     with pytest.raises(UsageError, match="neither `sender` nor `receiver`"):
         command().open(request)
-    with pytest.raises(RefusedError, match="not arrow over flight"):
+    with pytest.raises(RefusedError, match="over sockets, not over flight"):
         command("sender").open(ExchangeRequest(_BATCH.schema, "single", transport="flight"))
+    with pytest.raises(RefusedError, match="carry arrow, not presto"):
+        command("sender").open(replace(request, format="presto"))
+
+
+def test_a_receiver_that_never_listens_is_refused(command: Any, tmp_path: Path) -> None:
+    """One that ends before it says where it listens fails the opening, with what it said."""
+    exchange = command("receiver")
+    (tmp_path / "side").write_text("#!/bin/sh\necho no room >&2; exit 2\n")
+    with pytest.raises(FailedError, match="side: no room"):
+        exchange.open(ExchangeRequest(_BATCH.schema, "single", transport="sockets"))
 
 
 @pytest.mark.parametrize(
     "frame",
-    [hello(3), Frame("E", 7), Frame("A", 1 << 40), Frame("X", body=b"why")],
+    [
+        hello(3),
+        Frame("E", 7),
+        Frame("A", 1 << 40),
+        Frame("X", body=b"why"),
+        Frame("L", body=b"unix:a"),
+    ],
 )
 def test_frames_come_back(frame: Frame) -> None:
     """Every kind of frame is read as it was written, and the end of the stream is no frame."""

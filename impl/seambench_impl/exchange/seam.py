@@ -49,6 +49,7 @@ class SeambenchExchange:
             *(f"partitions.{kind}" for kind in ("hash", "broadcast", "random", "single")),
             *(f"functions.{function}" for function in FUNCTIONS),
             *("drivers", "cancel", "orders.sender", "orders.merge"),
+            *("sender", "receiver", "wires.seamxch"),
             *(f"formats.{format_}" for format_ in FORMATS),
             *(f"transports.{transport}" for transport in (_WITHIN, *TRANSPORTS)),
             *(f"encodings.{encoding}" for encoding in ("dictionary", "run", "view", "large")),
@@ -73,21 +74,29 @@ class SeambenchExchange:
         """Make receivers, servers and senders; see `seambench.seams.Exchange`."""
         _check(request)
         opened = _Open(request)
-        self._allocators = [one for one in self._allocators if one.counters().live_blocks]
-        self._allocators += opened.allocators
+        self._count(opened.allocators)
         return opened
 
     def listen(self, request: ExchangeRequest, address: str) -> _Listening:
         """One receiving side; see `seambench.seams.Distributed`."""
         _check(request)
-        return _Listening(request, address)
+        listening = _Listening(request, address)
+        self._count(listening.allocators)
+        return listening
 
     def connect(self, request: ExchangeRequest, sender: int, addresses: Sequence[str]) -> _Remote:
         """One sending side; see `seambench.seams.Distributed`."""
         _check(request)
         if len(addresses) != request.receivers:
             raise UsageError(f"{request.receivers} receivers have {len(addresses)} addresses")
-        return _Remote(request, sender, addresses)
+        remote = _Remote(request, sender, addresses)
+        self._count(remote.allocators)
+        return remote
+
+    def _count(self, allocators: Sequence[TrackedAllocator]) -> None:
+        """Keep those of an exchange, and of others only what still holds something."""
+        self._allocators = [one for one in self._allocators if one.counters().live_blocks]
+        self._allocators += allocators
 
     def live_blocks(self) -> int:
         """Blocks of memory that exchanges of this object still hold."""
@@ -285,6 +294,7 @@ class _Listening(_Receiver):
 
     def __init__(self, request: ExchangeRequest, address: str) -> None:
         owner = TrackedAllocator()
+        self.allocators = [owner]
         super().__init__(request, _bound(request, owner), owner)
         self._server: Server | None = None
         if request.transport == _WITHIN:
@@ -321,8 +331,9 @@ class _Remote(_Sender):
     def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
         ways = [_Listening.way_to(request.transport, address) for address in addresses]
         self._here = [way.registry for way in ways if way.registry is not None]
-        bound = _bound(request, TrackedAllocator())
-        super().__init__(number, _sink(request, number, bound, ways), ())
+        owner = TrackedAllocator()
+        super().__init__(number, _sink(request, number, _bound(request, owner), ways), ())
+        self.allocators = [owner, self.sink.allocator]
 
     def cancel(self, reason: str) -> None:
         """Send nothing more; receivers lose this sender with its connections."""

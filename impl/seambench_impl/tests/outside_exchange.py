@@ -1,0 +1,299 @@
+"""An exchange of somebody else: a program that knows docs/doors.md and docs/exchange.md alone.
+
+It is a sender or a receiver over the wire `seamxch`, protobuf written by hand. Its first argument
+says what it does wrong: `lose` or `double` the second of what it handles, `quit` (ends without an
+end), `skip` a sequence number, `deaf` (takes a lost sender for one that has ended), or `nothing`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+WRONG = sys.argv[1] if len(sys.argv) > 1 else "nothing"
+HELLO = b"SEAMXCH\x01"
+Fields = dict[int, list[Any]]
+
+
+def _refuse(reason: str) -> None:
+    sys.stderr.write(reason)
+    sys.stderr.flush()
+    os._exit(2)  # from any thread
+
+
+# The door: frames on standard input and output.
+
+
+def _frame(read: Callable[[int], bytes]) -> tuple[str, bytes]:
+    size = read(4)
+    if len(size) < 4:
+        return "", b""
+    content = read(struct.unpack("<I", size)[0])
+    return chr(content[0]), content[1:]
+
+
+def _give(kind: str, body: bytes) -> None:
+    sys.stdout.buffer.write(struct.pack("<I", 1 + len(body)) + kind.encode() + body)
+    sys.stdout.buffer.flush()
+
+
+# Protobuf.
+
+
+def _varint(value: int) -> bytes:
+    value &= 2**64 - 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _bytes(field: int, content: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _varints(content: bytes) -> Iterator[int]:
+    value = shift = 0
+    for byte in content:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield value - 2**64 if value >> 63 else value
+            value = shift = 0
+
+
+def _fields(message: bytes) -> Fields:
+    found: Fields = defaultdict(list)
+    at = 0
+
+    def take() -> int:
+        nonlocal at
+        end = at
+        while message[end] > 0x7F:
+            end += 1
+        [value] = _varints(message[at : end + 1])
+        at = end + 1
+        return value
+
+    while at < len(message):
+        key = take()
+        if key & 7 == 0:
+            found[key >> 3].append(take())
+        else:
+            size = take()
+            found[key >> 3].append(message[at : at + size])
+            at += size
+    return found
+
+
+def _one(fields: Fields, number: int) -> int:
+    return int(fields[number][-1]) if fields[number] else 0
+
+
+# The wire.
+
+
+class _Wire:
+    """A greeted connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.read = connection.makefile("rb").read
+        self.lock = threading.Lock()
+        connection.sendall(HELLO)
+        if self.read(8) != HELLO:
+            raise OSError("the peer speaks something else")
+
+    def put(self, message: bytes, attachment: bytes = b"") -> None:
+        with self.lock:
+            sizes = struct.pack("<IQ", len(message), len(attachment))
+            self.connection.sendall(sizes + message + attachment)
+
+    def take(self) -> tuple[Fields, bytes] | None:
+        head = self.read(12)
+        if len(head) < 12:
+            return None
+        message, attachment = struct.unpack("<IQ", head)
+        return _fields(self.read(message)), self.read(attachment)
+
+
+class _Way:
+    """A sender's connection to one receiver."""
+
+    def __init__(self, asked: dict[str, Any], address: str) -> None:
+        made = socket.socket(socket.AF_UNIX)
+        made.connect(address.removeprefix("unix:"))
+        self.wire = _Wire(made)
+        self.who = _number(2, 1) + _number(4, asked["number"])
+        if asked["order"] != "none":
+            self.who += _number(3, asked["number"])
+        self.window = asked["window"]
+        self.asked = self.sent = self.open = 0
+        self.wire.put(self.who + _number(6, -1))
+
+    def send(self, chunks: list[tuple[int, bytes]], *, eos: bool = False) -> None:
+        """A request, when it may leave."""
+        while self.open >= self.window or (self.open and self.sent == 1):
+            self.answer()
+        message = self.who + _number(5, eos)
+        for _, payload in chunks:
+            message += _bytes(7, _number(8, len(payload)))
+        message += _bytes(11, b"".join(_varint(driver) for driver, _ in chunks))
+        self.asked += 1
+        times = {"lose": 0, "double": 2}.get(WRONG, 1) if self.asked == 2 else 1
+        for _ in range(times):
+            numbered = message + _number(6, self.sent + (WRONG == "skip" and self.sent > 0))
+            self.wire.put(numbered, b"".join(payload for _, payload in chunks))
+            self.sent += 1
+            self.open += 1
+
+    def answer(self) -> None:
+        """Wait for one."""
+        while True:
+            heard = self.wire.take()
+            if heard is None:
+                raise OSError("the receiver is gone")
+            result, _ = heard
+            status = _fields(result[1][0])
+            if _one(status, 1):
+                raise OSError(b"; ".join(status[2]).decode())
+            if _one(result, 102) >= 0:
+                self.open -= 1
+                return
+
+
+def _send(asked: dict[str, Any]) -> None:
+    try:
+        ways = [_Way(asked, address) for address in asked["addresses"]]
+        kind, body = _pass_on(asked, ways)
+        if kind != "E":
+            _refuse(body.decode() or "the input broke off")
+        for way in ways if WRONG != "quit" else ():
+            way.send([], eos=True)
+        for way in ways if WRONG != "quit" else ():
+            while way.open:
+                way.answer()
+    except OSError as error:
+        _refuse(str(error) or "a connection broke")
+
+
+def _pass_on(asked: dict[str, Any], ways: list[_Way]) -> tuple[str, bytes]:
+    """Deal all rows; the frame after them."""
+    while True:
+        kind, body = _frame(sys.stdin.buffer.read)
+        if kind != "D":
+            return kind, body
+        for part, payload in _dealt(asked, body[12:], len(ways)):
+            way, driver = divmod(part, asked["drivers"])
+            ways[way].send([(driver, payload)])
+
+
+def _dealt(asked: dict[str, Any], rows: bytes, ways: int) -> list[tuple[int, bytes]]:
+    """Parts and their chunks; what goes whole may go as it was written."""
+    if asked["partition"] != "hash":
+        receivers = range(ways if asked["partition"] == "broadcast" else 1)
+        return [(way * asked["drivers"], rows) for way in receivers]
+    import pyarrow as pa
+
+    [batch] = pa.ipc.open_stream(rows)
+    parts: dict[int, list[int]] = {}
+    keys = zip(*(batch[name].to_pylist() for name in asked["keys"]), strict=True)
+    for row, key in enumerate(keys):
+        parts.setdefault(sum(repr(key).encode()) % (ways * asked["drivers"]), []).append(row)
+    found = []
+    for part, numbers in sorted(parts.items()):
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch.take(numbers))
+        found.append((part, sink.getvalue()))
+    return found
+
+
+class _Receiver:
+    """A thread for each sender."""
+
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self.left = asked["senders"]
+        self.lock = threading.Lock()
+        self.over = threading.Event()
+        self.chunks = 0
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(asked["addresses"][0].removeprefix("unix:"))
+        listener.listen(64)
+        _give("L", asked["addresses"][0].encode())
+        threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
+
+    def accept(self, listener: socket.socket) -> None:
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection: socket.socket) -> None:
+        """One sender, from its announcement to its end."""
+        wire = _Wire(connection)
+        threading.Thread(target=self.beat, args=(wire,), daemon=True).start()
+        ended = False
+        with contextlib.suppress(OSError):
+            while not ended and (heard := wire.take()) is not None:
+                params, attachment = heard
+                sequence, ended = _one(params, 6), bool(_one(params, 5))
+                if sequence < 0:
+                    continue
+                self.deliver(params, attachment)
+                answer = _bytes(1, b"") + _number(101, _one(params, 4)) + _number(102, sequence)
+                wire.put(answer)
+        if not ended and WRONG != "deaf":
+            _refuse("a sender is lost before its end")
+        with self.lock:
+            self.left -= 1
+            if self.left == 0:
+                self.over.set()
+        if ended:
+            wire.take()  # it closes
+
+    def beat(self, wire: _Wire) -> None:
+        """Show now and then that this side lives."""
+        with contextlib.suppress(OSError):
+            while not self.over.wait(15.0):
+                wire.put(_bytes(1, b"") + _number(102, -1))
+
+    def deliver(self, params: Fields, attachment: bytes) -> None:
+        drivers = [number for packed in params[11] for number in _varints(packed)]
+        sizes = [_one(_fields(chunk), 8) for chunk in params[7]]
+        with self.lock:
+            at = 0
+            for driver, size in zip(drivers, sizes, strict=True):
+                self.chunks += 1
+                times = {"lose": 0, "double": 2}.get(WRONG, 1) if self.chunks == 2 else 1
+                for _ in range(times):
+                    _give("D", struct.pack("<QI", 0, driver) + attachment[at : at + size])
+                at += size
+
+    def run(self) -> None:
+        self.over.wait()
+        with self.lock:
+            _give("E", struct.pack("<Q", 0))
+
+
+if __name__ == "__main__":
+    ASKED = json.loads(sys.stdin.buffer.readline())
+    if ASKED["wire"] != "seamxch" or ASKED["format"] != "arrow":
+        _refuse("it speaks seamxch, of Arrow's chunks")
+    if ASKED["role"] == "sender":
+        _send(ASKED)
+    else:
+        _Receiver(ASKED).run()
