@@ -41,7 +41,7 @@ from seambench_impl.tables.hudi.row_events import (
     ordering_columns,
 )
 from seambench_impl.tables.hudi.schema_history import file_names
-from seambench_impl.tables.hudi.slices import FileSlice
+from seambench_impl.tables.hudi.slices import FileSlice, LogFile
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
 from seambench_impl.tables.storage import Storage
@@ -169,7 +169,10 @@ def read_ordered_blocks(
     for log in slice_.logs:
         name = view.storage.full(log.path)
         content = memoryview(view.storage.map(log.path))
+        known = len(warnings)
         blocks += read_blocks(content, file=name, warnings=warnings, strict=view.strict)
+        if len(warnings) == known:
+            _tell_missing_end(log, name, len(content), view.strict, warnings)
     ordered = order_blocks(blocks, view.valid_block)
     for block in ordered:
         if block.kind not in _SUPPORTED_KINDS:
@@ -177,6 +180,22 @@ def read_ordered_blocks(
                 f"{block.where}: log blocks of kind '{block.kind}' are not supported"
             )
     return ordered
+
+
+def _tell_missing_end(
+    log: LogFile, name: str, size_bytes: int, strict: bool, warnings: list[ScanWarning]
+) -> None:
+    """A log of whole blocks alone may have had more of them.
+
+    Raises:
+        InputError: it had, and damage is not to be skipped.
+    """
+    told_bytes = max(log.size_bytes, log.told_bytes or 0)
+    if size_bytes < told_bytes:
+        reason = f"the file ends here, but was written with {told_bytes} bytes"
+        if strict:
+            raise InputError(f"{name}: damaged at byte {size_bytes}: {reason}.")
+        warnings.append(ScanWarning(name, size_bytes, reason))
 
 
 def with_operation(view: LogView, blocks: Sequence[LogBlock]) -> LogView:

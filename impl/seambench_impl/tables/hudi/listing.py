@@ -30,15 +30,15 @@ class Listing:
     partitions: Mapping[str, Sequence[FileStatus]] = field(repr=False)
     covers: Callable[[str], bool] = lambda _: True
 
-    def has(self, path: str) -> bool:
-        """Whether a file of that path below the table is in a listed partition."""
+    def size_bytes(self, path: str) -> int | None:
+        """How long a file of that path below the table is; None if no listed partition has it."""
         partition, _, name = path.rpartition("/")
-        return name in self._names.get(partition, ())
+        return self._sizes.get(partition, {}).get(name)
 
     @cached_property
-    def _names(self) -> dict[str, set[str]]:
+    def _sizes(self) -> dict[str, dict[str, int | None]]:
         return {
-            partition: {status.name for status in files}
+            partition: {status.name: status.size_bytes for status in files}
             for partition, files in self.partitions.items()
         }
 

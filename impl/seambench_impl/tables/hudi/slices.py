@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from seambench.errors import InputError, RefusedError
 from seambench_impl.tables.hudi.listing import Listing
@@ -60,7 +60,10 @@ class BaseFile:
 
 @dataclass(frozen=True)
 class LogFile:
-    """A log file. `instant` is the base's (version 6) or its own delta commit's (8 and up)."""
+    """A log file. `instant` is the base's (version 6) or its own delta commit's (8 and up).
+
+    `told_bytes` is there where the timeline tells of a longer file than the listing.
+    """
 
     path: str
     partition: str
@@ -69,6 +72,7 @@ class LogFile:
     version: int
     write_token: str | None
     size_bytes: int
+    told_bytes: int | None = None
 
     @property
     def order(self) -> tuple[str, int, bool, str]:
@@ -108,7 +112,7 @@ def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> l
     past = not all(window.sees(instant.requested) for instant in timeline.writes())
     writes = [write for write in timeline.told(archived=past) if window.sees(write[0].requested)]
     replaced = {key for instant, body in writes for key in replaced_groups(instant, body)}
-    _check_nothing_missing(listing, timeline, writes, replaced)
+    short = _check_nothing_missing(listing, timeline, writes, replaced)
     for instant in timeline.pending_compactions():
         for key in timeline.compaction_plan(instant):
             groups[key].pending.append(instant.requested)
@@ -118,6 +122,8 @@ def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> l
             found = _latest_slice(key, groups[key], timeline, window)
             if found is not None:
                 slices.append(found)
+    for slice_ in slices if short else ():
+        slice_.logs = [replace(log, told_bytes=short.get(log.path)) for log in slice_.logs]
     return slices
 
 
@@ -156,42 +162,51 @@ def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], 
 
 def _check_nothing_missing(
     listing: Listing, timeline: Timeline, writes: Sequence[Write], replaced: set[tuple[str, str]]
-) -> None:
+) -> dict[str, int]:
     """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
 
-    What the cleaner removes is older than the newest base file of its group.
+    What the cleaner removes is older than the newest base file of its group. Returns what the
+    timeline says of the length of log files that are shorter: one that was cut between two blocks
+    would seem to be whole.
     """
-    newest_base: dict[tuple[str, str], tuple[str, str]] = {}
-    logs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for requested, key, path in _written(listing, writes):
+    newest_base: dict[tuple[str, str], tuple[str, str, int]] = {}
+    logs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
+    short: dict[str, int] = {}
+    for requested, key, path, told_bytes in _written(listing, writes):
         if key in replaced:
             continue
         if _LOG.match(path.rsplit("/", 1)[-1]):
-            logs[key].append((requested, path))
+            logs[key].append((requested, path, told_bytes))
         else:
-            newest_base[key] = (requested, path)
+            newest_base[key] = (requested, path, 0)
     for key in newest_base.keys() | logs.keys():
-        begin, base = newest_base.get(key, ("", ""))
-        wanted = [path for at, path in logs[key] if at > begin] + ([base] if base else [])
-        for path in wanted:
-            if not listing.has(path):
+        begin = newest_base[key][0] if key in newest_base else ""
+        wanted = [log for log in logs[key] if log[0] > begin]
+        for _, path, told_bytes in [*wanted, *([newest_base[key]] if begin else [])]:
+            size_bytes = listing.size_bytes(path)
+            if size_bytes is None:
                 raise InputError(
                     f"{timeline.storage.full(path)}: missing, but the timeline says that it holds "
                     "rows of the table; ask for a later instant if a cleaner removed it, else "
                     "restore the file, or roll its commit back with Hudi's own tools"
                 )
+            if size_bytes < told_bytes:
+                short[path] = max(told_bytes, short.get(path, 0))
+    return short
 
 
 def _written(
     listing: Listing, writes: Sequence[Write]
-) -> Iterator[tuple[str, tuple[str, str], str]]:
-    """Instant, group and path of each file that a write has told, the oldest first."""
+) -> Iterator[tuple[str, tuple[str, str], str, int]]:
+    """Instant, group, path and length of each file that a write has told, the oldest first."""
     for instant, body in writes:
         for partition, files in (body.get("partitionToWriteStats") or {}).items():
             if listing.covers(partition):
                 for stat in files:
                     if stat.get("path"):
-                        yield instant.requested, (partition, stat.get("fileId") or ""), stat["path"]
+                        key = partition, stat.get("fileId") or ""
+                        told_bytes = stat.get("fileSizeInBytes") or 0
+                        yield instant.requested, key, stat["path"], told_bytes
 
 
 def _base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFile | None:
