@@ -408,16 +408,25 @@ def _add_rows(
     deleted = deleted_rows(batch, view.config.merge.delete_marker, view.storage.root)
     if deleted is not None:
         rows[deleted] = -1
+    ordering = ordering_columns(batch, view.ordering)
+    if view.held_bytes is not None:
+        keys, ordering = _copy(keys), _copy(ordering)
     events.keys.append(keys)
     events.rows.append(rows)
     events.data.add(batch.select(list(names)))
     events.data_rows.append(n)
     if view.ordering:
-        events.ordering.append(ordering_columns(batch, view.ordering))
+        events.ordering.append(ordering)
         flags = default_deletes(events.ordering[-1], rows)
         if not view.config.merge.ordered_deletes:
             flags[rows < 0] = lib.SEAM_EVENT_DEFAULT
         events.flags.append(flags)
+
+
+def _copy(columns: pa.RecordBatch) -> pa.RecordBatch:
+    """The same values on their own: one column of a decoded batch keeps all others in memory."""
+    copies = [pa.concat_arrays([column]) for column in columns.columns]
+    return batch_of(copies, columns.schema, columns.num_rows)
 
 
 def _add_deletes(
