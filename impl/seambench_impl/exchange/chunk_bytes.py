@@ -6,8 +6,9 @@ little-endian; if a column's integers may be encoded, 16 bytes of 0 follow that 
 0 here, where StarRocks leaves what memory held. Source of the rules: StarRocks (June 2025),
 `protobuf_serde.cpp`. There are no golden bytes of a real server: this is by specification.
 
-Columns have the layout of off-heap columns. They are written by way of such, and read as a chain of
-addresses into the chunk: conversions of dates, datetimes and decimals are theirs.
+Columns have the layout of off-heap columns. They are written by way of such, and read
+(`chunk_reader`) as a chain of addresses into the chunk: conversions of dates, datetimes and
+decimals are theirs.
 """
 
 from __future__ import annotations
@@ -20,38 +21,30 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from google.protobuf.message import DecodeError
 
-from seambench.errors import InputError, RefusedError, UsageError
+from seambench.errors import InputError, UsageError
 from seambench_impl._seam import ffi, lib
 from seambench_impl.columns.c_types import CTypes
-from seambench_impl.columns.engine import fill
-from seambench_impl.columns.table import Chain, OffHeapTable
+from seambench_impl.columns.table import OffHeapTable
 from seambench_impl.columns.types import Kind
 from seambench_impl.exchange.chunk_layout import ChunkColumn, TopColumn, top_column
-from seambench_impl.exchange.chunk_parts import (
-    LZ4_MOST_BYTES,
-    LZ4_RATIO,
-    PartReader,
-    PartWriter,
-)
+from seambench_impl.exchange.chunk_parts import PartWriter
 from seambench_impl.exchange.compress_strategy import CompressStrategy
 from seambench_impl.exchange.encode_levels import ADAPTIVE, INTEGERS, STRINGS, EncodeLevels
 from seambench_impl.exchange.wire import CHUNK
 from seambench_impl.memory import TrackedAllocator
-from seambench_impl.serde.compression import compress, decompress
+from seambench_impl.serde.compression import compress
 
-__all__ = ["ChunkMeta", "ChunkOptions", "ChunkReader", "ChunkWriter"]
+__all__ = ["CODECS", "PADDING_BYTES", "VERSION", "ChunkMeta", "ChunkOptions", "ChunkWriter"]
 
-_VERSION = 1
-_PADDING_BYTES = 16
+#: Of the layout.
+VERSION = 1
+#: Behind columns of which one may have encoded integers.
+PADDING_BYTES = 16
 # Of a message of 2 GiB, what its other fields leave.
 _MOST_BYTES = 2**31 - 2**16
-# Numbers of CompressionTypePB.
-_CODECS = {"none": 2, "snappy": 3, "lz4": 4, "zlib": 6, "zstd": 7, "gzip": 8}
-_CODEC_NAMES = {number: name for name, number in _CODECS.items()}
-# The narrowest row is a byte, of which Stream VByte makes five sixteenths.
-_ROWS_PER_BYTE = 4
+#: Numbers of CompressionTypePB.
+CODECS = {"none": 2, "snappy": 3, "lz4": 4, "zlib": 6, "zstd": 7, "gzip": 8}
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class ChunkOptions:
     size_limit: int = 2**31
 
     def __post_init__(self) -> None:
-        known = ("auto", *_CODECS)
+        known = ("auto", *CODECS)
         if self.codec not in known:
             raise UsageError(f"codec {self.codec!r}: one of {', '.join(known)} is meant")
 
@@ -190,26 +183,26 @@ class ChunkWriter:
 
     def _message(self, message: Any, rows: int, parts: Sequence[PartWriter]) -> bytes:
         """The message with its data, which parts lend: copied once if it is not compressed."""
-        padding = _PADDING_BYTES if any(part.level & INTEGERS for part in parts) else 0
-        head = np.array([_VERSION, rows], "<u4").tobytes()
+        padding = PADDING_BYTES if any(part.level & INTEGERS for part in parts) else 0
+        head = np.array([VERSION, rows], "<u4").tobytes()
         pieces = [head, *(piece for part in parts for piece in part.pieces), bytes(padding)]
         size = sum(map(len, pieces))
         if size > _MOST_BYTES:
             raise InputError(f"a chunk of {size} bytes; a message takes {_MOST_BYTES}")
         message.serialized_size, message.uncompressed_size = size - padding, size
-        message.compress_type = _CODECS["none"]
+        message.compress_type = CODECS["none"]
         codec = self._codec()
         if codec != "none":
             data = b"".join(pieces)
             pieces = [data]
             smaller = self._compressed(codec, data)
             if size > self.options.compress_ratio * len(smaller):
-                message.compress_type, pieces, size = _CODECS[codec], [smaller], len(smaller)
+                message.compress_type, pieces, size = CODECS[codec], [smaller], len(smaller)
         message.data_size = size
         return b"".join([_data_key(size), *pieces, message.SerializeToString()])
 
     def _compressed(self, codec: str, data: bytes) -> memoryview:
-        if codec == "lz4" and len(data) > LZ4_MOST_BYTES:
+        if codec == "lz4" and len(data) > lib.SEAM_CHUNK_LZ4_BYTES:
             raise InputError(f"a chunk of {len(data)} bytes is too large for one LZ4 block")
         begin = time.perf_counter_ns()
         smaller = compress(codec, data, self.allocator)
@@ -302,217 +295,3 @@ def _write_values(column: ChunkColumn, vector: Any, out: PartWriter) -> None:
 def _view(pointer: Any, size: int) -> memoryview:
     """Bytes of a vector, which stay its own."""
     return memoryview(ffi.buffer(pointer, size) if size else b"")
-
-
-class ChunkReader:
-    """Turns chunks into batches. Threads may share it.
-
-    Args:
-        schema: of the batches.
-        options: of them only `size_limit` counts: a chunk says the rest itself.
-        allocator: owner of the batches' memory; a new one without limit by default.
-
-    Raises:
-        RefusedError: a field that no supported column of StarRocks holds.
-    """
-
-    def __init__(
-        self,
-        schema: pa.Schema,
-        options: ChunkOptions | None = None,
-        allocator: TrackedAllocator | None = None,
-    ) -> None:
-        self.schema = schema
-        self.size_limit = (options or ChunkOptions()).size_limit
-        self.allocator = allocator or TrackedAllocator()
-        self._columns = [top_column(field) for field in schema]
-
-    def decode(
-        self, chunk: bytes | bytearray | memoryview, known: ChunkMeta | None = None
-    ) -> tuple[pa.RecordBatch, ChunkMeta]:
-        """The batch in a ChunkPB, and what was said of its columns.
-
-        Args:
-            chunk: the message.
-            known: what an earlier chunk of this channel said, for chunks that leave it out.
-
-        Raises:
-            InputError: the bytes break their format; the message names column and offset.
-            RefusedError: a codec that is not supported, the size limit.
-            NativeMemoryError: the allocator's limit.
-        """
-        try:
-            message = CHUNK.FromString(bytes(chunk))
-        except DecodeError as error:
-            raise InputError(f"not a ChunkPB: {error}") from error
-        meta = self._meta(message) or known
-        if meta is None:
-            raise InputError("a chunk without slots and null flags, and none came before it")
-        levels = list(message.encode_level) or [0] * len(self.schema)
-        if len(levels) != len(self.schema):
-            raise InputError(f"{len(self.schema)} columns have {len(levels)} encode levels")
-        reader = PartReader(self._data(message), self.allocator, self.size_limit)
-        version = reader.number(4, "version")
-        if version != _VERSION:
-            raise InputError(f"a chunk of version {version}, not {_VERSION} (at byte 0)")
-        rows = reader.number(4, "number of rows")
-        if rows > lib.SEAM_VECTOR_LIMIT:
-            raise InputError(f"a chunk of {rows} rows; the most are 2^31 - 16 (at byte 4)")
-        arrays = []
-        for i, column in enumerate(self._columns):
-            reader.level, reader.path = levels[i], column.field.name
-            arrays.append(
-                _read_top(reader, column, rows, nullable=meta.is_nulls[i], const=meta.is_consts[i])
-            )
-        reader.path = ""
-        self._check_end(reader, message, levels)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema), meta
-
-    def _meta(self, message: Any) -> ChunkMeta | None:
-        """What the message says of its columns; None if nothing."""
-        count = len(self.schema)
-        slots, nulls, consts = message.slot_id_map, message.is_nulls, message.is_consts
-        if not (slots or nulls or consts):
-            return None
-        if not len(nulls) == len(consts) == count:
-            raise InputError(f"{count} columns are {len(nulls)} with {len(consts)} in the chunk")
-        places = dict(zip(slots[1::2], slots[0::2], strict=False))
-        if len(slots) != 2 * count or sorted(places) != list(range(count)):
-            raise InputError(f"the slots {list(slots)} are not those of {count} columns")
-        return ChunkMeta(tuple(places[i] for i in range(count)), tuple(nulls), tuple(consts))
-
-    def _data(self, message: Any) -> memoryview:
-        data, size = message.data, message.uncompressed_size
-        if message.data_size != len(data):
-            raise InputError(f"a chunk of {message.data_size} bytes came with {len(data)}")
-        codec = _CODEC_NAMES.get(message.compress_type)
-        if codec is None:
-            raise RefusedError(f"chunks of compression type {message.compress_type} are not read")
-        if not 0 <= size <= self.size_limit:
-            raise RefusedError(f"a chunk of {size} bytes; size_limit is {self.size_limit}")
-        if codec == "lz4" and size > LZ4_RATIO * len(data):
-            raise InputError(f"an LZ4 block of {len(data)} bytes cannot hold {size}")
-        if codec != "none":
-            return decompress(codec, data, size, self.allocator)
-        if size != len(data):
-            raise InputError(f"a chunk of {len(data)} bytes says that it has {size}")
-        return memoryview(data)
-
-    @staticmethod
-    def _check_end(reader: PartReader, message: Any, levels: Sequence[int]) -> None:
-        if reader.at != message.serialized_size:
-            raise reader.wrong(f"its columns end here, not at {message.serialized_size}")
-        padding = _PADDING_BYTES if any(level & INTEGERS for level in levels) else 0
-        left = len(reader.data) - reader.at
-        if left != padding:
-            raise reader.wrong(f"{left} bytes follow its columns, not {padding}")
-
-
-def _read_top(
-    reader: PartReader, column: TopColumn, rows: int, *, nullable: bool, const: bool
-) -> Any:
-    """One column of a chunk as an Arrow array of its field's type."""
-    start = reader.at
-    if not const:
-        if rows > _ROWS_PER_BYTE * len(reader.data):
-            raise reader.wrong(f"{len(reader.data)} bytes cannot hold {rows} rows")
-        return _dressed(_read_values(reader, column, rows, nullable=nullable), column)
-    said = reader.number(8, "number of rows")
-    if said != rows:
-        raise reader.wrong(f"a constant for {said} rows in a chunk of {rows}", start)
-    value = _read_null(reader, column) if nullable else _read_values(reader, column, 1)
-    if column.runs:
-        return _runs(column, [rows] if rows else [], value.slice(0, min(rows, 1)))
-    if rows * max(value.nbytes, 8) > reader.size_limit:
-        raise RefusedError(
-            f"column '{column.wire.path}': a constant for {rows} rows takes more than size_limit, "
-            f"{reader.size_limit} bytes (at byte {start})"
-        )
-    return value.take(pa.array(np.zeros(rows, np.int64)))
-
-
-def _read_null(reader: PartReader, column: TopColumn) -> Any:
-    """The NULL of a constant column."""
-    start = reader.at
-    if bytes(reader.flags(1)) != b"\1" or not column.field.nullable:
-        raise reader.wrong("a constant that is NULL has a value, or its field has no NULL", start)
-    reader.integers(1, "value")
-    return pa.nulls(1, column.engine.schema[0].type)
-
-
-def _dressed(values: Any, column: TopColumn) -> Any:
-    """Values in the field's type: each a run of its own where the field wants runs."""
-    return _runs(column, np.arange(1, len(values) + 1), values) if column.runs else values
-
-
-def _runs(column: TopColumn, ends: Any, values: Any) -> Any:
-    run_ends = pa.array(ends, column.field.type.run_end_type)
-    return pa.RunEndEncodedArray.from_arrays(run_ends, values, column.field.type)
-
-
-def _read_values(
-    reader: PartReader, column: TopColumn, rows: int, *, nullable: bool = False
-) -> Any:
-    """The rows of a column, made of the buffers that its parts are."""
-    chain = _Buffers()
-    start = reader.at
-    flags = reader.flags(rows) if nullable else memoryview(bytes(rows))
-    if not column.field.nullable and nullable and np.frombuffer(flags, np.uint8).any():
-        raise reader.wrong("NULL where its field has none", start)
-    _read_column(reader, column.wire, rows, flags, chain)
-    try:
-        return fill(chain.chain(rows), column.engine, reader.allocator).column(0)
-    except (InputError, pa.ArrowInvalid) as error:  # the latter: what another unit has no room for
-        reader.path = column.wire.path
-        raise reader.wrong(str(error), start) from error
-
-
-def _read_column(
-    reader: PartReader, column: ChunkColumn, rows: int, flags: memoryview, chain: _Buffers
-) -> None:
-    reader.path = column.path
-    chain.add(flags)
-    if column.kind.has_offsets:
-        start = reader.at
-        text = reader.text(width=8 if column.large else 4)
-        offsets, last = reader.offsets(rows, large=column.large)
-        if last != len(text):
-            raise reader.wrong(f"{len(text)} bytes where the last offset is {last}", start)
-        chain.add(offsets)
-        chain.add(text)
-    elif column.kind is Kind.STRUCT:
-        _read_children(reader, column, rows, chain)
-    elif column.kind.is_nested:
-        offsets, last = reader.offsets(rows)
-        chain.add(offsets)
-        _read_children(reader, column, last, chain)
-    else:
-        width = lib.seam_column_width(column.kind)
-        chain.add(reader.integers(rows * width, "values"))
-
-
-def _read_children(reader: PartReader, column: ChunkColumn, rows: int, chain: _Buffers) -> None:
-    for child in column.children:
-        reader.path = child.path
-        _read_column(reader, child, rows, reader.flags(rows), chain)
-
-
-class _Buffers:
-    """Buffers as a meta chain, which lives as long as this does."""
-
-    def __init__(self) -> None:
-        self._kept: list[Any] = []
-        self._sizes: list[int] = []
-
-    def add(self, buffer: memoryview) -> None:
-        # An address of 0 would say that the column is missing.
-        self._kept.append(ffi.from_buffer("uint8_t[]", buffer if len(buffer) else b"\0"))
-        self._sizes.append(len(buffer))
-
-    def chain(self, rows: int) -> Chain:
-        addresses = [int(ffi.cast("uintptr_t", buffer)) for buffer in self._kept]
-        words = ffi.new("int64_t[]", [rows, *addresses])
-        extents = ffi.new("int64_t[]", [0, *self._sizes])
-        self._words = words, extents
-        pointers = [int(ffi.cast("uintptr_t", array)) for array in self._words]
-        return Chain(pointers[0], len(words), pointers[1])

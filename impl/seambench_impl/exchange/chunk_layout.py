@@ -46,14 +46,14 @@ class TopColumn:
         field: of the schema.
         type: the whole type.
         wire: how it lies in a chunk.
-        engine: the one column that is made of what was read, under its field's name.
+        values: Arrow type of what it holds: of runs, their values.
         runs: the field is run-end encoded, so that a constant column may stay one.
     """
 
     field: Any
     type: ColumnType
     wire: ChunkColumn
-    engine: EngineSchema
+    values: Any
     runs: bool
 
 
@@ -67,8 +67,8 @@ def top_column(field: Any) -> TopColumn:
     values = field.type.value_type if runs else field.type
     column = table_type(values)
     wire = _wire(field.name, values, column)
-    engine = EngineSchema(pa.schema([pa.field(field.name, values)]), [column])
-    return TopColumn(field, column, wire, engine, runs)
+    EngineSchema(pa.schema([pa.field(field.name, values)]), [column])  # refuses what it cannot read
+    return TopColumn(field, column, wire, values, runs)
 
 
 def _wire(path: str, data_type: Any, column: ColumnType) -> ChunkColumn:

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench.serde_fields import fields_of
-from seambench_impl.exchange.chunk_bytes import ChunkOptions, ChunkReader, ChunkWriter
+from seambench_impl.exchange.chunk_bytes import ChunkOptions, ChunkWriter
+from seambench_impl.exchange.chunk_reader import ChunkReader
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.serde.presto import read, write
 from seambench_impl.serde.rows import serde as rows

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.errors import NativeMemoryError
-from seambench_impl.exchange.chunk_bytes import ChunkMeta, ChunkOptions, ChunkReader, ChunkWriter
+from seambench_impl.exchange.chunk_bytes import ChunkMeta, ChunkOptions, ChunkWriter
+from seambench_impl.exchange.chunk_reader import ChunkReader
 from seambench_impl.exchange.encode_levels import EncodeLevels
 from seambench_impl.exchange.formats import chunk_format
 from seambench_impl.exchange.wire import CHUNK
@@ -383,6 +384,42 @@ def test_malformed_chunks_are_refused_by_name(
         reader.decode(b"\xff\xff")
 
 
+def test_a_value_without_meaning_is_refused_by_its_column_and_place() -> None:
+    """Among several columns: text that is no UTF-8, whose column begins at byte 25."""
+    fields = [pa.field(name, pa.string(), nullable=False) for name in ("a", "b", "c")]
+    schema = pa.schema(fields)
+    data = b"\1\0\0\0\1\0\0\0"
+    for text in (b"x", b"\xff", b"\xfe"):
+        data += struct.pack("<I", 1) + text + struct.pack("<III", 8, 0, 1)
+    chunk = _message(
+        data,
+        slot_id_map=[0, 0, 1, 1, 2, 2],
+        is_nulls=[False] * 3,
+        is_consts=[False] * 3,
+        encode_level=[0] * 3,
+    )
+    with pytest.raises(InputError, match=r"^column 'b': .*not UTF-8.* \(at byte 25\)$"):
+        ChunkReader(schema).decode(chunk)
+
+
+def test_a_message_may_have_its_fields_in_any_order() -> None:
+    """Protobuf: `data` need not be first, and may not be there twice."""
+    schema = pa.schema([pa.field("a", pa.int8(), nullable=False)])
+    chunk = ChunkWriter(schema, _PLAIN).encode(
+        pa.record_batch([pa.array([7, 8], pa.int8())], schema=schema)
+    )
+    data = _parsed(chunk).data
+    field = b"\x0a" + bytes([len(data)]) + data
+    assert chunk.startswith(field)
+    turned = chunk[len(field) :] + field
+    assert ChunkReader(schema).decode(turned)[0].to_pydict() == {"a": [7, 8]}
+    for twice in (chunk + field, field + turned):
+        with pytest.raises(InputError, match="data twice"):
+            ChunkReader(schema).decode(twice)
+    with pytest.raises(InputError, match="breaks off within a field"):
+        ChunkReader(schema).decode(field[:-1])
+
+
 def _int_parts(size: int, encoded: int, body: bytes) -> bytes:
     return b"\1\0\0\0\x80\0\0\0" + struct.pack("<IQ", size, encoded) + body
 
@@ -410,7 +447,10 @@ def test_strings_that_break_their_block_are_refused() -> None:
     head = b"\1\0\0\0\1\0\0\0"
     fields = {"encode_level": [4], "is_nulls": [False]}
     for body, message in (
-        (struct.pack("<IQ", 300, 4) + b"\xff\xff\xff\xff", "column 'a': .*lz4"),
+        (
+            struct.pack("<IQ", 300, 4) + b"\xff\xff\xff\xff" + struct.pack("<III", 8, 0, 300),
+            r"column 'a': .*lz4 .*\(at byte 20\)",
+        ),
         (struct.pack("<IQ", 3000, 4) + bytes(4), "block of 4 bytes cannot hold 3000"),
     ):
         with pytest.raises(InputError, match=message):

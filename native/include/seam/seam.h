@@ -7,6 +7,7 @@
 #include "seam/assemble.h"
 #include "seam/avro.h"
 #include "seam/byte_stream.h"
+#include "seam/chunk.h"
 #include "seam/column_type.h"
 #include "seam/compact_row.h"
 #include "seam/engine.h"
