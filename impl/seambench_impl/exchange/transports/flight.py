@@ -314,6 +314,7 @@ class FlightChannel:
         self._client: Any = None
         self._writer: Any = None
         self._reader: Any = None
+        self._writing = threading.Lock()  # gRPC ends the process over two calls on the way out
 
     def open(
         self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
@@ -356,14 +357,18 @@ class FlightChannel:
 
     def _write(self, request: Request) -> None:
         message, payloads = encode_request(self._exchange, request, inline=False)
-        self._writer.write_with_metadata(_pack(payloads), message)
+        batch = _pack(payloads)
+        with self._writing:
+            self._writer.write_with_metadata(batch, message)
 
     def close(self) -> None:
         """End the stream; it is broken off if the server does not end it as well."""
         if self._open is None:
             return
-        with contextlib.suppress(pa.ArrowException, OSError):
-            self._writer.done_writing()
+        if self._writing.acquire(timeout=_SECONDS_TO_CLOSE):
+            with contextlib.suppress(pa.ArrowException, OSError):
+                self._writer.done_writing()
+            self._writing.release()
         if not self._over.wait(_SECONDS_TO_CLOSE):
             self._reader.cancel()
 
@@ -414,7 +419,7 @@ class FlightChannel:
         waiting.fail(f"{self._address}: {reason}")
         with contextlib.suppress(pa.ArrowException, OSError):
             self._reader.cancel()
-        with contextlib.suppress(pa.ArrowException, OSError):
+        with self._writing, contextlib.suppress(pa.ArrowException, OSError):
             self._writer.close()
         self._client.close()
         self._over.set()
