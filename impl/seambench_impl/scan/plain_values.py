@@ -10,7 +10,7 @@ import datetime as dt
 import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,20 @@ def _converter(have: pa.DataType, want: pa.DataType, name: str, source: str) -> 
         raise InputError(
             f"{source}: column '{name}' is {have}, which does not promote to the table's {want}"
         )
-    return convert
+    parsed = pa.types.is_string(have) and (pa.types.is_decimal(want) or pa.types.is_date32(want))
+    return (
+        _checked(convert, f"{source}: column '{name}' does not fit {want}") if parsed else convert
+    )
+
+
+def _checked(convert: Convert, problem: str) -> Convert:
+    def turn(value: str) -> Any:
+        try:
+            return convert(value)
+        except (ValueError, ArithmeticError) as error:
+            raise InputError(f"{problem} ({value!r})") from error
+
+    return turn
 
 
 def _or_none(convert: Convert) -> Convert:
@@ -113,6 +126,10 @@ def _leaf(have: pa.DataType, want: pa.DataType) -> Convert | None:
         return float
     if pa.types.is_timestamp(want):
         return _timestamp(have, want)
+    if pa.types.is_date32(want) and pa.types.is_string(have):
+        return _to_date
+    if pa.types.is_decimal(want) and not pa.types.is_decimal(have):
+        return _to_decimal(have, want)
     wider = whole and pa.types.is_integer(want) and have.bit_width <= want.bit_width
     return _same if wider or _is_wider_decimal(have, want) else None
 
@@ -150,6 +167,32 @@ def _is_wider_decimal(have: pa.DataType, want: pa.DataType) -> bool:
         and want.scale >= have.scale
         and want.precision - want.scale >= have.precision - have.scale
     )
+
+
+def _to_date(value: str) -> dt.date:
+    """Texts of dates may leave out zeros, the day, and the month."""
+    parts = [int(part) for part in value.strip().split("-")]
+    year, month, day = [*parts, 1, 1][:3]
+    return dt.date(year, month, day)
+
+
+def _to_decimal(have: pa.DataType, want: pa.Decimal128Type) -> Convert | None:
+    """Rounded half up, by the text of the value; None where the digits do not suffice."""
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string)
+    if not any(test(have) for test in numbers):
+        return None
+    unit, limit = Decimal(1).scaleb(-want.scale), Decimal(10) ** (want.precision - want.scale)
+    short = pa.types.is_float32(have)
+
+    def turn(value: float | str) -> Decimal | None:
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        with localcontext(prec=400, rounding=ROUND_HALF_UP):
+            exact = Decimal(str(np.float32(value) if short else value).strip())
+            rounded = exact.quantize(unit) if abs(exact) < limit else limit
+        return rounded if abs(rounded) < limit else None
+
+    return turn
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

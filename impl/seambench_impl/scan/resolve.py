@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambench.errors import InputError
+from seambench_impl.scan.java_casts import becomes, cast_as_java
 from seambench_impl.scan.java_text import java_text
 
 __all__ = ["is_mislabelled", "nullable_throughout", "promotes", "resolve_batch", "resolve_column"]
@@ -102,7 +103,7 @@ def _resolve_leaf(column: pa.Array, want: pa.DataType, name: str, source: str) -
         )
     try:
         return _promote(column, want)
-    except pa.ArrowInvalid as error:
+    except ValueError as error:  # pyarrow's own are among them
         raise InputError(f"{source}: column '{name}' does not fit {want} ({error})") from error
 
 
@@ -121,14 +122,16 @@ def _with_children(column: pa.Array, want: pa.DataType, child: pa.Array) -> pa.A
 def _resolve_struct(
     column: pa.StructArray, want: pa.StructType, name: str, source: str, leaf: Leaf | None
 ) -> pa.StructArray:
-    children = []
+    children, count = [], column.type.num_fields
+    # What stands below a null struct is not a value: it need be no number, nor date.
+    fields = column.flatten() if column.null_count else [column.field(i) for i in range(count)]
     for field in want:
         index = column.type.get_field_index(field.name)
         if index < 0:
             children.append(pa.nulls(len(column), field.type))
         else:
             inner = f"{name}.{field.name}"
-            children.append(_resolve(column.field(index), field.type, inner, source, leaf))
+            children.append(_resolve(fields[index], field.type, inner, source, leaf))
     mask = column.is_null() if column.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(want), mask=mask)
 
@@ -137,6 +140,8 @@ def _promote(column: pa.Array, want: pa.DataType) -> pa.Array:
     have = column.type
     if pa.types.is_string(want) and not _is_text(have):
         return java_text(column)
+    if becomes(have, want):
+        return cast_as_java(column, want)
     if pa.types.is_float32(have) and pa.types.is_float64(want):
         # Hudi widens a float by its decimal text: 0.3f becomes 0.3.
         return pc.cast(pc.cast(column, pa.string()), want)
@@ -177,6 +182,8 @@ def is_mislabelled(have: pa.DataType, want: pa.DataType) -> bool:
 
 def promotes(have: pa.DataType, want: pa.DataType) -> bool:
     """Whether Hudi reads values of one type, not a nested one, as values of another."""
+    if becomes(have, want):
+        return True
     if pa.types.is_integer(have):
         wider = pa.types.is_integer(want) and want.bit_width >= have.bit_width
         return bool(wider or pa.types.is_floating(want) or pa.types.is_string(want))

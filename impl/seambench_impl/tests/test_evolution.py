@@ -45,6 +45,19 @@ PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
     (pa.binary(), pa.string(), b"ok", "ok"),
     (pa.decimal128(15, 2), pa.decimal128(16, 2), Decimal("1.25"), Decimal("1.25")),
     (pa.decimal128(5, 2), pa.decimal128(9, 4), Decimal("-9.25"), Decimal("-9.2500")),
+    # What Spark 3.5 with Hudi 1.2.0 shows after ALTER COLUMN ... TYPE.
+    (pa.int32(), pa.decimal128(12, 1), -2147483648, Decimal("-2147483648.0")),
+    (pa.int32(), pa.decimal128(5, 2), 123456, None),
+    (pa.int32(), pa.decimal128(5, 2), -999, Decimal("-999.00")),
+    (pa.int64(), pa.decimal128(20, 2), -7, Decimal("-7.00")),
+    (pa.int64(), pa.decimal128(38, 30), 12345678, Decimal("12345678.0")),
+    (pa.float32(), pa.decimal128(12, 2), -1.2549999952316284, Decimal("-1.26")),
+    (pa.float64(), pa.decimal128(12, 2), 2.345, Decimal("2.35")),
+    (pa.float64(), pa.decimal128(12, 2), 1e-7, Decimal("0.00")),
+    (pa.string(), pa.decimal128(10, 2), "12.345", Decimal("12.35")),
+    (pa.string(), pa.decimal128(10, 2), " -7 ", Decimal("-7.00")),
+    (pa.string(), pa.decimal128(10, 2), "1e2", Decimal("100.00")),
+    (pa.string(), pa.date32(), "1969-1-2", dt.date(1969, 1, 2)),
     (
         pa.struct([("x", pa.int32()), ("gone", pa.string())]),
         pa.struct([("new", pa.date32()), ("x", pa.int64())]),
@@ -112,3 +125,22 @@ def test_other_changes_are_refused_by_name(have: pa.DataType, want: pa.DataType)
         resolve_column(pa.nulls(1, kinds[0]), pa.field("c", kinds[1]), "file")
     with pytest.raises(InputError, match=message):
         row_converter({"c": kinds[0]}, pa.schema([("c", kinds[1])]), "file")
+
+
+@pytest.mark.parametrize(
+    ("want", "text"),
+    [
+        (pa.decimal128(5, 2), "abc"),
+        (pa.decimal128(5, 2), ""),
+        (pa.date32(), "noon"),
+        (pa.date32(), "2021-02-30"),
+    ],
+)
+def test_texts_that_are_no_numbers_or_dates_are_refused(want: pa.DataType, text: str) -> None:
+    """Hudi 1.2.0 makes null of them in base files and fails on them in logs; neither is silent."""
+    message = "file: column 'c' does not fit"
+    with pytest.raises(InputError, match=message):
+        resolve_column(pa.array([text]), pa.field("c", want), "file")
+    turn = row_converter({"c": pa.string()}, pa.schema([("c", want)]), "file")
+    with pytest.raises(InputError, match=message):
+        turn({"c": text})
