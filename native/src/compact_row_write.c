@@ -1,5 +1,6 @@
 /* Columns into CompactRows: a block of rows at a time, a column over all of its rows. */
 #include "compact_row_internal.h"
+#include "row_write.h"
 
 /* ---- sizes ---- */
 
@@ -22,17 +23,11 @@ static void add_sizes(struct row_trouble *trouble, const struct row_lane *lane, 
 }
 
 /* The commonest case, without a branch in the loop. */
-static void add_plain_string_sizes(const struct row_lane *lane, int64_t *sizes) {
-    const int32_t *ends =
-        (const int32_t *)lane->leaf->view.offsets + lane->leaf->view.offset + lane->begin;
+static void add_plain_string_sizes(const struct row_lane *lane, const int32_t *ends,
+                                   int64_t *sizes) {
     for (int64_t i = 0; i < lane->count; i++) {
         sizes[i] += 4 + (int64_t)ends[i + 1] - ends[i];
     }
-}
-
-static bool is_plain_string(const struct row_lane *lane) {
-    return lane->leaf->kind == SEAM_NODE_FLAT && lane->leaf->view.layout == SEAM_LAYOUT_VAR32 &&
-           lane->at == NULL && !lane->any_null;
 }
 
 /* Bytes that every row of a type takes. */
@@ -67,8 +62,9 @@ int seam_compact_row_layout(const struct seam_row_input *input,
                 continue;
             }
             row_lane_open(&lane, input, c, choice, first, count, &trouble);
-            if (is_plain_string(&lane)) {
-                add_plain_string_sizes(&lane, sizes);
+            const int32_t *ends = row_plain_ends(&lane);
+            if (ends != NULL) {
+                add_plain_string_sizes(&lane, ends, sizes);
             } else if (compact_varies(type) && lane.leaf->kind != SEAM_NODE_NULLS) {
                 add_sizes(&trouble, &lane, sizes);
             }
@@ -92,66 +88,6 @@ struct block {
     uint8_t *row[ROW_BLOCK];
     uint8_t *at[ROW_BLOCK];
 };
-
-static void mark_nulls(const struct row_lane *lane, struct block *block) {
-    int64_t byte = block->field >> 3;
-    int shift = (int)(block->field & 7);
-    for (int64_t i = 0; i < lane->count; i++) {
-        uint8_t *bits = block->row[i] + byte;
-        *bits = (uint8_t)(*bits | lane->null[i] << shift);
-    }
-}
-
-ROW_INLINE void put_width(const struct row_lane *lane, const int64_t *at, int32_t width,
-                          struct block *block) {
-    const struct seam_view *view = &lane->leaf->view;
-    const uint8_t *data = view->data + view->offset * width;
-    int64_t ahead = block->ahead;
-    int64_t count = lane->count;
-    for (int64_t i = 0; i < count; i++) {
-        uint64_t value = lane->any_null ? row_load_or_zero(lane, data, at, i, width)
-                                        : row_load_fixed(data + row_of(lane, at, i) * width, width);
-        row_store_fixed(block->at[i] + ahead, value, width);
-    }
-}
-
-ROW_INLINE void put_fixed(const struct row_lane *lane, const int64_t *at, struct block *block) {
-    switch (lane->type->width_bytes) {
-    case 1:
-        put_width(lane, at, 1, block);
-        break;
-    case 2:
-        put_width(lane, at, 2, block);
-        break;
-    case 4:
-        put_width(lane, at, 4, block);
-        break;
-    default:
-        put_width(lane, at, 8, block);
-    }
-}
-
-ROW_INLINE void put_short_decimals(const struct row_lane *lane, const int64_t *at,
-                                   struct block *block) {
-    const struct seam_view *view = &lane->leaf->view;
-    const uint8_t *data = view->data + view->offset * 16;
-    uint64_t limit = (uint64_t)row_decimal_limit(lane->type->precision);
-    uint64_t wrong = 0;
-    for (int64_t i = 0; i < lane->count; i++) {
-        uint64_t low = 0;
-        uint64_t high = 0;
-        if (!lane->any_null || !lane->null[i]) {
-            low = row_load64(data + row_of(lane, at, i) * 16);
-            high = row_load64(data + row_of(lane, at, i) * 16 + 8);
-        }
-        uint64_t sign = (uint64_t)((int64_t)low >> 63);
-        wrong |= (high ^ sign) | (uint64_t)(low + limit - 1 > 2 * limit - 2);
-        row_store64(block->at[i] + block->ahead, low);
-    }
-    if (wrong != 0) {
-        row_blame(&block->trouble, SEAM_BAD_INPUT, lane->type, "has more digits than its type");
-    }
-}
 
 /* Booleans, long decimals and void, one by one. */
 static void put_singly(const struct row_lane *lane, struct block *block) {
@@ -187,26 +123,6 @@ ROW_INLINE void put_strings(const struct row_lane *lane, const int64_t *at, bool
     block->ahead = 0;
 }
 
-/* Strings one after the other, none null. */
-static void put_plain_strings(const struct row_lane *lane, struct block *block) {
-    switch (row_words(row_largest_bytes(lane))) {
-    case 1:
-        put_strings(lane, NULL, false, 1, block);
-        break;
-    case 2:
-        put_strings(lane, NULL, false, 2, block);
-        break;
-    case 4:
-        put_strings(lane, NULL, false, 4, block);
-        break;
-    case 8:
-        put_strings(lane, NULL, false, 8, block);
-        break;
-    default:
-        put_strings(lane, NULL, false, 0, block);
-    }
-}
-
 static void put_nested(const struct row_lane *lane, struct block *block) {
     for (int64_t i = 0; i < lane->count; i++) {
         uint8_t *to = block->at[i] + block->ahead;
@@ -223,43 +139,22 @@ static void put_nested(const struct row_lane *lane, struct block *block) {
 static void put_column(const struct row_lane *lane, struct block *block) {
     const struct seam_row_type *type = lane->type;
     if (lane->any_null) {
-        mark_nulls(lane, block);
+        row_mark_nulls(lane, block->field, block->row);
     }
     if (lane->leaf->kind == SEAM_NODE_NULLS || compact_nested(type)) {
         compact_varies(type) ? put_nested(lane, block) : put_singly(lane, block);
-    } else if (compact_varies(type) && is_plain_string(lane)) {
-        put_plain_strings(lane, block);
+    } else if (compact_varies(type) && row_plain_strings(lane)) {
+        ROW_PUT_PLAIN_STRINGS(put_strings, lane, block);
     } else if (compact_varies(type)) {
         put_strings(lane, lane->at, lane->any_null, 0, block);
     } else if (type->kind == SEAM_ROW_FIXED) {
-        lane->at == NULL ? put_fixed(lane, NULL, block) : put_fixed(lane, lane->at, block);
+        row_put_fixed(lane, 0, block->at, block->ahead);
     } else if (type->kind == SEAM_ROW_SHORT_DECIMAL) {
-        put_short_decimals(lane, lane->at, block);
-        if (block->trouble.what != NULL) {
-            put_singly(lane, block); /* says in which row */
-        }
+        row_put_short_decimals(lane, block->at, block->ahead, &block->trouble);
     } else {
         put_singly(lane, block);
     }
     block->ahead += compact_width(type);
-}
-
-static void begin_rows(struct block *block, int64_t n_fields, const int64_t *starts, int64_t count,
-                       int64_t gap_bytes, uint8_t *out) {
-    int64_t null_bytes = compact_null_bytes(n_fields);
-    block->ahead = null_bytes;
-    for (int64_t i = 0; i < count; i++) {
-        uint8_t *row = out + starts[i];
-        if (gap_bytes == SEAM_ROW_LENGTH_BYTES) {
-            int64_t length = starts[i + 1] - gap_bytes - starts[i];
-            row_store32(row - SEAM_ROW_LENGTH_BYTES, __builtin_bswap32((uint32_t)length));
-        }
-        block->row[i] = row;
-        block->at[i] = row;
-        for (int64_t byte = 0; byte < null_bytes; byte++) {
-            row[byte] = 0;
-        }
-    }
 }
 
 int seam_compact_row_write(const struct seam_row_input *input, const struct seam_row_choice *choice,
@@ -271,7 +166,9 @@ int seam_compact_row_write(const struct seam_row_input *input, const struct seam
     for (int64_t first = 0; first < choice->count && code == SEAM_OK; first += ROW_BLOCK) {
         int64_t left = choice->count - first;
         int64_t count = left < ROW_BLOCK ? left : ROW_BLOCK;
-        begin_rows(&block, n_fields, starts + first, count, gap_bytes, out);
+        block.ahead = compact_null_bytes(n_fields);
+        row_begin(starts + first, count, gap_bytes, block.ahead, 1, out, block.row);
+        memcpy(block.at, block.row, (size_t)count * sizeof block.at[0]);
         for (int32_t c = 0; c < n_fields; c++) {
             struct row_lane lane;
             block.field = c;

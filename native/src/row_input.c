@@ -144,6 +144,22 @@ int row_trouble_report(const struct row_trouble *trouble, struct seam_error *err
                      trouble->type->name, trouble->what);
 }
 
+void row_blame_decimals(const struct row_lane *lane, struct row_trouble *trouble) {
+    row_int128 limit = row_decimal_limit(lane->type->precision);
+    for (int64_t i = 0; i < lane->count && trouble->what == NULL; i++) {
+        int64_t high;
+        uint64_t low;
+        if (lane->any_null && lane->null[i]) {
+            continue;
+        }
+        row_load_decimal(&lane->leaf->view, row_of(lane, lane->at, i), &high, &low);
+        if (!row_decimal_fits(high, low, limit)) {
+            row_blame(trouble, SEAM_BAD_INPUT, lane->type, "has more digits than its type");
+            row_blame_row(trouble, lane, i);
+        }
+    }
+}
+
 const uint8_t *row_bytes_end(const struct seam_view *view) {
     const uint8_t *last = view->data;
     int64_t size = view->length > 0 ? seam_view_bytes(view, view->length - 1, &last) : 0;

@@ -259,22 +259,14 @@ ROW_INLINE int64_t row_chosen(const struct seam_row_choice *choice, int64_t i) {
 ROW_INLINE int64_t row_of(const struct row_lane *lane, const int64_t *at, int64_t i) {
     return at == NULL ? lane->begin + i : at[i];
 }
-/* The value of row i, or 0 where it is null. What lies under a null of a plain column can be read;
- * behind a dictionary there may be nothing. */
-ROW_INLINE uint64_t row_load_or_zero(const struct row_lane *lane, const uint8_t *data,
-                                     const int64_t *at, int64_t i, int32_t width) {
-    if (at != NULL && lane->null[i]) {
-        return 0;
-    }
-    return row_load_fixed(data + row_of(lane, at, i) * width, width) &
-           ((uint64_t)lane->null[i] - 1);
-}
 /* Notes that trouble just met, if any, was met in row i of a lane. */
 ROW_INLINE void row_blame_row(struct row_trouble *trouble, const struct row_lane *lane, int64_t i) {
     if (trouble->what != NULL && trouble->row < 0) {
         trouble->row = row_chosen(lane->choice, lane->first + i);
     }
 }
+/* Says which decimal of a lane has more digits than its type. */
+void row_blame_decimals(const struct row_lane *lane, struct row_trouble *trouble);
 /* Where the bytes of a column of strings end. */
 const uint8_t *row_bytes_end(const struct seam_view *view);
 /* Bytes of the largest string of a lane. */

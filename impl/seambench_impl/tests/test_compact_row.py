@@ -249,3 +249,13 @@ def test_calendar_intervals_are_refused(text: str) -> None:
     """Velox has no such type, so there are no bytes for it, in either direction."""
     with pytest.raises(RefusedError, match="Velox does not have"):
         CompactRows(fields_of(a=text)).deserialize(b"\1", lengths=[1])
+
+
+@pytest.mark.parametrize("row", [1, 200])
+def test_a_decimal_with_too_many_digits_is_named_by_its_row(row: int) -> None:
+    """Arrow does not check digits by itself; whoever wrote the wrong one is told where it is."""
+    values = pa.array([5 if i != row else 1000 for i in range(300)], pa.decimal128(4, 0))
+    narrow = pa.Array.from_buffers(pa.decimal128(3, 0), 300, values.buffers())
+    batch = pa.RecordBatch.from_arrays([narrow], names=["a"])
+    with pytest.raises(InputError, match=f"row {row}: column 'a' has more digits"):
+        CompactRows(fields_of(a="decimal(3,0)")).serialize(batch)
