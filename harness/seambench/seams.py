@@ -389,7 +389,8 @@ class ExchangeRequest:
         sort: keys of `merge`.
         format: how rows are carried where they become bytes: `arrow`, `presto`, `starrocks`,
             `unsaferow`.
-        transport: `pass-through` (batches change hands within the process), `sockets`, `grpc`,
+        transport: `pass-through` (batches change hands within the process), `local` (the same
+            between the threads of one local exchange, without sink and source), `sockets`, `grpc`,
             `flight`, or another that the implementation states.
         chunk_rows: most rows that travel together, unless a batch of more was written.
         buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.

@@ -30,7 +30,7 @@ def exchange(
     workers: Annotated[str, typer.Option(help="Numbers of workers between commas.")] = "2",
     transport: Annotated[
         str, typer.Option(help="Transports between commas.")
-    ] = "pass-through,sockets,grpc,flight",
+    ] = "pass-through,local,sockets,grpc,flight",
     chunk_format: Annotated[
         str, typer.Option("--format", help="Chunk formats between commas.")
     ] = "presto",

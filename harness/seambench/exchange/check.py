@@ -60,7 +60,7 @@ def needs_of(case: ExchangeCase) -> list[str]:
     """Capabilities that a case needs."""
     request = case.request
     needs = [f"partitions.{request.partition}", f"transports.{request.transport}"]
-    if request.transport != "pass-through":
+    if request.transport not in ("pass-through", "local"):
         needs.append(f"formats.{request.format}")
     if request.function is not None:
         needs.append(f"functions.{request.function}")

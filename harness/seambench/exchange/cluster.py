@@ -31,7 +31,7 @@ class Way:
     """How rows travel.
 
     Attributes:
-        transport: of the exchange seam; `pass-through` wants all workers in one process.
+        transport: of the exchange seam; `pass-through` and `local` want all workers in one process.
         format: how rows are carried where they become bytes.
         chunk_rows: rows of a batch that is written, and most of one that travels.
         options: of the format.

@@ -194,6 +194,10 @@ class Host:
             )
         self.nodes = [Node(implementation, i, asked["workers"]) for i in asked["indexes"]]
         self._pool = ThreadPoolExecutor(len(self.nodes))
+        # What was imported stays: looking through it again before each run would take longer than
+        # many a run.
+        gc.collect()
+        gc.freeze()
         return str(implementation.version)
 
     def prepare(self, asked: Mapping[str, Any]) -> Any:

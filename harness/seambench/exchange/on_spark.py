@@ -47,11 +47,11 @@ class SparkWorkers:
         """See `seambench.exchange.suite.Workers`: one barrier job.
 
         Raises:
-            RefusedError: pass-through: tasks are processes.
+            RefusedError: pass-through and local: tasks are processes.
             SeambenchError: the job failed.
         """
-        if way.transport == WITHIN:
-            raise RefusedError("tasks of a job are processes: nothing can be passed through")
+        if way.transport in WITHIN:
+            raise RefusedError("tasks of a job are processes: rows must leave them")
         asked = self._asked | {
             "transport": way.transport,
             "format": way.format,

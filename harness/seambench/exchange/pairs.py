@@ -17,6 +17,7 @@ __all__ = ["ARROW", "OpenPair", "Pair", "names_of_pairs"]
 #: Between the two names of a pair: senders on its left, receivers on its right.
 ARROW = " -> "
 _WIRE = "wires."
+_WITHIN = ("transports.pass-through", "transports.local")
 
 
 @runtime_checkable
@@ -31,8 +32,8 @@ class _ManyWires(Protocol):
 class Pair:
     """Implements `seambench.seams.Exchange` by two implementations, of each of which it is a side.
 
-    What the pair can do is what both state. Rows travel over Unix sockets, so whatever hands them
-    over within a process is not offered.
+    What the pair can do is what both state. The sides need not share a process, so ways within
+    one are not offered.
 
     Args:
         sender: whose senders it has.
@@ -62,7 +63,7 @@ class Pair:
         self.capabilities: Mapping[str, bool] = {
             word: True
             for word, stated in sender.capabilities.items()
-            if stated and receiver.capabilities.get(word) and word != "transports.pass-through"
+            if stated and receiver.capabilities.get(word) and word not in _WITHIN
         }
 
     def open(self, request: ExchangeRequest) -> OpenPair:

@@ -6,6 +6,7 @@ The oracle is the generator: digests of its tables, and what DuckDB answers over
 from __future__ import annotations
 
 import base64
+import itertools
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +27,8 @@ from seambench.exchange.plans import Plan, plan_named, query
 
 __all__ = ["WITHIN", "ExchangeOptions", "Oracle", "Workers", "measure_exchanges", "write_tables"]
 
-#: The transport by which rows never leave their process: all workers of a run are in one.
-WITHIN = "pass-through"
+#: Transports by which rows never leave their process: all workers of a run are in one.
+WITHIN = ("pass-through", "local")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class ExchangeOptions:
     implementation: str = "seambench"
     plans: Sequence[str] = ("shuffle", "broadcast", "random", "q01", "q03", "one-key", "zipf")
     workers: Sequence[int] = (2,)
-    transports: Sequence[str] = (WITHIN, "sockets", "grpc", "flight")
+    transports: Sequence[str] = (*WITHIN, "sockets", "grpc", "flight")
     formats: Sequence[str] = ("presto",)
     chunk_rows: Sequence[int] = (4096,)
     scale: float = 0.01
@@ -137,7 +138,10 @@ class Workers(Protocol):
     """Where plans run."""
 
     def prepare(self, plan: str, workers: int, folder: Path) -> None:
-        """Get so many workers ready, each with its part of a plan's tables in `folder`."""
+        """Get so many workers ready, each with its part of a plan's tables in `folder`.
+
+        Plans come in turns for one number of workers, so that these may be kept.
+        """
         ...
 
     def run(self, way: Way) -> Ran:
@@ -154,7 +158,7 @@ class Workers(Protocol):
 
 
 class _Local:
-    """Workers on this machine: threads of one process for pass-through, else processes."""
+    """Workers on this machine: threads of one process where rows stay in it, else processes."""
 
     def __init__(self, implementation: str, timeout: float) -> None:
         self._implementation = implementation
@@ -163,15 +167,18 @@ class _Local:
         self._clusters: dict[bool, Cluster] = {}
 
     def prepare(self, plan: str, workers: int, folder: Path) -> None:
-        """See `Workers`."""
-        self.close()
+        """See `Workers`; starting a process takes longer than most of what it is to do."""
+        if self._prepared is not None and self._prepared[1] != workers:
+            self.close()
         self._prepared = plan, workers, folder
+        for cluster in self._clusters.values():
+            cluster.prepare(plan, folder)
 
     def run(self, way: Way) -> Ran:
         """See `Workers`; a cluster in which something failed is of no more use."""
         assert self._prepared is not None
         plan, workers, folder = self._prepared
-        together = way.transport == WITHIN
+        together = way.transport in WITHIN
         try:
             if together not in self._clusters:
                 hosts = [workers] if together else [1] * workers
@@ -207,7 +214,8 @@ def measure_exchanges(
 
     Returns:
         One record of the implementation (see `seambench.record`), not yet written. Cases are called
-        `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; pass-through has the format `none`.
+        `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; the format of what stays in a process is
+        `none`.
 
     Raises:
         UsageError: an unknown implementation or plan.
@@ -218,17 +226,18 @@ def measure_exchanges(
     plans = [plan_named(name) for name in options.plans]
     run, machine = record.new_run(options.command, options.samples), record.machine_info()
     begin = time.monotonic()
+    listener.plan(len(list(_ways(options))) * len(plans) * len(options.workers))
     timings: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="seambench-") as name:
         folder = Path(name)
         rows = write_tables(folder, plans, options.scale)
         try:
-            for plan in plans:
-                oracle = Oracle(plan, folder)
-                for count in options.workers:
-                    workers.prepare(plan.name, count, folder)
-                    suite = _Suite(options, plan, oracle, workers, f"{prefix}/{plan.name}", count)
-                    timings += suite.measure(listener)
+            oracles = {plan.name: Oracle(plan, folder) for plan in plans}
+            for count, plan in itertools.product(options.workers, plans):
+                workers.prepare(plan.name, count, folder)
+                name = f"{prefix}/{plan.name}"
+                suite = _Suite(options, plan, oracles[plan.name], workers, name, count)
+                timings += suite.measure(listener)
         finally:
             workers.close()
     run["seconds"] = round(time.monotonic() - begin, 3)
@@ -253,7 +262,7 @@ def measure_exchanges(
 
 def _ways(options: ExchangeOptions) -> Iterator[tuple[str, Way]]:
     for transport in options.transports:
-        formats = ("none",) if transport == WITHIN else options.formats
+        formats = ("none",) if transport in WITHIN else options.formats
         for name in formats:
             for rows in options.chunk_rows:
                 way = Way(transport, "arrow" if name == "none" else name, rows)
@@ -291,7 +300,6 @@ class _Suite:
     def measure(self, listener: Listener) -> list[dict[str, Any]]:
         """Rounds in which each way runs once."""
         competitors = [_Competitor(name, way) for name, way in _ways(self.options)]
-        listener.plan(len(competitors))
         for number in range(self.options.samples + 1):
             for one in competitors:
                 if number == 0:

@@ -2,7 +2,8 @@
 
 The kinds and limits are those of StarRocks' LocalExchanger (local_exchange.{h,cpp}, June 2025), as
 pure logic: no thread, no clock, no bytes. Rows are told by their hashes and chunks by their size;
-an owner around it appends the rows of a chunk that `accept` deals, and carries what `pull` gives.
+an owner around it (`local_threads`) appends the rows of a chunk that `accept` deals, or has dealt
+them itself, and carries what `pull` gives.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from typing import Any, Literal
 
 from seambench.errors import UsageError
 
-__all__ = ["KINDS", "LocalChunk", "LocalExchange", "LocalKind", "LocalOptions"]
+__all__ = [
+    "BY_HASH",
+    "KINDS",
+    "DealtRows",
+    "LocalChunk",
+    "LocalExchange",
+    "LocalKind",
+    "LocalOptions",
+]
 
 LocalKind = Literal[
     "partition",
@@ -40,6 +49,9 @@ KINDS: dict[LocalKind, str] = {
     "random-passthrough": "whole chunks to a reader by chance",
     "adaptive-passthrough": "rows in turns until chunks are many, then whole chunks in turns",
 }
+
+#: Kinds by whose keys' hashes rows are dealt.
+BY_HASH: tuple[LocalKind, ...] = ("partition", "ordered-partition", "key-partition")
 
 _HOST_LIMIT_BYTES = 128 << 30
 
@@ -78,6 +90,23 @@ class LocalChunk:
 
     payload: Any
     rows: tuple[int, ...] | None
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class DealtRows:
+    """Rows of one chunk that are apart already.
+
+    Attributes:
+        reader: who is to read them.
+        payload: they, and nothing else.
+        count: how many.
+        bytes: what they take.
+    """
+
+    reader: int
+    payload: Any
     count: int
     bytes: int
 
@@ -165,8 +194,7 @@ class LocalExchange:
         Raises:
             UsageError: a writer that has ended or is none, or parts that do not fit.
         """
-        if not 0 <= writer < self._writers or self._remaining == 0:
-            raise UsageError(f"writer {writer} is none of this exchange, or all have ended")
+        self._check_writer(writer)
         if rows == 0:
             return
         self._chunks_seen += 1
@@ -182,6 +210,26 @@ class LocalExchange:
         else:
             for reader in self._whole(writer):
                 self._give(reader, LocalChunk(payload, None, rows, size_bytes))
+
+    def accept_dealt(self, writer: int, dealt: Sequence[DealtRows]) -> None:
+        """Take the rows of a chunk that the owner has dealt, of a kind that hashes (`BY_HASH`).
+
+        Raises:
+            UsageError: a writer that has ended or is none, no such reader, or another kind.
+        """
+        self._check_writer(writer)
+        if self.kind not in BY_HASH:
+            raise UsageError(f"{self.kind} deals by itself")
+        if any(not 0 <= one.reader < len(self._readers) for one in dealt):
+            raise UsageError(f"there are readers 0 to {len(self._readers) - 1}")
+        self._chunks_seen += 1
+        self._bytes_seen += sum(one.bytes for one in dealt)
+        for one in dealt:
+            self._give(one.reader, LocalChunk(one.payload, None, one.count, one.bytes))
+
+    def _check_writer(self, writer: int) -> None:
+        if not 0 <= writer < self._writers or self._remaining == 0:
+            raise UsageError(f"writer {writer} is none of this exchange, or all have ended")
 
     def _few_chunks(self) -> bool:
         """Until more than half as many chunks came as there are readers, rows are dealt."""
@@ -264,6 +312,11 @@ class LocalExchange:
             raise UsageError("all writers have ended")
         self._remaining -= 1
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether all writers have ended."""
+        return self._remaining == 0
+
     def has_output(self, reader: int) -> bool:
         """Whether a reader should pull now.
 
@@ -298,6 +351,11 @@ class LocalExchange:
     def finish_reader(self, reader: int) -> None:
         """A reader needs nothing more; what it has and what still comes to it is dropped."""
         self._readers[reader] = _Reader(finished=True)
+
+    def drop(self) -> None:
+        """Nobody will read: what waits, and what still comes, is dropped."""
+        for reader in range(len(self._readers)):
+            self.finish_reader(reader)
 
     def is_finished(self, reader: int) -> bool:
         """Whether nothing will come to a reader any more."""

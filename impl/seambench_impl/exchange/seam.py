@@ -15,8 +15,19 @@ import pyarrow as pa
 
 from seambench import __version__
 from seambench.errors import RefusedError, UnavailableError, UsageError
-from seambench.seams import ExchangeRequest, Kind, Stage
+from seambench.exchange.pairs import OpenPair
+from seambench.seams import (
+    ExchangeReceiver,
+    ExchangeRequest,
+    ExchangeSender,
+    Kind,
+    ListeningReceiver,
+    OpenExchange,
+    RemoteSender,
+    Stage,
+)
 from seambench_impl.exchange.formats import FORMATS, ChunkFormat, chunk_format
+from seambench_impl.exchange.local_sides import LocalReceiver, LocalSender
 from seambench_impl.exchange.merge import MergingReader, SortedMerge
 from seambench_impl.exchange.options import ReceiverOptions, SinkOptions
 from seambench_impl.exchange.partition import FUNCTIONS, PartitionRule, plain_schema
@@ -31,6 +42,7 @@ from seambench_impl.memory import TrackedAllocator
 __all__ = ["SeambenchExchange"]
 
 _WITHIN = "pass-through"
+_THREADS = "local"
 _EXCHANGE = 1
 _TYPES = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date"),
@@ -51,7 +63,7 @@ class SeambenchExchange:
             *("drivers", "cancel", "orders.sender", "orders.merge"),
             *("sender", "receiver", "wires.seamxch"),
             *(f"formats.{format_}" for format_ in FORMATS),
-            *(f"transports.{transport}" for transport in (_WITHIN, *TRANSPORTS)),
+            *(f"transports.{transport}" for transport in (_WITHIN, _THREADS, *TRANSPORTS)),
             *(f"encodings.{encoding}" for encoding in ("dictionary", "run", "view", "large")),
             *(f"types.{word}" for word in _TYPES),
         ),
@@ -70,33 +82,43 @@ class SeambenchExchange:
         self._allocators.append(allocator)
         return exchange_stages(batch, allocator, self._timed)
 
-    def open(self, request: ExchangeRequest) -> _Open:
+    def open(self, request: ExchangeRequest) -> OpenExchange:
         """Make receivers, servers and senders; see `seambench.seams.Exchange`."""
         _check(request)
+        if request.transport == _THREADS:
+            return OpenPair(self, self, request)
         opened = _Open(request)
         self._count(opened.allocators)
         return opened
 
-    def listen(self, request: ExchangeRequest, address: str) -> _Listening:
+    def listen(self, request: ExchangeRequest, address: str) -> ListeningReceiver:
         """One receiving side; see `seambench.seams.Distributed`."""
         _check(request)
+        if request.transport == _THREADS:
+            return LocalReceiver(request)
         listening = _Listening(request, address)
         self._count(listening.allocators)
         return listening
 
-    def connect(self, request: ExchangeRequest, sender: int, addresses: Sequence[str]) -> _Remote:
+    def connect(
+        self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
+    ) -> RemoteSender:
         """One sending side; see `seambench.seams.Distributed`."""
         _check(request)
         if len(addresses) != request.receivers:
             raise UsageError(f"{request.receivers} receivers have {len(addresses)} addresses")
-        remote = _Remote(request, sender, addresses)
+        remote = (
+            LocalSender(request, _rule(request), sender, addresses)
+            if request.transport == _THREADS
+            else _Remote(request, sender, addresses)
+        )
         self._count(remote.allocators)
         return remote
 
     def _count(self, allocators: Sequence[TrackedAllocator]) -> None:
         """Keep those of an exchange, and of others only what still holds something."""
         self._allocators = [one for one in self._allocators if one.counters().live_blocks]
-        self._allocators += allocators
+        self._allocators += [one for one in allocators if one not in self._allocators]
 
     def live_blocks(self) -> int:
         """Blocks of memory that exchanges of this object still hold."""
@@ -117,8 +139,8 @@ def _check(request: ExchangeRequest) -> None:
         raise UsageError(f"single partitioning has one receiver, not {request.receivers}")
     if request.partition != "hash" and request.keys:
         raise UsageError(f"{request.partition} partitioning goes by no keys")
-    if request.transport != _WITHIN and request.transport not in TRANSPORTS:
-        known = ", ".join((_WITHIN, *TRANSPORTS))
+    if request.transport not in (_WITHIN, _THREADS, *TRANSPORTS):
+        known = ", ".join((_WITHIN, _THREADS, *TRANSPORTS))
         raise UsageError(f"unknown transport {request.transport!r}; there are {known}")
 
 
@@ -131,21 +153,23 @@ class _Open:
         self.allocators = [owner]
         bound = _bound(request, owner)
         try:
-            self.receivers = [_Receiver(request, bound, owner) for _ in range(request.receivers)]
+            self._ends = [_Receiver(request, bound, owner) for _ in range(request.receivers)]
             ways = self._serve(request)
-            self.senders = [self._sender(request, n, bound, ways) for n in range(request.senders)]
+            senders = [self._sender(request, n, bound, ways) for n in range(request.senders)]
         except BaseException:
             self.close()
             raise
-        self.allocators += [sender.sink.allocator for sender in self.senders]
+        self.receivers: Sequence[ExchangeReceiver] = self._ends
+        self.senders: Sequence[ExchangeSender] = senders
+        self.allocators += [sender.sink.allocator for sender in senders]
 
     def _serve(self, request: ExchangeRequest) -> Sequence[_Way]:
         """Something to connect to, for each receiver."""
         if request.transport == _WITHIN:
-            return [_Way(_WITHIN, "", receiver.registry) for receiver in self.receivers]
+            return [_Way(_WITHIN, "", receiver.registry) for receiver in self._ends]
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam"))
         ways = []
-        for number, receiver in enumerate(self.receivers):
+        for number, receiver in enumerate(self._ends):
             address = f"unix:{Path(folder) / str(number)}"
             server = serve(request.transport, receiver.registry, address)
             self._stack.callback(server.close)
@@ -157,7 +181,7 @@ class _Open:
     ) -> _Sender:
         sink = _sink(request, number, bound, ways)
         self._stack.callback(sink.close)
-        return _Sender(number, sink, self.receivers)
+        return _Sender(number, sink, self._ends)
 
     def close(self) -> None:
         """End what still runs. Repeatable."""
@@ -192,16 +216,20 @@ def _sink(
 
 
 def _routing(request: ExchangeRequest) -> Routing:
+    return Routing(request.partition, _rule(request))
+
+
+def _rule(request: ExchangeRequest) -> PartitionRule | None:
+    """By which rows are dealt, if they are."""
     if request.partition != "hash":
-        return Routing(request.partition)
-    rule = PartitionRule(
+        return None
+    return PartitionRule(
         keys=request.keys,
         channels=request.receivers,
         drivers=request.drivers,
         function=request.function or "fnv",  # type: ignore[arg-type] # checked by the rule
         chunk_rows=request.chunk_rows,
     )
-    return Routing("hash", rule)
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,8 @@ def test_claimed_capabilities_are_exercised(seam: str) -> None:
     elif seam == "exchange":
         dealt = [case for case in load_cases("exchange") if isinstance(case, ExchangeCase)]
         needed = {need for case in dealt for need in exchange_needs(case)}
+        # What makes an implementation a side of a pair is asked for by pairing it.
+        needed |= {"sender", "receiver", *(word for word in claimed if word.startswith("wires."))}
     else:
         asked_columns = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
         # How leniently type strings are read is asked with the golden ones, where it is offered.
