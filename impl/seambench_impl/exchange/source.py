@@ -184,10 +184,14 @@ class SourceRegistry:
         with self._lock:
             self._sources.pop(exchange, None)
 
+    def find(self, exchange: int) -> ExchangeSource | None:
+        """The exchange that has this number now."""
+        with self._lock:
+            return self._sources.get(exchange)
+
     def deliver(self, exchange: int, request: Request, reply: Reply) -> None:
         """Hand a request to its exchange; see `ExchangeSource.deliver`."""
-        with self._lock:
-            source = self._sources.get(exchange)
+        source = self.find(exchange)
         if source is None:
             reason = f"exchange {exchange} is not known here"
             reply(Answer(request.be_number, request.sequence, reason))
@@ -196,7 +200,6 @@ class SourceRegistry:
 
     def lose(self, exchange: int, be_number: int, reason: str) -> None:
         """A sender's connection is gone; see `ExchangeSource.lose`."""
-        with self._lock:
-            source = self._sources.get(exchange)
+        source = self.find(exchange)
         if source is not None:
             source.lose(be_number, reason)
