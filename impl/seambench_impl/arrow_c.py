@@ -8,7 +8,14 @@ import pyarrow as pa
 
 from seambench_impl._seam import ffi, lib
 
-__all__ = ["ExportedBatch", "address", "batch_without_views", "new_array", "without_views"]
+__all__ = [
+    "ExportedBatch",
+    "address",
+    "batch_without_views",
+    "exported_schema",
+    "new_array",
+    "without_views",
+]
 
 
 def address(pointer: Any) -> int:
@@ -19,6 +26,13 @@ def address(pointer: Any) -> int:
 def new_array() -> Any:
     """An empty `struct ArrowArray`; it is released with the handle unless it was moved on."""
     return ffi.gc(ffi.new("struct ArrowArray *"), lib.seam_array_release)
+
+
+def exported_schema(schema: pa.Schema) -> Any:
+    """A schema as `struct ArrowSchema *`, released with the handle."""
+    exported = ffi.gc(ffi.new("struct ArrowSchema *"), lib.seam_schema_release)
+    schema._export_to_c(address(exported))
+    return exported
 
 
 class ExportedBatch:

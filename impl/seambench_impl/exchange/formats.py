@@ -16,6 +16,7 @@ from seambench.errors import InputError, RefusedError, UsageError
 from seambench.serde_fields import fields_of
 from seambench_impl.exchange.chunk_bytes import ChunkOptions, ChunkWriter
 from seambench_impl.exchange.chunk_reader import ChunkReader
+from seambench_impl.exchange.partition import DealtChunk
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.serde.presto import read, write
 from seambench_impl.serde.rows import serde as rows
@@ -33,11 +34,14 @@ class ChunkFormat:
         name: of the format.
         encode: a batch as one buffer.
         decode: a buffer as a batch; memory of the buffer may be shared.
+        encode_dealt: what a partitioner hands out as a payload (see `payloads`), where that is less
+            work than making it a batch first; None where it is not.
     """
 
     name: str
     encode: Callable[[pa.RecordBatch], Any]
     decode: Callable[[Bytes], pa.RecordBatch]
+    encode_dealt: Callable[[DealtChunk], Any] | None = None
 
 
 def chunk_format(
@@ -89,8 +93,9 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
 def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> ChunkFormat:
     """One encapsulated message of Arrow's IPC format: a record batch without its schema.
 
-    The exchange knows the schema, so it is not said again with every chunk. Buffers are used where
-    they arrived, after their offsets and sizes are checked; values (UTF-8, digits) are not.
+    The exchange knows the schema, so it is not said again with every chunk. Columns that were dealt
+    leave from where they lie. Buffers are used where they arrived, after their offsets and sizes
+    are checked; values (UTF-8, digits) are not.
     """
     if options:
         raise UsageError(f"the arrow-batch format has no option {next(iter(options))!r}")
@@ -110,12 +115,19 @@ def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator
         except (pa.ArrowException, OSError, ValueError) as error:
             raise InputError(f"a chunk is no Arrow record batch of {schema}: {error}") from error
 
+    def check_types(found: pa.Schema) -> None:
+        if not found.equals(schema) and found.types != schema.types:
+            raise InputError(f"a chunk of {found.types}, not of {schema.types}")
+
     def encode(batch: pa.RecordBatch) -> Any:
-        if batch.schema.types != schema.types:
-            raise InputError(f"a chunk of {batch.schema.types}, not of {schema.types}")
+        check_types(batch.schema)
         return batch.serialize()
 
-    return ChunkFormat("arrow-batch", encode, decode)
+    def encode_dealt(chunk: DealtChunk) -> Any:
+        check_types(chunk.schema)
+        return chunk.pieces()
+
+    return ChunkFormat("arrow-batch", encode, decode, encode_dealt)
 
 
 def _holds_dictionary(kind: pa.DataType) -> bool:

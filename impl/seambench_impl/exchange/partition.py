@@ -13,15 +13,23 @@ import pyarrow as pa
 
 from seambench.errors import RefusedError, UsageError
 from seambench_impl._seam import ffi, lib
-from seambench_impl.arrow_c import ExportedBatch, address, batch_without_views
+from seambench_impl.arrow_c import (
+    ExportedBatch,
+    address,
+    batch_without_views,
+    exported_schema,
+    new_array,
+)
 from seambench_impl.columns.c_types import CTypes
 from seambench_impl.columns.types import ColumnType
 from seambench_impl.errors import check, new_error
 from seambench_impl.exchange.column_types import table_type
+from seambench_impl.exchange.payloads import ArrowPieces
 from seambench_impl.memory import TrackedAllocator
 
 __all__ = [
     "FUNCTIONS",
+    "DealtChunk",
     "PartitionRule",
     "Partitioner",
     "column_index",
@@ -221,6 +229,34 @@ def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
     return pa.array(hashes % buckets, mask=hashes < 0)
 
 
+class DealtChunk:
+    """Rows of one part that are nobody's batch yet: of use once, as a batch or as pieces.
+
+    Attributes:
+        part: whose rows they are.
+        schema: of the chunk.
+    """
+
+    __slots__ = ("_allocator", "_array", "_schema", "part", "schema")
+
+    def __init__(
+        self, part: int, array: Any, schema: pa.Schema, in_c: Any, allocator: TrackedAllocator
+    ) -> None:
+        self.part = part
+        self.schema = schema
+        self._array = array
+        self._schema = in_c
+        self._allocator = allocator
+
+    def batch(self) -> pa.RecordBatch:
+        """The rows as a batch."""
+        return pa.RecordBatch._import_from_c(address(self._array), self.schema)
+
+    def pieces(self) -> ArrowPieces:
+        """The rows as a message of Arrow's IPC format, their columns where they lie."""
+        return ArrowPieces(self._allocator, self._schema, self._array)
+
+
 class Partitioner:
     """Deals the rows of batches to parts and hands out their chunks.
 
@@ -243,6 +279,8 @@ class Partitioner:
         self._error = new_error()
         #: Of the chunks.
         self.plain = plain_schema(schema)
+        self._plain_in_c = exported_schema(self.plain)
+        self._schema_in_c: Any = None  # of batches, once there was one
         out = ffi.new("struct seam_partitioner **")
         check(
             lib.seam_partitioner_new(self.allocator.pointer, self._bound.struct, out, self._error),
@@ -257,11 +295,12 @@ class Partitioner:
             UsageError: a batch of another schema.
             NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
         """
-        exported = self._exported(batch)
-        code = lib.seam_partitioner_append(
-            self._pointer, exported.schema, exported.array, self._error
-        )
-        check(code, self._error)
+        return _batches(self.deal(batch))
+
+    def deal(self, batch: pa.RecordBatch) -> Iterator[DealtChunk]:
+        """The same, for who can do without batches; see `append`."""
+        schema, array = self._exported(batch)
+        check(lib.seam_partitioner_append(self._pointer, schema, array, self._error), self._error)
         return self._ready()
 
     def split(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
@@ -274,13 +313,11 @@ class Partitioner:
             UsageError: a batch of another schema.
             NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
         """
-        exported = self._exported(batch)
-        starts, array = ffi.new("int32_t[]", self.parts + 1), ffi.new("struct ArrowArray *")
-        code = lib.seam_partitioner_split(
-            self._pointer, exported.schema, exported.array, starts, array, self._error
-        )
+        schema, array = self._exported(batch)
+        starts, out = ffi.new("int32_t[]", self.parts + 1), ffi.new("struct ArrowArray *")
+        code = lib.seam_partitioner_split(self._pointer, schema, array, starts, out, self._error)
         check(code, self._error)
-        whole = pa.RecordBatch._import_from_c(address(array), self.plain)
+        whole = pa.RecordBatch._import_from_c(address(out), self.plain)
         ends = itertools.pairwise(ffi.unpack(starts, self.parts + 1))
         return [
             (part, whole.slice(begin, end - begin))
@@ -290,6 +327,10 @@ class Partitioner:
 
     def flush(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """What is left, by part."""
+        return _batches(self.rest())
+
+    def rest(self) -> Iterator[DealtChunk]:
+        """The same, for who can do without batches."""
         check(lib.seam_partitioner_flush(self._pointer, self._error), self._error)
         return self._ready()
 
@@ -301,16 +342,25 @@ class Partitioner:
         """Bytes that wait in a part."""
         return int(lib.seam_partitioner_bytes(self._pointer, part))
 
-    def _exported(self, batch: pa.RecordBatch) -> ExportedBatch:
+    def _exported(self, batch: pa.RecordBatch) -> tuple[Any, Any]:
+        """A batch as C structures; what they say of its schema is the same for all."""
         if not batch.schema.equals(self.schema):
             raise UsageError(f"a batch of another schema:\n{batch.schema}")
-        return ExportedBatch(batch_without_views(batch))
+        batch, array = batch_without_views(batch), new_array()
+        if self._schema_in_c is None:
+            self._schema_in_c = exported_schema(batch.schema)
+        batch._export_to_c(address(array))
+        return self._schema_in_c, array
 
-    def _ready(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        part, array = ffi.new("int32_t *"), ffi.new("struct ArrowArray *")
-        at = address(array)
+    def _ready(self) -> Iterator[DealtChunk]:
+        part, array = ffi.new("int32_t *"), new_array()
         while lib.seam_partitioner_next(self._pointer, part, array):
-            yield part[0], pa.RecordBatch._import_from_c(at, self.plain)
+            yield DealtChunk(part[0], array, self.plain, self._plain_in_c, self.allocator)
+            array = new_array()
+
+
+def _batches(chunks: Iterator[DealtChunk]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    return ((chunk.part, chunk.batch()) for chunk in chunks)
 
 
 def _plain(data_type: Any) -> Any:
