@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -14,7 +14,8 @@ from seambench.errors import RefusedError, UsageError
 from seambench_impl.exchange.formats import ChunkFormat
 from seambench_impl.exchange.messages import Answer, Chunk, Request
 from seambench_impl.exchange.options import SinkOptions
-from seambench_impl.exchange.partition import Partitioner, PartitionRule
+from seambench_impl.exchange.partition import DealtChunk, Partitioner, PartitionRule
+from seambench_impl.exchange.payloads import flat, size_of
 from seambench_impl.exchange.sink_buffer import CancelFragment, Send, SinkBuffer, SinkEffect
 from seambench_impl.exchange.source import ExchangeFailedError
 from seambench_impl.exchange.transports.base import Channel, OnAnswer, OnFailure
@@ -53,6 +54,9 @@ class _Waiting:
 
 class ExchangeSink:
     """All drivers of a sink and the buffer they share. Thread-safe.
+
+    Unless every channel passes through, requests leave from a thread of the sink's own, so that
+    drivers deal rows while the system copies bytes. It ends with `close`.
 
     Args:
         schema: of what is written.
@@ -93,12 +97,18 @@ class ExchangeSink:
         self.most_bytes = min(bounds, default=None)
         self.allocator = TrackedAllocator()
         self._buffer = SinkBuffer(dict.fromkeys(range(len(channels)), drivers), options)
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._changed = threading.Condition(lock)
+        self._sendable = threading.Condition(lock)
         self._outgoing: list[deque[Request]] = [deque() for _ in channels]
         self._sending: set[int] = set()
         self._error: str | None = None
+        self._closed = False
         for number, channel in enumerate(channels):
             channel.open(*self._callbacks(number), be_number)
+        self._has_thread = not all(channel.pass_through for channel in channels)
+        if self._has_thread:
+            threading.Thread(target=self._send_until_closed, daemon=True).start()
 
     def driver(self) -> SinkDriver:
         """What one driver writes to; of use to one thread at a time."""
@@ -115,7 +125,7 @@ class ExchangeSink:
             if self._error is not None:
                 raise ExchangeFailedError(self._error)
             self._take(self._buffer.add_request(destination, request))
-        self._send_waiting()
+        self._let_leave()
 
     def wait_finished(self, timeout: float | None = None) -> None:
         """Wait until every request is answered.
@@ -142,6 +152,9 @@ class ExchangeSink:
 
     def close(self) -> None:
         """Close the channels."""
+        with self._changed:
+            self._closed = True
+            self._sendable.notify_all()
         for channel in self.channels:
             channel.close()
 
@@ -154,12 +167,12 @@ class ExchangeSink:
         def on_answer(answer: Answer) -> None:
             with self._changed:
                 self._take(self._buffer.on_answer(number, answer.sequence, answer.error))
-            self._send_waiting()
+            self._let_leave()
 
         def on_failure(sequence: int, reason: str) -> None:
             with self._changed:
                 self._take(self._buffer.on_failure(number, sequence, reason))
-            self._send_waiting()
+            self._let_leave()
 
         return on_answer, on_failure
 
@@ -168,9 +181,26 @@ class ExchangeSink:
         for effect in effects:
             if isinstance(effect, Send):
                 self._outgoing[effect.destination].append(effect.request)
+                self._sendable.notify_all()
             elif isinstance(effect, CancelFragment):
                 self._error = self._error or effect.reason
         self._changed.notify_all()
+
+    def _let_leave(self) -> None:
+        """See to it that what may leave does: by the sink's thread, or at once."""
+        if not self._has_thread:
+            self._send_waiting()
+
+    def _send_until_closed(self) -> None:
+        while True:
+            with self._changed:
+                self._sendable.wait_for(lambda: self._closed or any(self._outgoing))
+                if not any(self._outgoing):
+                    return
+            try:
+                self._send_waiting()
+            except Exception as error:  # whoever waits for the answer must not wait for ever
+                self.cancel(f"a request could not be sent: {error}")
 
     def _send_waiting(self) -> None:
         """Send what may leave, one thread to a channel, so that requests leave in order.
@@ -232,6 +262,7 @@ class SinkDriver:
         rule = sink.routing.rule
         self._partitioner = Partitioner(sink.schema, rule, sink.allocator) if rule else None
         self._drivers = rule.drivers if rule else 1
+        self._encode_dealt = sink.format.encode_dealt if sink.format else None
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Send the rows of a batch on their way; waits while the sink is full.
@@ -240,7 +271,7 @@ class SinkDriver:
             ExchangeFailedError: the query has failed.
         """
         if self._partitioner is not None:
-            self._deal(self._partitioner.append(batch))
+            self._deal(self._partitioner.deal(batch))
         elif self._sink.routing.kind == "broadcast":
             self._broadcast(batch)
         else:
@@ -251,16 +282,20 @@ class SinkDriver:
     def finish(self) -> None:
         """Send what is left, then the end, to every channel."""
         if self._partitioner is not None:
-            self._deal(self._partitioner.flush())
+            self._deal(self._partitioner.rest())
         for channel in range(len(self._waiting)):
             self._flush(channel)
         for channel in range(len(self._waiting)):
             self._sink.add(channel, self._request((), eos=True))
 
-    def _deal(self, chunks: Iterator[tuple[int, pa.RecordBatch]]) -> None:
-        for part, chunk in chunks:
-            channel, driver = divmod(part, self._drivers)
-            self._put(channel, chunk, driver)
+    def _deal(self, chunks: Iterator[DealtChunk]) -> None:
+        for chunk in chunks:
+            channel, driver = divmod(chunk.part, self._drivers)
+            if self._encode_dealt is None or self._sink.channels[channel].pass_through:
+                self._put(channel, chunk.batch(), driver)
+                continue
+            for one in self._fitting(self._encode_dealt(chunk), driver):
+                self._add(channel, one)
 
     def _broadcast(self, batch: pa.RecordBatch) -> None:
         encoded: list[Chunk] | None = None
@@ -285,11 +320,18 @@ class SinkDriver:
     def _encode(self, batch: pa.RecordBatch, driver: int) -> Iterator[Chunk]:
         """A batch as chunks of which each fits into a request."""
         assert self._sink.format is not None
-        payload = self._sink.format.encode(batch)
-        size, most = memoryview(payload).nbytes, self._sink.most_bytes
+        yield from self._fitting(self._sink.format.encode(batch), driver, batch)
+
+    def _fitting(
+        self, payload: Any, driver: int, batch: pa.RecordBatch | None = None
+    ) -> Iterator[Chunk]:
+        """A payload as chunks that fit; where it is too large, its batch is halved."""
+        assert self._sink.format is not None
+        size, most = size_of(payload), self._sink.most_bytes
         if most is None or size <= most:
             yield Chunk(payload, size, driver)
             return
+        batch = self._sink.format.decode(flat(payload)) if batch is None else batch
         if batch.num_rows < 2:
             raise RefusedError(
                 f"a chunk of one row has {size} bytes, and a request to these channels carries "

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from seambench.errors import InputError
 from seambench_impl.exchange.messages import Answer, Chunk, Request
+from seambench_impl.exchange.payloads import flat
 
 __all__ = [
     "BEAT",
@@ -105,7 +106,7 @@ def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[by
 
     Args:
         exchange: number of the exchange at the receiver (`node_id`).
-        request: its chunks' payloads are buffers.
+        request: its chunks' payloads are bytes (see `payloads`).
         inline: put payloads into the message; otherwise only their sizes.
     """
     message = PARAMS(
@@ -120,7 +121,7 @@ def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[by
         part = message.chunks.add(data_size=chunk.bytes)
         message.driver_sequences.append(chunk.driver_sequence)
         if inline:
-            part.data = bytes(chunk.payload)
+            part.data = bytes(flat(chunk.payload))
         else:
             payloads.append(chunk.payload)
     return message.SerializeToString(), payloads

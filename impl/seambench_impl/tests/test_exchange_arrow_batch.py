@@ -11,6 +11,8 @@ import pytest
 
 from seambench.errors import InputError, RefusedError, UsageError
 from seambench_impl.exchange.formats import chunk_format
+from seambench_impl.exchange.partition import Partitioner, PartitionRule
+from seambench_impl.exchange.payloads import size_of
 
 _BATCH = pa.record_batch(
     {
@@ -31,6 +33,56 @@ def test_the_bytes_are_a_message_that_arrow_reads() -> None:
         assert pa.ipc.read_record_batch(sent, _BATCH.schema).equals(batch)
         message = pa.ipc.read_message(batch.serialize())
         assert bound.decode(memoryview(message.serialize())).equals(batch)
+
+
+_DEALT = pa.record_batch(
+    {
+        "i": pa.array([1, None, 3, 4], pa.int64()),
+        "b": pa.array([True, False, None, True]),
+        "t": pa.array(["one", None, "", "three"]),
+        "large": pa.array(["", "b", "c", "d"], pa.large_string()),
+        "d": pa.array([Decimal("1.25"), None, Decimal("-3.50"), Decimal(0)], pa.decimal128(15, 2)),
+        "f": pa.array([b"abc", None, b"def", b"ghi"], pa.binary(3)),
+        "n": pa.nulls(4),
+        "l": pa.array([["x"], [], None, ["y", None]], pa.list_(pa.string())),
+        "ll": pa.array([[[1], None], [], None, [[]]], pa.large_list(pa.list_(pa.int32()))),
+        "s": pa.array([{"a": 1, "b": ["z"]}, None, {"a": None, "b": None}, {"a": 4, "b": []}]),
+        "m": pa.array([[("k", 1)], [], None, [("p", None)]], pa.map_(pa.string(), pa.int8())),
+        "w": pa.array(["p", "p", None, "q"]).dictionary_encode(),
+    }
+)
+
+
+@pytest.mark.parametrize("rows", [[], [0], [1, 2], [2, 0, 3, 1], list(range(4)) * 300])
+@pytest.mark.parametrize("column", [*_DEALT.schema.names, None])
+def test_a_dealt_chunk_is_a_message_that_arrow_reads(column: str | None, rows: list[int]) -> None:
+    """The pieces, one behind the other, are a message in which Arrow's reader finds the rows."""
+    sent = pa.Table.from_batches([_DEALT]).take(pa.array(rows, pa.int64())).combine_chunks()
+    sent = sent if column is None else sent.select([column])
+    partitioner = Partitioner(sent.schema, PartitionRule([], 1, chunk_rows=5000))
+    chunks = [*partitioner.deal(sent.to_batches()[0])] if rows else []
+    chunks += partitioner.rest()
+    assert len(chunks) == (1 if rows else 0)
+    for chunk in chunks:
+        schema = chunk.schema
+        pieces = chunk.pieces()
+        message = pieces.joined()
+        assert len(message) == pieces.nbytes == size_of(pieces)
+        assert pieces.nbytes % 64 == 0
+        found = pa.ipc.read_record_batch(pa.py_buffer(message), schema)
+        found.validate(full=True)
+        assert found.to_pylist() == sent.to_pylist()
+        assert chunk_format("arrow-batch", schema).decode(message).equals(found)
+
+
+def test_a_chunk_of_another_schema_is_refused() -> None:
+    """A reader would take the bytes of one column for those of another."""
+    partitioner = Partitioner(_BATCH.schema, PartitionRule([], 1))
+    [*_, chunk] = [*partitioner.deal(_BATCH), *partitioner.rest()]
+    bound = chunk_format("arrow-batch", _BATCH.select(["t", "i"]).schema)
+    assert bound.encode_dealt is not None
+    with pytest.raises(InputError, match="a chunk of"):
+        bound.encode_dealt(chunk)
 
 
 @pytest.mark.parametrize("column", ["t", "large"])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from seambench_impl.exchange import sink as sink_module
-from seambench_impl.exchange.partition import Partitioner, PartitionRule
+from seambench_impl.exchange.partition import DealtChunk, PartitionRule
 from seambench_impl.exchange.sink import ExchangeSink, Routing
 from seambench_impl.exchange.source import ExchangeSource, SourceRegistry
 from seambench_impl.exchange.transports.local import LocalChannel
@@ -51,13 +50,14 @@ def test_chunks_are_read_where_the_partitioner_put_them(monkeypatch: pytest.Monk
     """Rows are copied once, into the chunk of their part; what is read are these chunks."""
     made: list[list[int]] = []
 
-    class Watched(Partitioner):
-        def _ready(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-            for part, chunk in super()._ready():
-                made.append(_addresses(chunk))
-                yield part, chunk
+    make = DealtChunk.batch
 
-    monkeypatch.setattr(sink_module, "Partitioner", Watched)
+    def watched(chunk: DealtChunk) -> pa.RecordBatch:
+        batch = make(chunk)
+        made.append(_addresses(batch))
+        return batch
+
+    monkeypatch.setattr(DealtChunk, "batch", watched)
     rule = PartitionRule(["k"], 3, chunk_rows=16)
     read = _pass(Routing("hash", rule), 3, [sample_batch(start, 40) for start in (0, 40, 80)])
     assert sorted(read) == sorted(made)

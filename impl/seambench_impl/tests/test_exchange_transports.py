@@ -17,12 +17,15 @@ import pytest
 from pyarrow import flight
 
 from seambench.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambench_impl.errors import NativeMemoryError
 from seambench_impl.exchange.formats import ChunkFormat, chunk_format
+from seambench_impl.exchange.messages import Request
 from seambench_impl.exchange.options import ReceiverOptions, SinkOptions
 from seambench_impl.exchange.partition import PartitionRule, hash_rows, parts_of
 from seambench_impl.exchange.sink import ExchangeSink, Routing
 from seambench_impl.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
-from seambench_impl.exchange.transports.base import HELLO, Channel, Server
+from seambench_impl.exchange.transports.arrivals import Arrivals
+from seambench_impl.exchange.transports.base import HELLO, Channel, Server, announcement
 from seambench_impl.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seambench_impl.exchange.transports.local import LocalChannel
 from seambench_impl.exchange.transports.sockets import SocketServer
@@ -352,11 +355,20 @@ def test_files_that_are_no_certificates_are_named(transport: str, tmp_path: Path
         _open(connect(transport, "tcp:127.0.0.1:1", 1, tls=ClientTls(path)))
 
 
+@pytest.mark.parametrize(
+    ("format_name", "routing"),
+    [
+        ("arrow", Routing("single")),
+        ("arrow-batch", Routing("hash", PartitionRule(["k"], 1))),
+    ],
+)
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_what_is_too_large_for_a_request_is_split(transport: str) -> None:
+def test_what_is_too_large_for_a_request_is_split(
+    transport: str, format_name: str, routing: Routing
+) -> None:
     """By chunks, and a batch whose chunk is too large by rows: all rows, no request too large."""
     batches = [sample_batch(0, 3000), *(sample_batch(start, 10) for start in range(3000, 4000, 10))]
-    formats = chunk_format("arrow", SCHEMA)
+    formats = chunk_format(format_name, SCHEMA)
     assert len(memoryview(formats.encode(batches[0]))) > 4 * 20_000
     source = ExchangeSource(1, 1, formats)
     registry = SourceRegistry()
@@ -365,7 +377,7 @@ def test_what_is_too_large_for_a_request_is_split(transport: str) -> None:
     sink = ExchangeSink(
         SCHEMA,
         [connect(transport, server.address, EXCHANGE, most_bytes=20_000)],
-        Routing("single"),
+        routing,
         be_number=0,
         format=formats,
         max_transmit_batched_bytes=1 << 30,
@@ -399,6 +411,47 @@ def test_a_row_that_no_request_can_carry_is_refused(tmp_path: Path) -> None:
         sink.driver().write(sample_batch(0, 10))
     sink.close()
     server.close()
+
+
+def test_a_number_that_is_used_again_is_another_exchange() -> None:
+    """A connection that ends late loses its senders at the exchange that they sent to, only."""
+    registry = SourceRegistry()
+    first, second = ExchangeSource(1), ExchangeSource(1)
+    known, early = Arrivals(registry), Arrivals(registry)
+    early.deliver(EXCHANGE, announcement(0), lambda _answer: None)
+    registry.register(EXCHANGE, first)
+    known.deliver(EXCHANGE, announcement(0), lambda _answer: None)
+    registry.forget(EXCHANGE)
+    registry.register(EXCHANGE, second)
+    known.end("its connection ended")
+    with pytest.raises(ExchangeFailedError, match="sender 0 is lost"):
+        first.read(0, PATIENCE)
+    with pytest.raises(ExchangeFailedError, match="nothing came"):
+        second.read(0, 0.01)
+    early.end("its connection ended")  # of one that came before any exchange had this number
+    with pytest.raises(ExchangeFailedError, match="sender 0 is lost"):
+        second.read(0, PATIENCE)
+
+
+def test_what_a_channel_did_not_expect_ends_the_query() -> None:
+    """Requests leave from a thread of the sink; whoever waits is told what went wrong there."""
+
+    class Broken(LocalChannel):
+        pass_through = False
+
+        def send(self, request: Request) -> None:
+            raise NativeMemoryError(f"no memory for request {request.sequence}")
+
+    sink = ExchangeSink(
+        SCHEMA,
+        [Broken(SourceRegistry(), EXCHANGE)],
+        Routing("single"),
+        be_number=0,
+        format=chunk_format("arrow", SCHEMA),
+    )
+    with pytest.raises(ExchangeFailedError, match="could not be sent: no memory for request 0"):
+        _write_until_it_fails(sink, sink.driver())
+    sink.close()
 
 
 def test_many_small_chunks_are_split_by_their_number(tmp_path: Path) -> None:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol, TypedDict
 
 from seambench_impl.exchange.messages import Answer, Request
+from seambench_impl.exchange.transports.address import parse_address
+from seambench_impl.exchange.transports.tls import ClientTls
 
-__all__ = ["Channel", "OnAnswer", "OnFailure", "OpenRequests", "Server", "announcement"]
+__all__ = [
+    "Channel",
+    "ChannelOptions",
+    "OnAnswer",
+    "OnFailure",
+    "OpenRequests",
+    "RequestChannel",
+    "Server",
+    "announcement",
+]
 
 OnAnswer = Callable[[Answer], None]
 #: Told the sequence number of a request of which nobody knows whether it arrived, and why.
@@ -115,3 +127,62 @@ class OpenRequests:
             unanswered, self._sequences = sorted(self._sequences), set()
         for sequence in unanswered:
             self._on_failure(sequence, reason)
+
+
+class ChannelOptions(TypedDict, total=False):
+    """Options of every channel over a network; see `RequestChannel`."""
+
+    tls: ClientTls | None
+    most_bytes: int
+    silence_seconds: float
+
+
+class RequestChannel(ABC):
+    """What channels over a network have in common: options, and what becomes of a request.
+
+    Args:
+        address: of a server of the same transport.
+        exchange: number of the exchange there.
+        tls: None for a plain connection.
+        most_bytes: payload of one request; the server takes no more than its own bound. None for
+            `most_bytes_at_most`.
+        silence_seconds: a server that shows no life for so long is given up; more than its
+            `beat_seconds`.
+    """
+
+    pass_through = False
+    #: `most_bytes` unless told otherwise.
+    most_bytes_at_most: ClassVar[int]
+    #: What `write` raises over a channel that is of no more use.
+    broken_by: ClassVar[tuple[type[Exception], ...]]
+
+    def __init__(
+        self,
+        address: str,
+        exchange: int,
+        *,
+        tls: ClientTls | None = None,
+        most_bytes: int | None = None,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self.most_bytes: int | None = self.most_bytes_at_most if most_bytes is None else most_bytes
+        self._address = address
+        self._where = parse_address(address)
+        self._exchange = exchange
+        self._tls = tls
+        self._silence_seconds = silence_seconds
+        self._open: OpenRequests | None = None
+
+    def send(self, request: Request) -> None:
+        """Hand a request over; it waits for its answer until the channel is broken."""
+        assert self._open is not None, "a channel is opened before it sends"
+        if not self._open.add(request.sequence):
+            return
+        try:
+            self.write(request)
+        except self.broken_by as error:
+            self._open.fail(f"{self._address}: {error}")
+
+    @abstractmethod
+    def write(self, request: Request) -> None:
+        """Let a request leave; raises one of `broken_by`."""

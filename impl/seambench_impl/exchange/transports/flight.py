@@ -15,12 +15,13 @@ import struct
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
 from seambench.errors import InputError, UnavailableError, UsageError
 from seambench_impl.exchange.messages import Answer, Request
+from seambench_impl.exchange.payloads import flat
 from seambench_impl.exchange.source import SourceRegistry
 from seambench_impl.exchange.transports.address import Address, parse_address
 from seambench_impl.exchange.transports.arrivals import Arrivals
@@ -29,13 +30,14 @@ from seambench_impl.exchange.transports.base import (
     HELLO,
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
-    SILENCE_SECONDS,
+    ChannelOptions,
     OnAnswer,
     OnFailure,
     OpenRequests,
+    RequestChannel,
     announcement,
 )
-from seambench_impl.exchange.transports.tls import ClientTls, ServerTls, read_pem
+from seambench_impl.exchange.transports.tls import ServerTls, read_pem
 from seambench_impl.exchange.wire import (
     BEAT,
     decode_answer,
@@ -64,7 +66,7 @@ def _pack(payloads: Sequence[Any]) -> pa.RecordBatch:
     """Payloads as rows; each longer one is a buffer of the array."""
     views: list[bytes] = []
     buffers: list[pa.Buffer] = []
-    for payload in payloads:
+    for payload in map(flat, payloads):
         view = memoryview(payload).cast("B")
         if len(view) <= _INLINE_BYTES:
             views.append(struct.pack("<i12s", len(view), bytes(view)))
@@ -278,39 +280,17 @@ def _server_class() -> Any:
     return Door
 
 
-class FlightChannel:
-    """A `Channel` over one DoExchange stream.
+class FlightChannel(RequestChannel):
+    """A `Channel` over one DoExchange stream; see `RequestChannel`."""
 
-    Args:
-        address: of a `FlightServer`.
-        exchange: number of the exchange there.
-        tls: None for a plain connection.
-        most_bytes: payload of one request; the server takes no more than its own bound.
-        silence_seconds: a server that shows no life for so long is given up; more than its
-            `beat_seconds`.
-    """
+    most_bytes_at_most = _MOST_BYTES
+    broken_by = (pa.ArrowException, OSError)
 
-    pass_through = False
-
-    def __init__(
-        self,
-        address: str,
-        exchange: int,
-        *,
-        tls: ClientTls | None = None,
-        most_bytes: int = _MOST_BYTES,
-        silence_seconds: float = SILENCE_SECONDS,
-    ) -> None:
+    def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
         self._flight = _flight()
-        self.most_bytes: int | None = most_bytes
-        self._address = address
-        self._where = parse_address(address)
-        self._exchange = exchange
-        self._tls = tls
-        self._silence_seconds = silence_seconds
+        super().__init__(address, exchange, **options)
         self._heard = 0.0
         self._over = threading.Event()
-        self._open: OpenRequests | None = None
         self._client: Any = None
         self._writer: Any = None
         self._reader: Any = None
@@ -332,7 +312,7 @@ class FlightChannel:
             self._writer, self._reader = client.do_exchange(descriptor)
             self._writer.begin(_SCHEMA)
             if be_number is not None:
-                self._write(announcement(be_number))
+                self.write(announcement(be_number))
         except (pa.ArrowException, OSError, InputError) as error:
             client.close()
             raise UnavailableError(f"{self._address} cannot be reached: {error}") from error
@@ -345,17 +325,8 @@ class FlightChannel:
         ):
             threading.Thread(target=work, args=(self._open,), daemon=True).start()
 
-    def send(self, request: Request) -> None:
-        """Write the request; waits while the stream takes no more."""
-        assert self._open is not None, "a channel is opened before it sends"
-        if not self._open.add(request.sequence):
-            return
-        try:
-            self._write(request)
-        except (pa.ArrowException, OSError) as error:
-            self._open.fail(f"{self._address}: {error}")
-
-    def _write(self, request: Request) -> None:
+    def write(self, request: Request) -> None:
+        """Waits while the stream takes no more."""
         message, payloads = encode_request(self._exchange, request, inline=False)
         batch = _pack(payloads)
         with self._writing:

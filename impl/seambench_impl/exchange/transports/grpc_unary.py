@@ -13,21 +13,24 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Unpack
 
 from seambench.errors import InputError, UnavailableError
 from seambench_impl.exchange.messages import Answer, Request
 from seambench_impl.exchange.source import SourceRegistry
 from seambench_impl.exchange.transports.address import Address, parse_address
+from seambench_impl.exchange.transports.arrivals import Arrivals
 from seambench_impl.exchange.transports.base import (
     BEAT_SECONDS,
     HELLO,
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
     SILENCE_SECONDS,
+    ChannelOptions,
     OnAnswer,
     OnFailure,
     OpenRequests,
+    RequestChannel,
     announcement,
 )
 from seambench_impl.exchange.transports.tls import ClientTls, ServerTls, read_pem
@@ -166,11 +169,12 @@ class GrpcServer:
 
     async def _stay(self, message: bytes, context: Any) -> bytes:
         """Wait until the client goes; then the sender that it announced is lost."""
-        exchange, request = await self._decoded(message, context)
+        arrivals = Arrivals(self._registry)
+        arrivals.deliver(*await self._decoded(message, context), lambda _: None)
         try:
             await self._loop.create_future()
         except asyncio.CancelledError:
-            self._registry.lose(exchange, request.be_number, "its channel is gone")
+            arrivals.end("its channel is gone")
             raise
         return HELLO  # never: nobody settles the future
 
@@ -184,11 +188,12 @@ class GrpcServer:
     async def _transmit_chunk(self, message: bytes, context: Any) -> bytes:
         exchange, request = await self._decoded(message, context)
         answered: asyncio.Future[Answer] = self._loop.create_future()
+        arrivals = Arrivals(self._registry)
         try:
-            self._registry.deliver(exchange, request, _replier(self._loop, answered))
+            arrivals.deliver(exchange, request, _replier(self._loop, answered))
             return encode_answer(await answered)
         except asyncio.CancelledError:
-            self._registry.lose(exchange, request.be_number, "its call was broken off")
+            arrivals.end("its call was broken off")
             raise
 
     async def _refuse(self, context: Any, reason: str) -> None:
@@ -218,39 +223,18 @@ def _pings(every_seconds: float, patience_seconds: float) -> list[tuple[str, int
     ]
 
 
-class GrpcChannel:
-    """A `Channel` of unary calls.
+class GrpcChannel(RequestChannel):
+    """A `Channel` of unary calls; see `RequestChannel`."""
 
-    Args:
-        address: of a `GrpcServer`.
-        exchange: number of the exchange there.
-        tls: None for a plain connection.
-        most_bytes: payload of one request; the server takes no more than its own bound.
-        silence_seconds: a server that shows no life for so long is given up.
-    """
+    most_bytes_at_most = _MOST_BYTES
+    broken_by = (ValueError,)  # what grpcio raises over a channel that is closed
 
-    pass_through = False
-
-    def __init__(
-        self,
-        address: str,
-        exchange: int,
-        *,
-        tls: ClientTls | None = None,
-        most_bytes: int = _MOST_BYTES,
-        silence_seconds: float = SILENCE_SECONDS,
-    ) -> None:
+    def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
         self._grpc = _grpc()
-        self.most_bytes: int | None = most_bytes
-        self._address = address
-        self._where = parse_address(address)
-        self._exchange = exchange
-        self._tls = tls
-        self._silence_seconds = silence_seconds
+        super().__init__(address, exchange, **options)
         self._channel: Any = None
         self._call: Any = None
         self._staying: Any = None
-        self._open: OpenRequests | None = None
         self._on_answer: OnAnswer | None = None
 
     def open(
@@ -294,16 +278,10 @@ class GrpcChannel:
             self._staying = channel.unary_unary(f"/{_SERVICE}/stay").future(message)
             self._staying.add_done_callback(self._left)
 
-    def send(self, request: Request) -> None:
+    def write(self, request: Request) -> None:
         """Start the call of the request."""
-        assert self._open is not None, "a channel is opened before it sends"
-        if not self._open.add(request.sequence):
-            return
         message, _ = encode_request(self._exchange, request, inline=True)
-        try:
-            self._call.future(message).add_done_callback(self._ended)
-        except ValueError as error:  # what grpcio raises over a channel that is closed
-            self._open.fail(f"{self._address}: {error}")
+        self._call.future(message).add_done_callback(self._ended)
 
     def close(self) -> None:
         """Break off what is open and disconnect."""

@@ -16,10 +16,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from seambench.errors import InputError, UnavailableError
 from seambench_impl.exchange.messages import Answer, Request
+from seambench_impl.exchange.payloads import size_of
 from seambench_impl.exchange.source import SourceRegistry
 from seambench_impl.exchange.transports.address import parse_address
 from seambench_impl.exchange.transports.arrivals import Arrivals
@@ -29,13 +30,15 @@ from seambench_impl.exchange.transports.base import (
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
     SILENCE_SECONDS,
+    ChannelOptions,
     OnAnswer,
     OnFailure,
     OpenRequests,
+    RequestChannel,
     announcement,
 )
 from seambench_impl.exchange.transports.streams import PlainStream, Stream, TlsStream
-from seambench_impl.exchange.transports.tls import ClientTls, ServerTls
+from seambench_impl.exchange.transports.tls import ServerTls
 from seambench_impl.exchange.wire import (
     BEAT,
     decode_answer,
@@ -77,7 +80,7 @@ class _Connection:
     def greet(self, peer: str) -> None:
         """Say which protocol this is and hear the same."""
         self._stream.bound(SECONDS_TO_GREET, SECONDS_TO_GREET)
-        self._write_all([memoryview(HELLO)])
+        self._stream.send([HELLO])
         heard = self._take(len(HELLO))
         if heard[:-1] != HELLO[:-1]:
             raise InputError(f"{peer} does not speak this protocol: it says {bytes(heard)!r}")
@@ -96,22 +99,13 @@ class _Connection:
 
     def write(self, message: bytes, payloads: list[Any]) -> None:
         """Send one frame whole; a connection that stalls within one is of no more use."""
-        views = [memoryview(payload).cast("B") for payload in payloads]
-        sizes = _SIZES.pack(len(message), sum(len(view) for view in views))
+        sizes = _SIZES.pack(len(message), sum(map(size_of, payloads)))
         with self._writing:
             try:
-                self._write_all([memoryview(sizes + message), *(v for v in views if len(v))])
+                self._stream.send([sizes + message, *payloads])
             except OSError:
                 self._stream.hang_up()
                 raise
-
-    def _write_all(self, pieces: list[memoryview]) -> None:
-        while pieces:
-            sent = self._stream.send(pieces)
-            while pieces and sent >= len(pieces[0]):
-                sent -= len(pieces.pop(0))
-            if sent:
-                pieces[0] = pieces[0][sent:]
 
     def read(self) -> tuple[bytes, memoryview] | None:
         """The next frame; None when the peer closed between two."""
@@ -336,36 +330,14 @@ def _replier(connection: _Connection) -> Callable[[Answer], None]:
     return reply
 
 
-class SocketChannel:
-    """A `Channel` over one connection.
+class SocketChannel(RequestChannel):
+    """A `Channel` over one connection; see `RequestChannel`."""
 
-    Args:
-        address: of a `SocketServer`.
-        exchange: number of the exchange there.
-        tls: None for a plain connection.
-        most_bytes: payload of one request; the server takes no more than its own bound.
-        silence_seconds: a server that shows no life for so long is given up; more than its
-            `beat_seconds`.
-    """
+    most_bytes_at_most = _MOST_BYTES
+    broken_by = (OSError,)
 
-    pass_through = False
-
-    def __init__(
-        self,
-        address: str,
-        exchange: int,
-        *,
-        tls: ClientTls | None = None,
-        most_bytes: int = _MOST_BYTES,
-        silence_seconds: float = SILENCE_SECONDS,
-    ) -> None:
-        self.most_bytes: int | None = most_bytes
-        self._address = address
-        self._where = parse_address(address)
-        self._exchange = exchange
-        self._tls = tls
-        self._silence_seconds = silence_seconds
-        self._open: OpenRequests | None = None
+    def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
+        super().__init__(address, exchange, **options)
         self._connection: _Connection | None = None
 
     def open(
@@ -400,17 +372,11 @@ class SocketChannel:
             target=self._listen, args=(stream, connection, self._open, on_answer), daemon=True
         ).start()
 
-    def send(self, request: Request) -> None:
-        """Write the request; waits while the socket takes no more."""
+    def write(self, request: Request) -> None:
+        """Waits while the socket takes no more."""
         assert self._connection is not None, "a channel is opened before it sends"
-        assert self._open is not None
-        if not self._open.add(request.sequence):
-            return
         message, payloads = encode_request(self._exchange, request, inline=False)
-        try:
-            self._connection.write(message, payloads)
-        except OSError as error:
-            self._open.fail(f"{self._address}: {error}")
+        self._connection.write(message, payloads)
 
     def close(self) -> None:
         """Close the connection."""

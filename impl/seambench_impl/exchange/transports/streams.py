@@ -6,17 +6,21 @@ so calls on it take turns and the waiting is done outside of it.
 
 from __future__ import annotations
 
+import errno
+import os
 import select
 import socket
 import ssl
 import struct
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+from seambench_impl._seam import lib
+from seambench_impl.exchange.payloads import flat, to_c
 
 __all__ = ["PlainStream", "Stream", "TlsStream"]
 
-_PIECES_AT_ONCE = 64  # far below what one sendmsg takes
 _TLS_BYTES_AT_ONCE = 1 << 18  # while these are encrypted nothing is received
 
 
@@ -36,8 +40,8 @@ class Stream(Protocol):
         """
         ...
 
-    def send(self, pieces: Sequence[memoryview]) -> int:
-        """Send the beginning of what `pieces` hold; the number of bytes."""
+    def send(self, payloads: Sequence[Any]) -> None:
+        """Send all of it, one after the other; see `seambench_impl.exchange.payloads`."""
         ...
 
     def hang_up(self) -> None:
@@ -45,7 +49,7 @@ class Stream(Protocol):
         ...
 
     def close(self) -> None:
-        """Give the socket back; by the thread that receives."""
+        """Give the socket back; by the thread that receives. Whoever sends fails."""
         ...
 
 
@@ -58,6 +62,7 @@ class PlainStream:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._sending = threading.Lock()  # the number of a socket that is closed is given away
 
     def bound(self, receiving_seconds: float, sending_seconds: float) -> None:
         """See `Stream`."""
@@ -77,12 +82,17 @@ class PlainStream:
         except BlockingIOError as error:
             raise TimeoutError("nothing came in time") from error
 
-    def send(self, pieces: Sequence[memoryview]) -> int:
-        """See `Stream`."""
-        try:
-            return self._sock.sendmsg(pieces[:_PIECES_AT_ONCE])
-        except BlockingIOError as error:
-            raise TimeoutError("nothing was taken in time") from error
+    def send(self, payloads: Sequence[Any]) -> None:
+        """See `Stream`; nothing is joined, and the interpreter's lock is not held."""
+        pieces, count, _kept = to_c(payloads)
+        with self._sending:
+            if self._sock.fileno() < 0:
+                raise OSError(errno.EBADF, "the connection is closed")
+            code = lib.seam_pieces_send(self._sock.fileno(), pieces, count)
+        if code == errno.EAGAIN:
+            raise TimeoutError("nothing was taken in time")
+        if code != 0:
+            raise OSError(code, os.strerror(code))
 
     def hang_up(self) -> None:
         """See `Stream`."""
@@ -90,7 +100,9 @@ class PlainStream:
 
     def close(self) -> None:
         """See `Stream`."""
-        self._sock.close()
+        _shut_down(self._sock)
+        with self._sending:
+            self._sock.close()
 
 
 class TlsStream:
@@ -126,9 +138,14 @@ class TlsStream:
             except ssl.SSLWantWriteError:
                 self._wait(select.POLLOUT)
 
-    def send(self, pieces: Sequence[memoryview]) -> int:
-        """See `Stream`; one piece at most."""
-        piece = pieces[0][:_TLS_BYTES_AT_ONCE]
+    def send(self, payloads: Sequence[Any]) -> None:
+        """See `Stream`."""
+        for payload in payloads:
+            rest = memoryview(flat(payload)).cast("B")
+            while len(rest):
+                rest = rest[self._send_some(rest[:_TLS_BYTES_AT_ONCE]) :]
+
+    def _send_some(self, piece: memoryview) -> int:
         while True:
             try:
                 with self._turn:
