@@ -294,7 +294,9 @@ class FlightChannel(RequestChannel):
         self._client: Any = None
         self._writer: Any = None
         self._reader: Any = None
-        self._writing = threading.Lock()  # gRPC ends the process over two calls on the way out
+        # gRPC ends the process over two calls on the way out, or one after its end.
+        self._writing = threading.Lock()
+        self._ended = False
 
     def open(
         self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
@@ -330,6 +332,8 @@ class FlightChannel(RequestChannel):
         message, payloads = encode_request(self._exchange, request, inline=False)
         batch = _pack(payloads)
         with self._writing:
+            if self._ended:
+                raise OSError("the channel was closed")
             self._writer.write_with_metadata(batch, message)
 
     def close(self) -> None:
@@ -337,8 +341,10 @@ class FlightChannel(RequestChannel):
         if self._open is None:
             return
         if self._writing.acquire(timeout=_SECONDS_TO_CLOSE):
-            with contextlib.suppress(pa.ArrowException, OSError):
-                self._writer.done_writing()
+            if not self._ended:
+                self._ended = True
+                with contextlib.suppress(pa.ArrowException, OSError):
+                    self._writer.done_writing()
             self._writing.release()
         if not self._over.wait(_SECONDS_TO_CLOSE):
             self._reader.cancel()
@@ -391,6 +397,7 @@ class FlightChannel(RequestChannel):
         with contextlib.suppress(pa.ArrowException, OSError):
             self._reader.cancel()
         with self._writing, contextlib.suppress(pa.ArrowException, OSError):
+            self._ended = True
             self._writer.close()
         self._client.close()
         self._over.set()
