@@ -2,15 +2,6 @@
 #include "compact_row_internal.h"
 #include "row_read.h"
 
-/* The column of a block that is read. Columns of one width count up `ahead` alone; only what varies
- * moves each row's own position, `used` of the block. */
-struct field {
-    int64_t number;
-    int64_t ahead;
-    bool any_null;
-    uint8_t null[ROW_BLOCK]; /* counts when any_null; zeros behind the last row */
-};
-
 /* ---- one value of any nesting ---- */
 
 /* What is left of a row. */
@@ -158,97 +149,20 @@ static int read_value(struct row_reader *reader, struct row_column *column, stru
 
 /* ---- a column of a block ---- */
 
-static void find_nulls(const struct row_block *block, struct field *field) {
-    int64_t byte = field->number >> 3;
-    int shift = (int)(field->number & 7);
-    uint8_t any = 0;
-    for (int64_t i = 0; i < block->count; i++) {
-        field->null[i] = block->row[i][byte] >> shift & 1;
-        any |= field->null[i];
-    }
-    memset(field->null + block->count, 0, (size_t)(ROW_BLOCK - block->count));
-    field->any_null = any != 0;
-}
-
 /* Columns of one width that follow each other are checked at once: `bytes` of each row. */
 static int check_room(struct row_reader *reader, const struct row_block *block,
                       const struct row_column *column, int64_t bytes) {
     for (int64_t i = 0; i < block->count; i++) {
         if (bytes > block->length[i] - block->used[i]) {
-            reader->row = block->first + i;
-            return row_bad(reader, column->type, block->row[i] + block->used[i],
-                           "is cut off by the end of its row");
+            return row_bad_at(reader, block, column, i, block->used[i],
+                              "is cut off by the end of its row");
         }
     }
-    return SEAM_OK;
-}
-
-ROW_INLINE void take_width(const struct row_block *block, const struct field *field, int32_t width,
-                           uint8_t *to) {
-    int64_t ahead = field->ahead;
-    for (int64_t i = 0; i < block->count; i++) {
-        uint64_t value = row_load_fixed(block->row[i] + block->used[i] + ahead, width);
-        value &= field->any_null ? (uint64_t)field->null[i] - 1 : UINT64_MAX;
-        row_store_fixed(to + i * width, value, width);
-    }
-}
-
-static int read_widths(struct row_reader *reader, const struct row_block *block,
-                       const struct field *field, struct row_column *column) {
-    int32_t width = column->type->width_bytes;
-    struct seam_buffer *data = &column->data;
-    int code = row_room(&reader->builder, data, block->count * width, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    uint8_t *to = data->data + data->size_bytes;
-    switch (width) {
-    case 1:
-        take_width(block, field, 1, to);
-        break;
-    case 2:
-        take_width(block, field, 2, to);
-        break;
-    case 4:
-        take_width(block, field, 4, to);
-        break;
-    default:
-        take_width(block, field, 8, to);
-    }
-    data->size_bytes += block->count * width;
-    return SEAM_OK;
-}
-
-static int read_short_decimals(struct row_reader *reader, const struct row_block *block,
-                               const struct field *field, struct row_column *column) {
-    struct seam_buffer *data = &column->data;
-    uint64_t limit = (uint64_t)row_decimal_limit(column->type->precision);
-    bool wrong = false;
-    int code = row_room(&reader->builder, data, block->count * 16, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    uint8_t *to = data->data + data->size_bytes;
-    for (int64_t i = 0; i < block->count; i++) {
-        uint64_t value = row_load64(block->row[i] + block->used[i] + field->ahead);
-        value &= field->any_null ? (uint64_t)field->null[i] - 1 : UINT64_MAX;
-        wrong |= value + limit - 1 > 2 * limit - 2;
-        row_store64(to + 16 * i, value);
-        row_store64(to + 16 * i + 8, (uint64_t)((int64_t)value >> 63));
-    }
-    for (int64_t i = 0; wrong && i < block->count; i++) {
-        if (row_load64(to + 16 * i) + limit - 1 > 2 * limit - 2) {
-            reader->row = block->first + i;
-            return row_bad(reader, column->type, block->row[i] + block->used[i] + field->ahead,
-                           "has more digits than its type");
-        }
-    }
-    data->size_bytes += block->count * 16;
     return SEAM_OK;
 }
 
 static int read_strings(struct row_reader *reader, struct row_block *block,
-                        const struct field *field, struct row_column *column) {
+                        const struct row_field *field, struct row_column *column) {
     const uint8_t *from[ROW_BLOCK];
     int64_t sizes[ROW_BLOCK];
     for (int64_t i = 0; i < block->count; i++) {
@@ -263,8 +177,8 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
         }
         int64_t size = left < 0 ? -1 : (int32_t)row_load32(at);
         if (size < 0 || size > left) {
-            reader->row = block->first + i;
-            return row_bad(reader, column->type, at, "is cut off by the end of its row or array");
+            return row_bad_at(reader, block, column, i, used,
+                              "is cut off by the end of its row or array");
         }
         from[i] = at + 4;
         sizes[i] = size;
@@ -276,7 +190,7 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
 
 /* Booleans, long decimals, void and whatever is nested, one by one. */
 static int read_singly(struct row_reader *reader, struct row_block *block,
-                       const struct field *field, struct row_column *column) {
+                       const struct row_field *field, struct row_column *column) {
     int code = SEAM_OK;
     bool varies = compact_varies(column->type);
     for (int64_t i = 0; i < block->count && code == SEAM_OK; i++) {
@@ -292,22 +206,18 @@ static int read_singly(struct row_reader *reader, struct row_block *block,
 }
 
 static int read_column(struct row_reader *reader, struct row_block *block,
-                       const struct field *field, struct row_column *column) {
+                       const struct row_field *field, struct row_column *column) {
     const uint8_t *null = field->any_null ? field->null : NULL;
-    for (int64_t i = 0; null != NULL && !column->type->nullable && i < block->count; i++) {
-        if (null[i]) {
-            reader->row = block->first + i;
-            return row_bad(reader, column->type, block->row[i] + (field->number >> 3),
-                           "is null, which its type does not allow");
-        }
+    int code = row_check_nulls(reader, block, field, column);
+    if (code != SEAM_OK) {
+        return code;
     }
-    int code;
     switch (column->type->kind) {
     case SEAM_ROW_FIXED:
-        code = read_widths(reader, block, field, column);
+        code = row_read_fixed(reader, block, field, column, true);
         break;
     case SEAM_ROW_SHORT_DECIMAL:
-        code = read_short_decimals(reader, block, field, column);
+        code = row_read_short_decimals(reader, block, field, column, true);
         break;
     case SEAM_ROW_STRING:
     case SEAM_ROW_BINARY:
@@ -356,14 +266,14 @@ static int check_heads(const struct row_reader *reader, struct row_block *block,
 
 static int read_block(struct row_reader *reader, struct row_block *block) {
     struct row_column *root = reader->builder.root;
-    struct field field = {.ahead = 0};
+    struct row_field field = {.ahead = 0};
     bool run = false; /* within columns of one width whose bytes are known to be there */
     int code = check_heads(reader, block, compact_null_bytes(root->n_children));
     for (int32_t c = 0; c < root->n_children && code == SEAM_OK; c++) {
         struct row_column *column = &root->children[c];
         bool varies = compact_varies(column->type);
         field.number = c;
-        find_nulls(block, &field);
+        field.any_null = row_find_nulls(block, &field);
         if (!varies && !run) {
             code = check_room(reader, block, column, run_bytes(root, c));
         }
@@ -379,29 +289,10 @@ static int read_block(struct row_reader *reader, struct row_block *block) {
 int seam_compact_row_read(struct seam_allocator *allocator, const struct seam_row_type *root,
                           const struct seam_row_frames *frames, struct ArrowArray *out,
                           struct seam_error *error) {
-    struct row_reader reader = {
-        .data = frames->data, .end = frames->data + frames->size_bytes, .error = error};
-    struct row_cursor cursor = {.row = 0};
-    struct row_block block;
     int code = seam_row_type_check(root, error);
     code = code == SEAM_OK ? compact_check(root, error) : code;
-    if (code == SEAM_OK) {
-        int64_t least = compact_null_bytes(root->n_children);
-        code = row_builder_init(&reader.builder, allocator, root, frames, least, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
-    while (cursor.row < frames->count && code == SEAM_OK) {
-        code = seam_row_block_next(frames, &cursor, &block, error);
-        if (code == SEAM_OK) {
-            row_builder_progress(&reader.builder, frames, &block);
-            code = read_block(&reader, &block);
-        }
-    }
-    if (code == SEAM_OK) {
-        code = row_builder_finish(&reader.builder, out, error);
-    }
-    row_builder_reset(&reader.builder);
-    return code;
+    return code != SEAM_OK
+               ? code
+               : row_read_frames(allocator, root, frames, compact_null_bytes(root->n_children),
+                                 read_block, out, error);
 }

@@ -8,6 +8,12 @@ int row_bad(const struct row_reader *reader, const struct seam_row_type *type, c
                      (long long)reader->row, type->name, what);
 }
 
+int row_bad_at(struct row_reader *reader, const struct row_block *block,
+               const struct row_column *column, int64_t i, int64_t offset, const char *what) {
+    reader->row = block->first + i;
+    return row_bad(reader, column->type, block->row[i] + offset, what);
+}
+
 int row_read_null(struct row_reader *reader, struct row_column *column, const uint8_t *at) {
     if (!column->type->nullable) {
         return row_bad(reader, column->type, at, "is null, which its type does not allow");
@@ -43,6 +49,56 @@ int row_read_boolean(struct row_reader *reader, struct row_column *column, const
         return row_bad(reader, column->type, at, "is a boolean that is neither 0 nor 1");
     }
     return row_append_boolean(column, *at == 1, reader->error);
+}
+
+/* ---- a block ---- */
+
+int row_read_frames(struct seam_allocator *allocator, const struct seam_row_type *root,
+                    const struct seam_row_frames *frames, int64_t least_bytes, row_read_block *read,
+                    struct ArrowArray *out, struct seam_error *error) {
+    struct row_reader reader = {
+        .data = frames->data, .end = frames->data + frames->size_bytes, .error = error};
+    struct row_cursor cursor = {.row = 0};
+    struct row_block block;
+    int code = row_builder_init(&reader.builder, allocator, root, frames, least_bytes, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    while (cursor.row < frames->count && code == SEAM_OK) {
+        code = seam_row_block_next(frames, &cursor, &block, error);
+        if (code == SEAM_OK) {
+            row_builder_progress(&reader.builder, frames, &block);
+            code = read(&reader, &block);
+        }
+    }
+    if (code == SEAM_OK) {
+        code = row_builder_finish(&reader.builder, out, error);
+    }
+    row_builder_reset(&reader.builder);
+    return code;
+}
+
+bool row_find_nulls(const struct row_block *block, struct row_field *field) {
+    int64_t byte = field->number >> 3;
+    int shift = (int)(field->number & 7);
+    uint8_t any = 0;
+    for (int64_t i = 0; i < block->count; i++) {
+        field->null[i] = block->row[i][byte] >> shift & 1;
+        any |= field->null[i];
+    }
+    memset(field->null + block->count, 0, (size_t)(ROW_BLOCK - block->count));
+    return any != 0;
+}
+
+int row_check_nulls(struct row_reader *reader, const struct row_block *block,
+                    const struct row_field *field, const struct row_column *column) {
+    for (int64_t i = 0; field->any_null && !column->type->nullable && i < block->count; i++) {
+        if (field->null[i]) {
+            return row_bad_at(reader, block, column, i, field->number >> 3,
+                              "is null, which its type does not allow");
+        }
+    }
+    return SEAM_OK;
 }
 
 /* ---- strings of a block ---- */

@@ -1,14 +1,6 @@
 /* UnsafeRows into columns: a block of rows at a time, a column over all of its rows. */
 #include "unsafe_row_nested.h"
 
-/* The column of a block that is read. */
-struct field {
-    int64_t slot; /* from the start of a row */
-    int64_t number;
-    bool any_null;
-    uint8_t null[ROW_BLOCK]; /* counts when any_null; zeros behind the last row */
-};
-
 static int check_rows(struct row_reader *reader, struct row_block *block, int64_t head) {
     for (int64_t i = 0; i < block->count; i++) {
         int64_t length = block->length[i];
@@ -22,78 +14,19 @@ static int check_rows(struct row_reader *reader, struct row_block *block, int64_
     return SEAM_OK;
 }
 
-static void find_nulls(const struct row_block *block, struct field *field) {
-    int64_t byte = field->number >> 3;
-    int shift = (int)(field->number & 7);
-    memset(field->null, 0, sizeof field->null);
-    for (int64_t i = 0; i < block->count; i++) {
-        field->null[i] = block->row[i][byte] >> shift & 1;
-    }
-}
-
-static int bad_at(struct row_reader *reader, const struct row_block *block,
-                  const struct row_column *column, int64_t i, int64_t offset, const char *what) {
-    reader->row = block->first + i;
-    return row_bad(reader, column->type, block->row[i] + offset, what);
-}
-
-/* ---- columns of one width ---- */
-
-ROW_INLINE void take_width(const struct row_block *block, const struct field *field, int32_t width,
-                           uint8_t *to) {
-    int64_t slot = field->slot;
-    int64_t count = block->count;
-    if (field->any_null) {
-        for (int64_t i = 0; i < count; i++) {
-            uint64_t value = row_load_fixed(block->row[i] + slot, width);
-            row_store_fixed(to + i * width, value & ((uint64_t)field->null[i] - 1), width);
-        }
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        row_store_fixed(to + i * width, row_load_fixed(block->row[i] + slot, width), width);
-    }
-}
-
-static int read_fixed(struct row_reader *reader, const struct row_block *block,
-                      const struct field *field, struct row_column *column) {
-    int32_t width = column->type->width_bytes;
-    struct seam_buffer *data = &column->data;
-    int code = row_room(&reader->builder, data, block->count * width, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    uint8_t *to = data->data + data->size_bytes;
-    switch (width) {
-    case 1:
-        take_width(block, field, 1, to);
-        break;
-    case 2:
-        take_width(block, field, 2, to);
-        break;
-    case 4:
-        take_width(block, field, 4, to);
-        break;
-    default:
-        take_width(block, field, 8, to);
-    }
-    data->size_bytes += block->count * width;
-    return SEAM_OK;
-}
-
 static int read_booleans(struct row_reader *reader, const struct row_block *block,
-                         const struct field *field, struct row_column *column) {
+                         const struct row_field *field, struct row_column *column) {
     uint8_t values[ROW_BLOCK] = {0};
     uint8_t any = 0;
     for (int64_t i = 0; i < block->count; i++) {
         bool null = field->any_null && field->null[i];
-        values[i] = null ? 0 : block->row[i][field->slot];
+        values[i] = null ? 0 : block->row[i][field->ahead];
         any |= values[i];
     }
     for (int64_t i = 0; any > 1 && i < block->count; i++) {
         if (values[i] > 1) {
-            return bad_at(reader, block, column, i, field->slot,
-                          "is a boolean that is neither 0 nor 1");
+            return row_bad_at(reader, block, column, i, field->ahead,
+                              "is a boolean that is neither 0 nor 1");
         }
     }
     int64_t bytes = (block->count + 7) / 8;
@@ -105,36 +38,10 @@ static int read_booleans(struct row_reader *reader, const struct row_block *bloc
     return code;
 }
 
-static int read_short_decimals(struct row_reader *reader, const struct row_block *block,
-                               const struct field *field, struct row_column *column) {
-    struct seam_buffer *data = &column->data;
-    uint64_t limit = (uint64_t)row_decimal_limit(column->type->precision);
-    int code = row_room(&reader->builder, data, block->count * 16, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    uint8_t *to = data->data + data->size_bytes;
-    bool wrong = false;
-    for (int64_t i = 0; i < block->count; i++) {
-        uint64_t value = row_load64(block->row[i] + field->slot);
-        value &= field->any_null ? (uint64_t)field->null[i] - 1 : UINT64_MAX;
-        wrong |= value + limit - 1 > 2 * limit - 2;
-        row_store64(to + 16 * i, value);
-        row_store64(to + 16 * i + 8, (uint64_t)((int64_t)value >> 63));
-    }
-    for (int64_t i = 0; wrong && i < block->count; i++) {
-        if (row_load64(to + 16 * i) + limit - 1 > 2 * limit - 2) {
-            return bad_at(reader, block, column, i, field->slot, "has more digits than its type");
-        }
-    }
-    data->size_bytes += block->count * 16;
-    return SEAM_OK;
-}
-
 /* ---- columns in the tail ---- */
 
 static int read_strings(struct row_reader *reader, struct row_block *block,
-                        const struct field *field, struct row_column *column) {
+                        const struct row_field *field, struct row_column *column) {
     const uint8_t *from[ROW_BLOCK];
     int64_t sizes[ROW_BLOCK];
     int64_t before[ROW_BLOCK]; /* for messages */
@@ -142,7 +49,7 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
     memcpy(before, block->used, (size_t)block->count * sizeof before[0]);
     for (int64_t i = 0; i < block->count; i++) {
         const uint8_t *row = block->row[i];
-        uint64_t slot = row_load64(row + field->slot);
+        uint64_t slot = row_load64(row + field->ahead);
         slot &= field->any_null ? (uint64_t)field->null[i] - 1 : UINT64_MAX;
         int64_t offset = (int64_t)(slot >> 32);
         int64_t size = (int64_t)(slot & UINT32_MAX);
@@ -153,10 +60,10 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
         block->used[i] = size != 0 ? offset + size : used;
     }
     for (int64_t i = 0; wrong && i < block->count; i++) {
-        uint64_t slot = row_load64(block->row[i] + field->slot);
+        uint64_t slot = row_load64(block->row[i] + field->ahead);
         const char *why = unsafe_slot_wrong(slot, block->length[i], before[i]);
         if (why != NULL && !(field->any_null && field->null[i])) {
-            return bad_at(reader, block, column, i, field->slot, why);
+            return row_bad_at(reader, block, column, i, field->ahead, why);
         }
     }
     reader->row = block->first;
@@ -164,7 +71,7 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
 }
 
 static int read_others(struct row_reader *reader, struct row_block *block,
-                       const struct field *field, struct row_column *column) {
+                       const struct row_field *field, struct row_column *column) {
     int code = SEAM_OK;
     for (int64_t i = 0; i < block->count && code == SEAM_OK; i++) {
         struct unsafe_region region = {
@@ -173,9 +80,9 @@ static int read_others(struct row_reader *reader, struct row_block *block,
         if (field->any_null && field->null[i]) {
             code = row_append_null(column, reader->error);
         } else if (column->type->kind == SEAM_ROW_VOID) {
-            code = bad_at(reader, block, column, i, field->slot, "is void, but holds a value");
+            code = row_bad_at(reader, block, column, i, field->ahead, "is void, but holds a value");
         } else {
-            code = unsafe_read_tail(reader, column, &region, block->row[i] + field->slot);
+            code = unsafe_read_tail(reader, column, &region, block->row[i] + field->ahead);
             block->used[i] = region.used_bytes;
         }
     }
@@ -183,24 +90,21 @@ static int read_others(struct row_reader *reader, struct row_block *block,
 }
 
 static int read_column(struct row_reader *reader, struct row_block *block,
-                       const struct field *field, struct row_column *column) {
+                       const struct row_field *field, struct row_column *column) {
     const uint8_t *null = field->any_null ? field->null : NULL;
-    for (int64_t i = 0; null != NULL && !column->type->nullable && i < block->count; i++) {
-        if (null[i]) {
-            return bad_at(reader, block, column, i, field->number >> 3,
-                          "is null, which its type does not allow");
-        }
+    int code = row_check_nulls(reader, block, field, column);
+    if (code != SEAM_OK) {
+        return code;
     }
-    int code;
     switch (column->type->kind) {
     case SEAM_ROW_BOOLEAN:
         code = read_booleans(reader, block, field, column);
         break;
     case SEAM_ROW_FIXED:
-        code = read_fixed(reader, block, field, column);
+        code = row_read_fixed(reader, block, field, column, false);
         break;
     case SEAM_ROW_SHORT_DECIMAL:
-        code = read_short_decimals(reader, block, field, column);
+        code = row_read_short_decimals(reader, block, field, column, false);
         break;
     case SEAM_ROW_STRING:
     case SEAM_ROW_BINARY:
@@ -214,10 +118,10 @@ static int read_column(struct row_reader *reader, struct row_block *block,
 
 static int read_block(struct row_reader *reader, struct row_block *block) {
     struct row_column *root = reader->builder.root;
-    struct field field = {.slot = unsafe_null_bytes(root->n_children)};
+    struct row_field field = {.ahead = unsafe_null_bytes(root->n_children)};
     int code = check_rows(reader, block, unsafe_head_bytes(root->n_children));
     uint64_t nulls = 0;
-    for (int32_t c = 0; c < root->n_children && code == SEAM_OK; c++, field.slot += 8) {
+    for (int32_t c = 0; c < root->n_children && code == SEAM_OK; c++, field.ahead += 8) {
         if (c % 64 == 0) {
             nulls = 0;
             for (int64_t i = 0; i < block->count; i++) {
@@ -225,10 +129,7 @@ static int read_block(struct row_reader *reader, struct row_block *block) {
             }
         }
         field.number = c;
-        field.any_null = nulls >> (c % 64) & 1;
-        if (field.any_null) {
-            find_nulls(block, &field);
-        }
+        field.any_null = (nulls >> (c % 64) & 1) && row_find_nulls(block, &field);
         code = read_column(reader, block, &field, &root->children[c]);
     }
     return code;
@@ -237,28 +138,9 @@ static int read_block(struct row_reader *reader, struct row_block *block) {
 int seam_unsafe_row_read(struct seam_allocator *allocator, const struct seam_row_type *root,
                          const struct seam_row_frames *frames, struct ArrowArray *out,
                          struct seam_error *error) {
-    struct row_reader reader = {
-        .data = frames->data, .end = frames->data + frames->size_bytes, .error = error};
-    struct row_cursor cursor = {.row = 0};
-    struct row_block block;
     int code = seam_row_type_check(root, error);
-    if (code == SEAM_OK) {
-        code = row_builder_init(&reader.builder, allocator, root, frames,
-                                unsafe_head_bytes(root->n_children), error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
-    while (cursor.row < frames->count && code == SEAM_OK) {
-        code = seam_row_block_next(frames, &cursor, &block, error);
-        if (code == SEAM_OK) {
-            row_builder_progress(&reader.builder, frames, &block);
-            code = read_block(&reader, &block);
-        }
-    }
-    if (code == SEAM_OK) {
-        code = row_builder_finish(&reader.builder, out, error);
-    }
-    row_builder_reset(&reader.builder);
-    return code;
+    return code != SEAM_OK
+               ? code
+               : row_read_frames(allocator, root, frames, unsafe_head_bytes(root->n_children),
+                                 read_block, out, error);
 }
