@@ -39,13 +39,17 @@ def typed(value: Any, type_: str) -> Any:
 
     Args:
         value: as TOML gave it, None for null.
-        type_: `boolean int bigint float double date timestamp string binary decimal(p,s)`.
+        type_: `boolean int bigint float double date timestamp string binary decimal(p,s)`, and of
+            them `array<...>`, `map<string,...>` (a table), `struct<name:...>` (a table). TOML has
+            no null, so neither has an array.
 
     Raises:
         UsageError: unknown type, or a value that the type does not take.
     """
     if value is None:
         return None
+    if type_.endswith(">"):
+        return _nested(value, type_)
     kind = type_.partition("(")[0]
     if kind not in _TAKES:
         raise UsageError(f"unknown column type {type_!r} in a case")
@@ -61,6 +65,33 @@ def typed(value: Any, type_: str) -> Any:
     if kind == "timestamp" and value.tzinfo is None:
         return value.replace(tzinfo=dt.UTC)
     return value
+
+
+def _nested(value: Any, type_: str) -> Any:
+    """A nested value as Arrow's Python values are: the entries of a map are pairs."""
+    kind, _, inner = type_[:-1].partition("<")
+    parts = _parts(inner)
+    if kind == "array" and isinstance(value, list):
+        return [typed(item, inner) for item in value]
+    if kind == "map" and isinstance(value, dict) and parts[0] == "string":
+        return [(name, typed(item, parts[1])) for name, item in value.items()]
+    if kind == "struct" and isinstance(value, dict):
+        fields = {name: of for name, _, of in (part.partition(":") for part in parts)}
+        if value.keys() <= fields.keys():
+            return {name: typed(value.get(name), of) for name, of in fields.items()}
+    raise UsageError(f"a column of type {type_} does not take {value!r}")
+
+
+def _parts(inner: str) -> list[str]:
+    """What stands between the commas that lie in no brackets."""
+    parts, depth = [""], 0
+    for char in inner:
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part.strip() for part in parts]
 
 
 def canonical(value: Any) -> str:

@@ -56,6 +56,16 @@ def test_rows_are_multisets(
     assert found is None if says is None else says in str(found)
 
 
+def test_nested_values_are_those_of_arrow() -> None:
+    """Entries of a map are pairs, a struct has all its fields, decimals may be anywhere."""
+    type_ = "map<string,array<struct<x:decimal(4,2), y:map<string,int>>>>"
+
+    found = typed({"a": [{"x": "1.50"}, {"y": {"b": 1}}]}, type_)
+
+    expected = [("a", [{"x": Decimal("1.50"), "y": None}, {"x": None, "y": [("b", 1)]}])]
+    assert found == expected
+
+
 @pytest.mark.parametrize(
     ("value", "type_"),
     [
@@ -66,6 +76,11 @@ def test_rows_are_multisets(
         (1.5, "decimal(9,1)"),
         (dt.datetime(2020, 1, 1), "date"),
         ("a", "text"),
+        ([1, "a"], "array<int>"),
+        ({"a": 1}, "array<int>"),
+        ({"b": 1}, "struct<a:int>"),
+        ({"a": "1"}, "map<string,int>"),
+        ({"a": 1}, "map<int,int>"),
     ],
 )
 def test_values_of_another_type_are_refused(value: Any, type_: str) -> None:

@@ -160,10 +160,22 @@ def _frame(spark: Any, spec: TableSpec, write: WriteSpec) -> Any:
     columns = {c: t for c, t in spec.columns.items() if c not in write.without}
     columns |= dict(write.retype)
     rows = [
-        tuple(typed(row.get(name), type_) for name, type_ in columns.items()) for row in write.rows
+        tuple(_for_spark(typed(row.get(name), type_)) for name, type_ in columns.items())
+        for row in write.rows
     ]
     schema = ", ".join(f"`{name}` {type_}" for name, type_ in columns.items())
     return spark.createDataFrame(rows, schema).coalesce(1)
+
+
+def _for_spark(value: Any) -> Any:
+    """A value as Spark takes it: pairs, which are the entries of a map, as a dictionary."""
+    if isinstance(value, dict):
+        return {name: _for_spark(inner) for name, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    if value and isinstance(value[0], tuple):
+        return {name: _for_spark(inner) for name, inner in value}
+    return [_for_spark(item) for item in value]
 
 
 def _timeline(table: Path) -> Path:
