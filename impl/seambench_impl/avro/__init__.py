@@ -8,7 +8,15 @@ lacks are added here. Type promotions are Avro's, and floats widen to doubles by
 
 from __future__ import annotations
 
-from seambench_impl.avro.decoder import AvroDecoder
+from seambench_impl.avro.decoder import AvroDecoder, BlockPiece, cut_block
 from seambench_impl.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 
-__all__ = ["AvroDecoder", "AvroType", "arrow_schema", "arrow_type", "parse_schema"]
+__all__ = [
+    "AvroDecoder",
+    "AvroType",
+    "BlockPiece",
+    "arrow_schema",
+    "arrow_type",
+    "cut_block",
+    "parse_schema",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +17,29 @@ from seambench_impl.errors import check, new_error
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.scan.resolve import resolve_column
 
-__all__ = ["AvroDecoder", "finish_native_decoder"]
+__all__ = ["AvroDecoder", "BlockPiece", "cut_block", "finish_native_decoder"]
 
 # Layouts of data blocks: versions 1 to 3 are the same, a record count before the records.
 _BLOCK_VERSIONS = frozenset((1, 2, 3))
+
+
+@dataclass(frozen=True)
+class BlockPiece:
+    """Some neighbouring records of an Avro data block.
+
+    Attributes:
+        content: the whole block's content, as the core takes it.
+        begin: where the first of them starts, in bytes from the content's start.
+        end: where the last one ends.
+        count: how many there are.
+        source: what messages call the block.
+    """
+
+    content: Any
+    begin: int
+    end: int
+    count: int
+    source: str
 
 
 def finish_native_decoder(decoder: Any, schema: pa.Schema, source: str) -> pa.RecordBatch:
@@ -132,16 +152,16 @@ class AvroDecoder:
             source: as for `decode`.
         """
         where = self._source if source is None else source
-        view, left = _open(content, where)
-        end, count, at = ffi.new("int64_t *"), ffi.new("int64_t *"), 8
-        while True:
-            lib.seam_avro_cut(view, len(view), at, left, piece_bytes, end, count)
-            self._append(view, at, int(end[0]), int(count[0]), where)
+        for piece in cut_block(content, piece_bytes, where):
+            self.decode_piece(piece)
             yield self.finish()
-            left -= int(count[0])
-            at = int(end[0])
-            if not left:
-                return
+
+    def decode_piece(self, piece: BlockPiece) -> None:
+        """Append the records of a piece of a block; errors as of `decode`.
+
+        Only records of a block's first piece are counted from the block's beginning in messages.
+        """
+        self._append(piece.content, piece.begin, piece.end, piece.count, piece.source)
 
     def _append(self, view: Any, begin: int, end: int, count: int, where: str) -> None:
         error = new_error()
@@ -172,6 +192,32 @@ class AvroDecoder:
         if value is None:
             return pa.nulls(rows, wanted.type)
         return pa.repeat(pa.scalar(value, wanted.type), rows)
+
+
+def cut_block(content: Any, piece_bytes: int, source: str) -> Iterator[BlockPiece]:
+    """Cut an Avro data block between records; nothing but their lengths is looked at.
+
+    Args:
+        content: as for `AvroDecoder.decode`; pieces borrow from it.
+        piece_bytes: encoded bytes of a piece, to be passed by one record at most.
+        source: what messages call the block.
+
+    Yields:
+        The pieces in order, at least one.
+
+    Raises:
+        InputError: the block is too short for its header.
+        RefusedError: a content version that is not known.
+    """
+    view, left = _open(content, source)
+    end, count, at = ffi.new("int64_t *"), ffi.new("int64_t *"), 8
+    while True:
+        lib.seam_avro_cut(view, len(view), at, left, piece_bytes, end, count)
+        yield BlockPiece(view, at, int(end[0]), int(count[0]), source)
+        left -= int(count[0])
+        at = int(end[0])
+        if not left:
+            return
 
 
 def _open(content: Any, where: str) -> tuple[Any, int]:

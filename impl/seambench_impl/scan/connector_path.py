@@ -30,7 +30,6 @@ from seambench_impl.scan.plain_values import row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_words
 from seambench_impl.tables.hudi.events import (
     LogView,
-    decode_run,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
@@ -39,6 +38,7 @@ from seambench_impl.tables.hudi.events import (
 from seambench_impl.tables.hudi.keys import RECORD_KEY
 from seambench_impl.tables.hudi.log import LogBlock
 from seambench_impl.tables.hudi.log_records import avro_records
+from seambench_impl.tables.hudi.log_rows import decode_run
 from seambench_impl.tables.hudi.row_events import IS_DELETED, OPERATION, is_java_integer
 from seambench_impl.tables.hudi.schema_history import file_names
 from seambench_impl.tables.hudi.slices import FileSlice

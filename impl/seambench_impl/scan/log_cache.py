@@ -62,7 +62,8 @@ class LogCache:
                     return log
             missing = [name for name in names if log.data.schema.get_field_index(name) < 0]
             if missing:
-                further = read_slice_log(slice_, self._view_of(missing), missing, warnings).data
+                rest = replace(self._view_of(missing), threads=view.threads)
+                further = read_slice_log(slice_, rest, missing, warnings).data
                 both = _beside(log.data, further)
                 log = replace(log, data=both, exported=ExportedBatch(both))
                 self._keep(key, log, further, 0)

@@ -7,9 +7,11 @@ keys.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,7 @@ from seambench.errors import InputError
 from seambench.seams import ScanWarning
 from seambench_impl.merge import KEEP, Words, assemble, batch_of
 from seambench_impl.scan.base_files import BaseFileReader, open_slice_base
+from seambench_impl.scan.stream import read_ahead
 from seambench_impl.tables.hudi.events import (
     LogView,
     SliceLog,
@@ -61,8 +64,8 @@ class SliceMerge:
         batch_rows: most rows in a batch.
         warnings: receives what was skipped.
         read_log: where the folded logs come from.
-        threads: that read at once. Where there are more than stretches, pyarrow decodes columns in
-            parallel.
+        threads: that read at once. If these are several, logs are decoded and columns of the base
+            read in parallel: a slice has few stretches, and they differ in size.
         row_groups: says which row groups of a base file to read; None for all. Others may be left
             out if rows with their keys are thrown away afterwards, whatever the logs say of them.
     """
@@ -80,7 +83,7 @@ class SliceMerge:
         row_groups: Callable[[BaseFileReader], Sequence[int]] | None = None,
     ) -> None:
         self._slice = slice_
-        self._view = view
+        self._view = replace(view, threads=threads)
         self._names = list(names)
         self._batch_rows = batch_rows
         self._warnings = warnings
@@ -94,7 +97,7 @@ class SliceMerge:
             reader = self._reader()
             groups = range(reader.num_row_groups) if row_groups is None else row_groups(reader)
             self._stretches = _stretches(reader, groups, batch_rows)
-        self._use_threads = threads > self.n_stretches
+        self._use_threads = threads > 1
 
     @property
     def n_stretches(self) -> int:
@@ -158,7 +161,8 @@ class SliceMerge:
         rest = self._schema([name for name in self._names if met_by.get_field_index(name) < 0])
         encoded = rest.names if log.filled is None else []
         done = 0
-        for batch in self._batches(reader, rest, groups, encoded):
+        batches = self._batches(reader, rest, groups, encoded)
+        for batch in read_ahead(batches) if self._use_threads else batches:
             merged = self._put_together(batch, met, done, log)
             done += batch.num_rows
             if merged.num_rows:
@@ -264,7 +268,8 @@ class _Turns:
             yield
         except BaseException as error:
             with self._changed:
-                self._error = self._error or error
+                # A copy: the error's own traceback leads back to this object.
+                self._error = self._error or copy.copy(error)
                 self._changed.notify_all()
             raise
 
@@ -274,7 +279,7 @@ class _Turns:
         with self._changed:
             self._changed.wait_for(lambda: self._next == number or self._error is not None)
             if self._error is not None:
-                raise self._error
+                raise copy.copy(self._error)
         yield
         with self._changed:
             self._next = number + 1

@@ -1,5 +1,8 @@
 """Slices as parallel tasks: each yields batches, one stream hands them on.
 
+An error leaves no cycle of references behind: what its traceback holds, mapped files among it, goes
+with it. CPython 3.11.7 crashes where a garbage collection has to break up memory views.
+
 Memory stays bounded: at most `threads` tasks run, and few batches wait to be fetched. Batches of
 different slices come in whatever order they are ready.
 """
@@ -13,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
-__all__ = ["Task", "run_tasks"]
+__all__ = ["Task", "read_ahead", "run_tasks"]
 
 Task = Callable[[], Iterator[pa.RecordBatch]]
 """One slice: called in a worker thread, yields that slice's batches in order."""
@@ -45,6 +48,22 @@ def run_tasks(tasks: Sequence[Task], threads: int) -> Iterator[tuple[int, pa.Rec
             hand_over.stop.set()
 
 
+def read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same batches; while one is in use, a thread of its own fetches the next.
+
+    Args:
+        batches: asked by one thread at a time, not always the same.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="seambench-ahead") as pool:
+        coming = pool.submit(next, batches, None)
+        try:
+            while (batch := coming.result()) is not None:
+                coming = pool.submit(next, batches, None)
+                yield batch
+        finally:
+            del coming  # it holds the error, whose traceback holds this frame
+
+
 class _HandOver:
     """What workers and consumer share: a short queue, and the wish to stop."""
 
@@ -65,7 +84,10 @@ class _HandOver:
                     return
         except BaseException as error:
             last = error
-        self._put(number, last)
+        try:
+            self._put(number, last)
+        finally:
+            del last  # its traceback holds this frame
 
     def batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches as they become ready, until every task has ended."""
@@ -75,7 +97,10 @@ class _HandOver:
             if item is None:
                 running -= 1
             elif isinstance(item, BaseException):
-                raise item
+                try:
+                    raise item
+                finally:
+                    del item  # its traceback holds this frame
             else:
                 yield number, item
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,8 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambench.errors import InputError
+from seambench_impl.tables.hudi.log import read_blocks
 from seambench_impl.tables.hudi.table import HudiTable
 from seambench_impl.tests.golden_tables import unpack_table
+
+
+@pytest.fixture(autouse=True)
+def _cut_small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads share the decoding of logs that would not be worth it."""
+    monkeypatch.setattr("seambench_impl.tables.hudi.log_rows._LEAST_SHARE_BYTES", 1)
 
 
 def _rewrite_base(table: Path, times: int) -> None:
@@ -64,3 +73,54 @@ def test_one_broken_log_ends_all_threads(tmp_path: Path, threads: int) -> None:
     (table / log.path).write_bytes(b"no log at all")
     with pytest.raises(InputError, match=r"\.log\.1"):
         scan.to_table()
+
+
+def _break_last_records(table: Path) -> None:
+    """The last record of each Avro block says that it is longer than what is left."""
+    for slice_ in HudiTable(str(table)).slices():
+        for log in slice_.logs:
+            path = table / log.path
+            damaged = bytearray(path.read_bytes())
+            for block in read_blocks(bytes(damaged), file=log.path):
+                at, end = block.content_offset + 8, block.content_offset + len(block.content)
+                while block.kind == "avro":
+                    behind = at + 4 + int.from_bytes(damaged[at : at + 4], "big")
+                    if behind >= end:
+                        damaged[at : at + 4] = (1 << 20).to_bytes(4, "big")
+                        break
+                    at = behind
+            path.write_bytes(damaged)
+
+
+def test_a_broken_record_is_named_alike_by_any_number_of_threads(tmp_path: Path) -> None:
+    """Its number and offset count from the beginning of its block, wherever the block was cut."""
+    table = unpack_table("mor-v9-event", tmp_path)
+    _rewrite_base(table, 1)
+    _break_last_records(table)
+    messages = set()
+    for threads in (1, 2, 7):
+        scan = HudiTable(str(table)).scan(threads=threads, batch_size=2)
+        with pytest.raises(InputError, match=r"record \d+ claims 1048576 bytes") as raised:
+            scan.to_table()
+        messages.add(str(raised.value))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_an_error_takes_with_it_what_it_refers_to(tmp_path: Path, threads: int) -> None:
+    """Mapped logs are not left to the garbage collector: CPython 3.11.7 crashes on memory views."""
+    table = unpack_table("mor-v9-event", tmp_path)
+    _rewrite_base(table, 1)
+    _break_last_records(table)
+    scan = HudiTable(str(table)).scan(threads=threads, batch_size=2)
+    gc.collect()
+    with contextlib.suppress(InputError):
+        scan.to_table()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        gc.collect()
+        left = [found for found in gc.garbage if isinstance(found, memoryview)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+    assert not left

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from seambench_impl.scan.stream import run_tasks
+from seambench_impl.scan.stream import read_ahead, run_tasks
 
 
 def _batch(number: int) -> pa.RecordBatch:
@@ -73,3 +73,26 @@ def test_an_early_close_leaves_no_thread() -> None:
 def test_no_tasks_no_batches() -> None:
     """A table without slices is an empty stream."""
     assert list(run_tasks([], 4)) == []
+
+
+def test_reading_ahead_keeps_order_and_errors() -> None:
+    """All batches come, in order, and an error comes in the place of the batch that it is about."""
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        for i in range(3):
+            yield pa.record_batch({"i": [i]})
+        raise ValueError("three is too many")
+
+    batches = read_ahead(broken())
+    assert [next(batches).column(0).to_pylist() for _ in range(3)] == [[0], [1], [2]]
+    with pytest.raises(ValueError, match="three"):
+        next(batches)
+
+
+def test_reading_ahead_leaves_no_thread_behind() -> None:
+    """Also where the reader stops early."""
+    before = threading.active_count()
+    batches = read_ahead(iter([pa.record_batch({"i": [i]}) for i in range(5)]))
+    assert next(batches).column(0).to_pylist() == [0]
+    batches.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before

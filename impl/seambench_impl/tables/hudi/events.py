@@ -7,29 +7,26 @@ ordering values become typed columns, and deletes join them. Rules: docs/hudi.md
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from seambench.errors import InputError, RefusedError
 from seambench.seams import ScanWarning
 from seambench_impl._seam import lib
 from seambench_impl.arrow_c import ExportedBatch
-from seambench_impl.avro import AvroDecoder
 from seambench_impl.held_rows import HeldRows, concat_batches
 from seambench_impl.memory import TrackedAllocator
-from seambench_impl.merge import LogIndex, batch_of, spread
-from seambench_impl.scan.base import dictionary_columns, with_dictionaries
-from seambench_impl.scan.resolve import resolve_batch
+from seambench_impl.merge import LogIndex, batch_of
 from seambench_impl.tables.hudi.delete_events import delete_ordering
 from seambench_impl.tables.hudi.gaps import FilledLog, Presence, fill_gaps
 from seambench_impl.tables.hudi.keys import RECORD_KEY, SliceKeys, choose_keys
 from seambench_impl.tables.hudi.log import LogBlock, read_blocks
 from seambench_impl.tables.hudi.log_order import order_blocks
+from seambench_impl.tables.hudi.log_rows import decode_run
 from seambench_impl.tables.hudi.merge_rules import FillRule
 from seambench_impl.tables.hudi.positions import Positions, usable_positions
 from seambench_impl.tables.hudi.properties import TableConfig
@@ -40,7 +37,6 @@ from seambench_impl.tables.hudi.row_events import (
     leaf_field,
     ordering_columns,
 )
-from seambench_impl.tables.hudi.schema_history import file_names
 from seambench_impl.tables.hudi.slices import FileSlice, LogFile
 from seambench_impl.tables.hudi.timeline import Timeline
 from seambench_impl.tables.hudi.window import Window
@@ -49,7 +45,6 @@ from seambench_impl.tables.storage import Storage
 __all__ = [
     "LogView",
     "SliceLog",
-    "decode_run",
     "partial_columns",
     "read_ordered_blocks",
     "read_slice_log",
@@ -57,7 +52,6 @@ __all__ = [
     "with_operation",
 ]
 
-_LEAST_PIECE_BYTES = 64 * 1024
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
 
 
@@ -77,6 +71,7 @@ class LogView:
         held_bytes: what the rows of one slice's logs may take in memory while they are collected;
             the others wait on local disk. None for no bound.
         positions: match records by their positions in the base file where all blocks have them.
+        threads: that decode the blocks of one slice, where memory is not bounded.
     """
 
     storage: Storage
@@ -88,6 +83,7 @@ class LogView:
     allocator: TrackedAllocator
     held_bytes: int | None = None
     positions: bool = False
+    threads: int = 1
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -322,75 +318,6 @@ def _decoded_schema(view: LogView, keys: SliceKeys, names: Sequence[str]) -> pa.
     """The view's columns, without the key's text where something else stands for it."""
     spared = {RECORD_KEY}.difference(keys.fields, names)
     return pa.schema([field for field in view.schema if field.name not in spared])
-
-
-def decode_run(
-    run: Sequence[LogBlock], view: LogView, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """The rows of a run: in one batch, or piece by piece where memory is bounded.
-
-    Args:
-        run: data blocks of one writer schema; one block, if it is Parquet.
-        view: how to read them.
-        schema: the columns wanted, by the names that the read shows.
-
-    Raises:
-        InputError: a block is broken, or a type does not promote.
-        RefusedError: a partial update from before columns were renamed.
-    """
-    names = file_names(view.timeline, view.window, run[0].instant)
-    if names is None:
-        yield from _decode(run, view, schema)
-        return
-    if run[0].is_partial:
-        raise RefusedError(
-            f"{run[0].where}: a partial update from before columns were renamed is not supported"
-        )
-    for batch in _decode(run, view, names.asked(schema)):
-        yield names.named(batch, schema)
-
-
-def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    first = run[0]
-    if first.kind == "parquet":
-        yield _decode_parquet(first, schema, view.allocator)
-        return
-    assert first.schema is not None  # read_blocks refuses an Avro block without one
-    decoder = AvroDecoder(first.schema, schema, view.allocator, source=first.file)
-    if view.held_bytes is None:
-        for block in run:
-            decoder.decode(block.content, source=block.where)
-        yield decoder.finish()
-        return
-    for block in run:
-        piece_bytes = max(view.held_bytes // 8, _LEAST_PIECE_BYTES)
-        yield from decoder.decode_in_pieces(block.content, piece_bytes, source=block.where)
-
-
-def _decode_parquet(
-    block: LogBlock, schema: pa.Schema, allocator: TrackedAllocator
-) -> pa.RecordBatch:
-    if len(block.content) == 0:  # Hudi writes nothing at all for no records
-        return _empty(schema)
-    where = block.where
-    try:
-        content = pa.BufferReader(pa.py_buffer(block.content))
-        file = pq.ParquetFile(content)
-        encoded = dictionary_columns(file, schema, schema.names)
-        file = pq.ParquetFile(content, metadata=file.metadata, read_dictionary=encoded)
-        present = [n for n in schema.names if n in file.schema_arrow.names]
-        table = file.read(columns=present, use_threads=False).combine_chunks()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{where} is not readable: {error}") from error
-    batches = table.to_batches()
-    if not batches:
-        return _empty(schema)
-    rows = resolve_batch(batches[0], with_dictionaries(schema, encoded), where)
-    return spread(rows, encoded, allocator)
-
-
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return batch_of([pa.array([], field.type) for field in schema], schema, 0)
 
 
 def _add_rows(
