@@ -139,17 +139,10 @@ def compare_readers(
         finally:
             bench.close()
     run["seconds"] = round(time.monotonic() - begin, 3)
+    about = {name: record.implementation_info(name, scanners[name]) for name in options.readers}
+    origin = _origin(options.datasets[0])
     return [
-        {
-            "schema": record.NEWEST,
-            "run": run,
-            "machine": machine,
-            "versions": record.versions(),
-            "implementation": record.implementation_info(name, scanners[name]),
-            "dataset": _origin(options.datasets[0]),
-            "outcomes": [],
-            "timings": timings[name],
-        }
+        record.assembled(run, machine, about[name], origin, timings[name])
         for name in options.readers
     ]
 

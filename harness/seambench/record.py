@@ -26,6 +26,8 @@ from seambench.errors import InputError, RefusedError, SeambenchError, Unavailab
 
 __all__ = [
     "NEWEST",
+    "assembled",
+    "generated_rows",
     "implementation_info",
     "load_record",
     "machine_info",
@@ -186,6 +188,52 @@ def new_run(command: str, samples: int | None = None) -> dict[str, Any]:
         "seconds": 0.0,
         "command": command,
         "samples": samples,
+    }
+
+
+def assembled(
+    run: Mapping[str, Any],
+    machine: Mapping[str, Any],
+    implementation: Mapping[str, Any],
+    dataset: Mapping[str, Any],
+    timings: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The record of one implementation in a run that has ended, not yet written.
+
+    Args:
+        run: see `new_run`, its seconds filled in.
+        machine: see `machine_info`, as it was before the run.
+        implementation: see `implementation_info`.
+        dataset: where the rows come from.
+        timings: what was measured.
+    """
+    return {
+        "schema": NEWEST,
+        "run": run,
+        "machine": machine,
+        "versions": versions(),
+        "implementation": implementation,
+        "dataset": dataset,
+        "outcomes": [],
+        "timings": timings,
+    }
+
+
+def generated_rows(name: str, scale: float, digest: str) -> dict[str, Any]:
+    """What a timing says of rows that are the generator's own, and lie in no table.
+
+    Args:
+        name: which they are.
+        scale: of TPC-H.
+        digest: of what must come of them.
+    """
+    in_tables = ("update_ratio", "slice_share", "table_version", "ordering", "log_format", "slices")
+    return {
+        "name": name,
+        "scale": scale,
+        "digest": digest,
+        "state": "base",
+        **dict.fromkeys(in_tables),
     }
 
 

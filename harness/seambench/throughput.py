@@ -109,27 +109,21 @@ def measure_throughput(
     if not timings[MEMCPY]:
         raise UsageError("there is no step to time: see what --only asks for")
     run["seconds"] = round(time.monotonic() - begin, 3)
-    about_copy = {"name": MEMCPY, "version": np.__version__, "kind": "native", "tuned": False}
-    return [
-        {
-            "schema": record.NEWEST,
-            "run": run,
-            "machine": machine,
-            "versions": record.versions(),
-            "implementation": about_copy | {"capabilities": {}}
-            if name == MEMCPY
-            else record.implementation_info(name, found[name]),
-            "dataset": {
-                "name": "tpch-derived",
-                "scale": _SCALE,
-                "generator": generator_version(),
-                "rows": {"lineitem": max(options.rows)},
-            },
-            "outcomes": [],
-            "timings": timings[name],
-        }
-        for name in timings
-    ]
+    about = {name: record.implementation_info(name, one) for name, one in found.items()}
+    about[MEMCPY] = {
+        "name": MEMCPY,
+        "version": np.__version__,
+        "kind": "native",
+        "tuned": False,
+        "capabilities": {},
+    }
+    dataset = {
+        "name": "tpch-derived",
+        "scale": _SCALE,
+        "generator": generator_version(),
+        "rows": {"lineitem": max(options.rows)},
+    }
+    return [record.assembled(run, machine, about[name], dataset, timings[name]) for name in timings]
 
 
 def _implementation(seam: str, name: str) -> Any:
@@ -235,18 +229,9 @@ class _Work:
         return {
             "case": case,
             "unit": "s",
-            "dataset": {
-                "name": f"lineitem, {self._batch.num_rows} rows",
-                "scale": _SCALE,
-                "digest": expected,
-                "state": "base",
-                "update_ratio": None,
-                "slice_share": None,
-                "table_version": None,
-                "ordering": None,
-                "log_format": None,
-                "slices": None,
-            },
+            "dataset": record.generated_rows(
+                f"lineitem, {self._batch.num_rows} rows", _SCALE, expected
+            ),
             "query": None,
             "outcome": outcome,
             "cold": [self._first_seconds / self._passes] if kept.cold else [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,12 +19,12 @@ from seambench.cli.common import (
     Samples,
     ScansOnly,
     Threads,
-    console,
     data_folder,
     default_readers,
     error_console,
     parse_list,
     parse_queries,
+    tell_records,
 )
 from seambench.errors import UsageError
 
@@ -107,12 +108,7 @@ def run_bench(
     """Compare, write the records, print the summary; the exit code."""
     from seambench.cli.progress import Shown
     from seambench.cli.summary import print_summary
-    from seambench.comparison import (
-        ComparisonOptions,
-        compare_readers,
-        failures,
-        write_records,
-    )
+    from seambench.comparison import ComparisonOptions, compare_readers
 
     options = ComparisonOptions(
         readers=tuple(dict.fromkeys(readers)),
@@ -128,13 +124,5 @@ def run_bench(
     )
     with Shown(error_console()) as shown:
         records = compare_readers(options, shown)
-    paths = write_records(results, records)
-    out, err = console(), error_console()
-    print_summary(records, out)
-    failed = failures(records)
-    for line in failed[:_FAILURES_SHOWN]:
-        err.print(f"failed: {line}", markup=False)
-    if len(failed) > _FAILURES_SHOWN:
-        err.print(f"... and {len(failed) - _FAILURES_SHOWN} more")
-    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
-    return 1 if failed else 0
+    show = partial(print_summary, records)
+    return tell_records(records, results, show, failures_shown=_FAILURES_SHOWN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +35,7 @@ __all__ = [
     "parse_list",
     "parse_queries",
     "print_json",
+    "tell_records",
 ]
 
 #: Version of what `--json` prints.
@@ -153,3 +154,36 @@ def parse_bytes(text: str | None) -> int | None:
 def default_readers() -> Sequence[str]:
     """Readers that a comparison runs when none is named: all that are no peers, and pyarrow."""
     return ("native", "pyarrow", "auto", "merge", "connector")
+
+
+def tell_records(
+    records: Sequence[Mapping[str, Any]],
+    results: Path,
+    show: Callable[[Console], None],
+    *,
+    as_json: bool = False,
+    failures_shown: int | None = None,
+) -> int:
+    """The end of a run: write its records, print what they say and what failed; the exit code.
+
+    Args:
+        records: see `seambench.record`.
+        results: folder of the records.
+        show: prints them as a table.
+        as_json: print the records themselves instead.
+        failures_shown: most lines about failures; None for all.
+    """
+    from seambench.comparison import failures, write_records
+
+    paths = write_records(results, records)
+    if as_json:
+        print_json(records)
+    else:
+        show(console())
+    failed, err = failures(records), error_console()
+    for line in failed[:failures_shown]:
+        err.print(f"failed: {line}", markup=False)
+    if failures_shown is not None and len(failed) > failures_shown:
+        err.print(f"... and {len(failed) - failures_shown} more")
+    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
+    return 1 if failed else 0

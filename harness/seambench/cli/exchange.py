@@ -6,12 +6,13 @@ import shlex
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seambench.cli.common import NOTE, Results, console, error_console, parse_list, print_json
+from seambench.cli.common import NOTE, Results, console, error_console, parse_list, tell_records
 from seambench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ def exchange(
     if soak is not None:
         raise typer.Exit(_soak(implementation, soak, seed))
     from seambench.cli.progress import Shown
-    from seambench.comparison import failures, write_records
     from seambench.exchange.suite import ExchangeOptions, measure_exchanges
 
     options = ExchangeOptions(
@@ -72,16 +72,8 @@ def exchange(
     )
     with Shown(error_console()) as shown:
         records = measure_exchanges(options, shown)
-    paths = write_records(results, records)
-    if as_json:
-        print_json(records)
-    else:
-        _print_table(records[0]["timings"], console())
-    failed, err = failures(records), error_console()
-    for line in failed:
-        err.print(f"failed: {line}", markup=False)
-    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
-    raise typer.Exit(1 if failed else 0)
+    show = partial(_print_table, records[0]["timings"])
+    raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
 
 def _soak(implementation: str, seconds: float, seed: int) -> int:

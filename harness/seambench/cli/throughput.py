@@ -6,12 +6,13 @@ import shlex
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seambench.cli.common import NOTE, Results, console, error_console, parse_list, print_json
+from seambench.cli.common import NOTE, Results, error_console, parse_list, tell_records
 from seambench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ def throughput(
     """
     from seambench import registry
     from seambench.cli.progress import Shown
-    from seambench.comparison import failures, write_records
     from seambench.seams import Staged
     from seambench.throughput import ThroughputOptions, measure_throughput
 
@@ -71,16 +71,8 @@ def throughput(
     )
     with Shown(error_console()) as shown:
         records = measure_throughput(options, shown)
-    paths = write_records(results, records)
-    if as_json:
-        print_json(records)
-    else:
-        _print_table(records, console())
-    failed, err = failures(records), error_console()
-    for line in failed:
-        err.print(f"failed: {line}", markup=False)
-    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
-    raise typer.Exit(1 if failed else 0)
+    show = partial(_print_table, records)
+    raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
 
 def _print_table(records: Sequence[Mapping[str, Any]], out: Console) -> None:

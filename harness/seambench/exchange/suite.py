@@ -241,23 +241,14 @@ def measure_exchanges(
         finally:
             workers.close()
     run["seconds"] = round(time.monotonic() - begin, 3)
-    return [
-        {
-            "schema": record.NEWEST,
-            "run": run,
-            "machine": machine,
-            "versions": record.versions(),
-            "implementation": record.implementation_info(options.implementation, implementation),
-            "dataset": {
-                "name": "tpch-derived",
-                "scale": options.scale,
-                "generator": generator_version(),
-                "rows": rows,
-            },
-            "outcomes": [],
-            "timings": timings,
-        }
-    ]
+    dataset = {
+        "name": "tpch-derived",
+        "scale": options.scale,
+        "generator": generator_version(),
+        "rows": rows,
+    }
+    about = record.implementation_info(options.implementation, implementation)
+    return [record.assembled(run, machine, about, dataset, timings)]
 
 
 def _ways(options: ExchangeOptions) -> Iterator[tuple[str, Way]]:
@@ -336,18 +327,9 @@ class _Suite:
         return {
             "case": self._case(competitor),
             "unit": "s",
-            "dataset": {
-                "name": f"{self.plan.name} over {self.count} workers",
-                "scale": self.options.scale,
-                "digest": expected,
-                "state": "base",
-                "update_ratio": None,
-                "slice_share": None,
-                "table_version": None,
-                "ordering": None,
-                "log_format": None,
-                "slices": None,
-            },
+            "dataset": record.generated_rows(
+                f"{self.plan.name} over {self.count} workers", self.options.scale, expected
+            ),
             "query": None,
             "outcome": competitor.outcome,
             "cold": [one.seconds for one in runs[:1]],

@@ -18,6 +18,7 @@ import pyarrow as pa
 from seambench import errors
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.plain import canonical
+from seambench.refusals import must_refuse
 from seambench.seams import Serde, SerdeRequest
 from seambench.serde.blocks import block_array, block_values
 from seambench.serde.cases import SerdeCase, kinds_of
@@ -56,7 +57,7 @@ def check_serde(case: SerdeCase, serde: Serde) -> None:
     if case.operation in _DAMAGE:
         check_damage(case.operation, vector, serde)
     elif case.expect.refused:
-        _must_refuse(case, vector, serde)
+        _check_refusal(case, vector, serde)
     else:
         with _told_as_mismatch():
             _CHECKS[case.operation](case, vector, serde)
@@ -143,30 +144,14 @@ def _told_as_mismatch() -> Iterator[None]:
         raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error
 
 
-def _must_refuse(case: SerdeCase, vector: Vector, serde: Serde) -> None:
-    """One of the exceptions named must come, and its message must say the words."""
-    names = case.expect.refused
-    wanted = tuple(getattr(errors, name) for name in names)
-    if serde.kind == "peer":
-        # What comes in from outside says that it refuses, not in which of our words.
-        wanted = (errors.InputError, errors.RefusedError, errors.UsageError)
-    try:
+def _check_refusal(case: SerdeCase, vector: Vector, serde: Serde) -> None:
+    """Bytes or values that must be refused."""
+    with must_refuse(case.expect.refused, case.expect.says, serde.kind):
         if case.operation == "encode":
             serde.serialize(vector.request, batches_of(vector, case.given_types))
         else:
             assert vector.data is not None
             serde.deserialize(vector.request, vector.data)
-    except wanted as error:
-        for word in case.expect.says:
-            if word not in str(error) and serde.kind != "peer":
-                raise Mismatch(f"the refusal does not name {word!r}: {error}") from error
-        return
-    except errors.UnavailableError:
-        raise
-    except errors.SeambenchError as error:
-        kind = type(error).__name__
-        raise Mismatch(f"{kind} instead of {' or '.join(names)}: {error}") from error
-    raise Mismatch(f"{' or '.join(names)} expected, but nothing was refused")
 
 
 def _decode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
