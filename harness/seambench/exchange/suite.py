@@ -10,7 +10,7 @@ import itertools
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from seambench.data.tpch import generate_part, generator_version
 from seambench.digest import digest_reader, union
 from seambench.errors import RefusedError, SeambenchError, UnavailableError
 from seambench.exchange.cluster import Cluster, Ran, Way
+from seambench.exchange.floor import copy_seconds
 from seambench.exchange.plans import Plan, plan_named, query
 
 __all__ = ["WITHIN", "ExchangeOptions", "Oracle", "Workers", "measure_exchanges", "write_tables"]
@@ -215,12 +216,13 @@ def measure_exchanges(
     Returns:
         One record of the implementation (see `seambench.record`), not yet written. Cases are called
         `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; the format of what stays in a process is
-        `none`.
+        `none`. On this machine `copy/unix` is the floor: the plan's bytes over a bare socket.
 
     Raises:
         UsageError: an unknown implementation or plan.
     """
     listener = listener or Listener()
+    with_floor = workers is None
     workers = workers or _Local(options.implementation, options.timeout)
     implementation = registry.resolve("exchange", options.implementation)
     plans = [plan_named(name) for name in options.plans]
@@ -236,7 +238,8 @@ def measure_exchanges(
             for count, plan in itertools.product(options.workers, plans):
                 workers.prepare(plan.name, count, folder)
                 name = f"{prefix}/{plan.name}"
-                suite = _Suite(options, plan, oracles[plan.name], workers, name, count)
+                oracle = oracles[plan.name]
+                suite = _Suite(options, plan, oracle, workers, name, count, with_floor)
                 timings += suite.measure(listener)
         finally:
             workers.close()
@@ -261,11 +264,12 @@ def _ways(options: ExchangeOptions) -> Iterator[tuple[str, Way]]:
 
 
 class _Competitor:
-    """One way of carrying a plan's rows, and what it took so far."""
+    """One way of carrying a plan's rows, and what it took so far; or a copy of what a run moved."""
 
-    def __init__(self, name: str, way: Way) -> None:
+    def __init__(self, name: str, way: Way, like: Ran | None = None) -> None:
         self.name = name
         self.way = way
+        self.like = like
         self.runs: list[Ran] = []
         self.answer: str | None = None
         self.outcome = "pass"
@@ -287,20 +291,44 @@ class _Suite:
     workers: Workers
     prefix: str
     count: int
+    with_floor: bool
 
     def measure(self, listener: Listener) -> list[dict[str, Any]]:
         """Rounds in which each way runs once."""
         competitors = [_Competitor(name, way) for name, way in _ways(self.options)]
+        floors: list[_Competitor] = []
         for number in range(self.options.samples + 1):
             for one in competitors:
                 if number == 0:
                     listener.case(f"{self.count} workers", self._case(one))
                 if one.error is None:
                     self._run_once(one)
-        timings = [self._timing(one) for one in competitors]
+            if self.with_floor and number == 0:
+                floors = self._floors(competitors)
+            for floor in floors:
+                self._copy_once(floor)
+        timings = [self._timing(one) for one in (*competitors, *floors)]
         for timing in timings:
             listener.done(timing, self.options.implementation)
         return timings
+
+    def _floors(self, competitors: Sequence[_Competitor]) -> list[_Competitor]:
+        """A plain copy of what the plan moves, for each size of chunks at which it did."""
+        found = {}
+        for one in competitors:
+            if one.runs and one.runs[0].bytes > 0:
+                way = Way("copy", "unix", one.way.chunk_rows)
+                found[way.chunk_rows] = _Competitor("copy/unix", way, like=one.runs[0])
+        return list(found.values())
+
+    def _copy_once(self, floor: _Competitor) -> None:
+        """As many bytes as a run moved. No row is made or looked at: there is nothing to judge."""
+        assert floor.like is not None
+        cpu = time.process_time()
+        seconds = copy_seconds(floor.like.bytes)
+        cpu = time.process_time() - cpu
+        floor.runs.append(replace(floor.like, seconds=seconds, cpu=cpu, told=()))
+        floor.answer = self.oracle.digest(self.count)
 
     def _run_once(self, competitor: _Competitor) -> None:
         """One run and its verdict."""

@@ -222,11 +222,12 @@ def test_throughput_is_shown_beside_the_copy(browser: Any, tmp_path: Path) -> No
 def test_plans_of_workers_show_who_wins_from_which_chunk_size_on(
     browser: Any, tmp_path: Path
 ) -> None:
-    """A row for each chunk size, a column for each way; the turning point is said in words."""
+    """A row for each chunk size, a column for each way; turning points and floor are in words."""
     record = make_record("auto")
     timing = record["timings"][0] | {"bytes": 10**6, "peak_bytes": 2**28}
     found = {("pass-through/none", 64): 4e-3, ("sockets/presto", 64): 1e-3}
     found |= {("pass-through/none", 4096): 1e-3, ("sockets/presto", 4096): 5e-3}
+    found |= {("copy/unix", 4096): 5e-4}
     record["timings"] = [
         timing
         | {"case": f"exchange-workers/shuffle/{way}/2/{rows}", "hot": [s] * 3, "cpu": [s] * 3}
@@ -239,7 +240,10 @@ def test_plans_of_workers_show_who_wins_from_which_chunk_size_on(
     words = section.locator("ul.note").inner_text()
     assert "sockets presto from 64 rows on; " in words
     assert "pass-through from 4096 rows on" in words
-    assert "256 MiB resident" in section.locator("tbody").inner_text()
+    told = section.locator("tbody").inner_text()
+    assert "256 MiB resident" in told
+    assert "10 \N{MULTIPLICATION SIGN} the copy" in told
+    assert section.locator("thead th").count() == 3
     visit.check_quiet()
 
 

@@ -14,7 +14,13 @@ from seambench import record
 from seambench.errors import SeambenchError, UnavailableError
 from seambench.exchange.cluster import Cluster, Way
 from seambench.exchange.plans import PLANS
-from seambench.exchange.suite import ExchangeOptions, Oracle, measure_exchanges, write_tables
+from seambench.exchange.suite import (
+    WITHIN,
+    ExchangeOptions,
+    Oracle,
+    measure_exchanges,
+    write_tables,
+)
 
 _SCALE = 0.002
 _FORMATS = ["arrow", "arrow-batch", "presto", "starrocks", "unsaferow"]
@@ -76,11 +82,12 @@ def test_two_processes_agree_with_the_oracle(
 
 
 @pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("transport", WITHIN)
 def test_threads_of_one_process_agree_with_the_oracle(
-    judge: Judged, four_threads: Cluster, plan: str
+    judge: Judged, four_threads: Cluster, plan: str, transport: str
 ) -> None:
-    """Pass-through: four workers share a process."""
-    assert judge(plan, four_threads, Way("pass-through", chunk_rows=512)) is None
+    """Pass-through, and a local exchange: four workers share a process."""
+    assert judge(plan, four_threads, Way(transport, chunk_rows=512)) is None
 
 
 @pytest.mark.slow
@@ -132,6 +139,7 @@ def test_what_was_measured_is_a_record() -> None:
     assert [timing["case"] for timing in made["timings"]] == [
         "exchange-workers/q01/pass-through/none/2/4096",
         "exchange-workers/q01/sockets/presto/2/4096",
+        "exchange-workers/q01/copy/unix/2/4096",
     ]
     for timing in made["timings"]:
         assert timing["answer"] == timing["expected"]

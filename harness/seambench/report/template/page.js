@@ -589,14 +589,17 @@
     const parts = (t) => t.case.split("/"); // seam/plan/transport/format/workers/chunk rows
     const rowOf = (t) => JSON.stringify([parts(t)[1], Number(parts(t)[4]), Number(parts(t)[5])]);
     const wayOf = (t) => [t.reader, parts(t)[2], parts(t)[3] === "none" ? null : parts(t)[3]].filter(Boolean).join(" ");
-    const ways = unique(timings.map(wayOf));
+    const isFloor = (t) => parts(t)[2] === "copy";
+    const ways = unique(timings.filter((t) => !isFloor(t)).map(wayOf));
     const rows = unique(timings.map(rowOf)).map((key) => {
       const [plan, workers, chunk] = JSON.parse(key);
       const row = ways.map((way) => timings.findLast((t) => rowOf(t) === key && wayOf(t) === way));
-      return { plan, workers, chunk, row, ...timeCells(row, SEAM_CONSTANT) };
+      const floor = timings.findLast((t) => rowOf(t) === key && isFloor(t))?.hot ?? [];
+      return { plan, workers, chunk, row, floor: floor.length > 0 ? summary(floor).median : null, ...timeCells(row, SEAM_CONSTANT) };
     });
-    const extra = (t) => t?.hot.length > 0 && h("small", {}, `${bytes(t.peak_bytes)} resident, ${seconds(t.cpu.length ? summary(t.cpu).median : null)} CPU`);
-    for (const { cells, row } of rows) cells.forEach((cell, i) => cell.append(...[extra(row[i])].filter(Boolean)));
+    const times = (t, floor) => (floor === null ? "" : `${Number((summary(t.hot).median / floor).toPrecision(2))} × the copy, `);
+    const extra = (t, floor) => t?.hot.length > 0 && h("small", {}, `${times(t, floor)}${bytes(t.peak_bytes)} resident, ${seconds(t.cpu.length ? summary(t.cpu).median : null)} CPU`);
+    for (const { cells, row, floor } of rows) cells.forEach((cell, i) => cell.append(...[extra(row[i], floor)].filter(Boolean)));
     return [winners(rows, ways), scroll(`seam-${seam}`, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Plan, workers, rows of a chunk"), ways.map((way) => h("th", { scope: "col" }, way)))),
       h("tbody", {}, rows.map((r) => h("tr", {}, h("th", { scope: "row" }, `${r.plan}, ${r.workers}, ${r.chunk}`), r.cells)))))];
@@ -612,7 +615,7 @@
   }
   const PLANS = new Set(["exchange-workers", "exchange-spark"]);
   const SEAM_NOTES = {
-    "exchange-workers": "Workers exchange rows of TPC-H: pass-through between threads of one process, everything else between processes. Medians; a factor compares with the best of its row. Each outcome was compared with the generator’s rows.",
+    "exchange-workers": "Workers exchange rows of TPC-H: pass-through and local between threads of one process, everything else between processes. Medians; a factor compares with the best of its row, the copy is the floor: as many bytes over a bare Unix socket. Each outcome was compared with the generator’s rows.",
     "exchange-spark": "Tasks of a barrier job exchange rows between the executors of a cluster. Medians; each outcome was compared with the generator’s rows.",
     "exchange-bars": "The same rows of lineitem, carried in each way; two processes, but for what is passed through. wire: pages that are there already; rows: partitioned, encoded, sent and decoded; copy: the bytes of the pages over a bare Unix socket.",
   };
