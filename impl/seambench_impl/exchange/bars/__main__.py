@@ -24,11 +24,24 @@ from seambench.data.tpch import generator_version
 from seambench.digest import digest_reader
 from seambench.errors import SeambenchError
 from seambench.registry import resolve
+from seambench_impl.exchange.bars.alone import alone_of
 from seambench_impl.exchange.bars.load import Load
 from seambench_impl.exchange.bars.sending import Receiving, Send, sender_of, within
+from seambench_impl.exchange.bars.stopped import Stopped, stopped
 
 _TRANSPORTS = ("sockets", "grpc", "flight")
-_WITHIN: Mapping[str, bool] = {"pass-through/transfer": False, "pass-through/rows": True}
+_FORMATS = ("presto", "arrow", "arrow-batch")
+#: Ways within this process.
+_WITHIN: Mapping[str, Callable[[Load], Sequence[Any]]] = {
+    "pass-through/transfer": lambda load: within(load, partition=False),
+    "pass-through/rows": lambda load: within(load, partition=True),
+    "alone/partition": alone_of("partition"),
+    **{
+        f"alone/{step}+{name}": alone_of(step, name)
+        for step in ("payloads", "decode")
+        for name in _FORMATS
+    },
+}
 #: What is compared: name, faster way, slower way, least ratio. `best` is the fastest transport.
 _BARS = (
     ("transfer passed through / best transport", "pass-through/transfer", "best transfer", 20.0),
@@ -54,7 +67,7 @@ class _Way:
         """Carry one pass and compare what arrived."""
         once = Load(1)
         if self._receiving is None:
-            rows = pa.Table.from_batches(within(once, partition=_WITHIN[self.name]))
+            rows = pa.Table.from_batches(_WITHIN[self.name](once))
             found = digest_reader(rows)
         else:
             told = self._run(once)
@@ -73,7 +86,7 @@ class _Way:
         theirs = self._theirs()
         begin = time.perf_counter()
         if self._receiving is None:
-            within(load, partition=_WITHIN[self.name])
+            _WITHIN[self.name](load)
         else:
             self._run(load)
         wall = time.perf_counter() - begin
@@ -117,7 +130,39 @@ def _measure(ways: Sequence[_Way], load: Load, samples: int, say: Callable[[str]
         say(f"round {number} of {samples}")
 
 
-def _record(ways: Sequence[_Way], load: Load, run: dict[str, Any]) -> dict[str, Any]:
+def _timing(way: _Way, expected: str) -> dict[str, Any]:
+    """What a record says of a way alone."""
+    return {
+        "case": f"exchange-bars/{way.name}",
+        "outcome": "pass" if way.error is None else "fail",
+        "cold": [wall for wall, _ in way.samples[:1]],
+        "hot": [wall for wall, _ in way.samples[1:]],
+        "cpu": [cpu for _, cpu in way.samples[1:]],
+        "peak_bytes": None,
+        "growth_bytes": None,
+        "answer": expected if way.error is None else None,
+        "error": way.error,
+    }
+
+
+def _timing_stopped(halt: Stopped, expected: str) -> dict[str, Any]:
+    """The same of a receiver that did not read: its times are those after it began to."""
+    return {
+        "case": f"exchange-bars/{halt.way}",
+        "outcome": "pass" if halt.error is None else "fail",
+        "cold": [halt.resumed_seconds],
+        "hot": [halt.resumed_seconds],
+        "cpu": [halt.resumed_cpu_seconds],
+        "peak_bytes": halt.peak_bytes,
+        "growth_bytes": halt.growth_bytes,
+        "answer": expected if halt.error is None else None,
+        "error": halt.error,
+    }
+
+
+def _record(
+    ways: Sequence[_Way], halts: Sequence[Stopped], load: Load, run: dict[str, Any]
+) -> dict[str, Any]:
     expected = load.digest(1)
     dataset = {
         "name": f"lineitem, {load.rows} rows",
@@ -126,28 +171,18 @@ def _record(ways: Sequence[_Way], load: Load, run: dict[str, Any]) -> dict[str, 
         "state": "base",
     }
     nothing = ("update_ratio", "slice_share", "table_version", "ordering", "log_format", "slices")
-    timings = [
-        {
-            "case": f"exchange-bars/{way.name}",
-            "unit": "s",
-            "dataset": dataset | dict.fromkeys(nothing),
-            "query": None,
-            "outcome": "pass" if way.error is None else "fail",
-            "cold": [wall for wall, _ in way.samples[:1]],
-            "hot": [wall for wall, _ in way.samples[1:]],
-            "cpu": [cpu for _, cpu in way.samples[1:]],
-            "rows": load.rows,
-            "bytes": load.bytes,
-            "peak_bytes": None,
-            "growth_bytes": None,
-            "answer": expected if way.error is None else None,
-            "expected": expected,
-            "paths": {},
-            "warnings": [],
-            "error": way.error,
-        }
-        for way in ways
-    ]
+    shared: dict[str, Any] = {
+        "unit": "s",
+        "dataset": dataset | dict.fromkeys(nothing),
+        "query": None,
+        "rows": load.rows,
+        "bytes": load.bytes,
+        "expected": expected,
+        "paths": {},
+        "warnings": [],
+    }
+    timings = [shared | _timing(way, expected) for way in ways]
+    timings += [shared | _timing_stopped(halt, expected) for halt in halts]
     return {
         "schema": record.NEWEST,
         "run": run,
@@ -163,6 +198,21 @@ def _record(ways: Sequence[_Way], load: Load, run: dict[str, Any]) -> dict[str, 
         "outcomes": [],
         "timings": timings,
     }
+
+
+def _stop(seconds: float, load: Load, say: Callable[[str], None]) -> list[Stopped]:
+    """A run with a receiver that reads nothing for so long, over each transport."""
+    halts = []
+    for transport in _TRANSPORTS if seconds > 0 else ():
+        halt = stopped(transport, seconds, load)
+        halts.append(halt)
+        say(
+            f"{halt.way}: after {halt.waited_seconds:.0f} s the sink held "
+            f"{halt.peak_bytes / 1e6:.1f} MB at most, the process {halt.growth_bytes / 1e6:.0f} MB "
+            f"more than before; then {load.bytes / 1e9 / halt.resumed_seconds:.2f} GB/s"
+            + (f"; {halt.error}" if halt.error else "")
+        )
+    return halts
 
 
 def _print_bars(ways: Sequence[_Way], load: Load, say: Callable[[str], None]) -> None:
@@ -199,13 +249,19 @@ def main() -> int:
     )
     parser.add_argument("--only", help="words; only ways that hold one of them")
     parser.add_argument("--results", type=Path, help="write a record into this folder")
+    parser.add_argument(
+        "--stopped-seconds",
+        type=float,
+        default=0.0,
+        help="for which the receiver of each transport reads nothing, once; 0 leaves that out",
+    )
     asked = parser.parse_args()
     names = ["copy", "flight", "grpc-calls", *_WITHIN, *(f"wire+{name}" for name in _TRANSPORTS)]
     names += [
         f"{kind}+{transport}+{name}"
         for kind in ("transfer", "rows")
         for transport in _TRANSPORTS
-        for name in asked.format or ("presto", "arrow", "arrow-batch")
+        for name in asked.format or _FORMATS
     ]
     if asked.only:
         names = [name for name in names if any(word in name for word in asked.only.split(","))]
@@ -220,9 +276,10 @@ def main() -> int:
     try:
         ways += [_Way(name, load) for name in names]
         _measure(ways, load, asked.samples, say)
+        halts = _stop(asked.stopped_seconds, load, say)
         run["seconds"] = round(time.monotonic() - begin, 3)
         if asked.results is not None:
-            record.write_record(asked.results, _record(ways, load, run))
+            record.write_record(asked.results, _record(ways, halts, load, run))
         _print_bars(ways, load, say)
     except SeambenchError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -230,7 +287,8 @@ def main() -> int:
     finally:
         for way in ways:
             way.close()
-    return 1 if any(way.error for way in ways) else 0
+    errors = [way.error for way in ways] + [halt.error for halt in halts]
+    return 1 if any(errors) else 0
 
 
 if __name__ == "__main__":

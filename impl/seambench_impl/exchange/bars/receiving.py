@@ -1,10 +1,11 @@
 """The other process: takes what is sent in one of several ways, and says when it has it all.
 
 `python -m seambench_impl.exchange.bars.receiving WAY`, where WAY is `copy`, `flight`, `grpc-calls`,
-`wire+TRANSPORT`, `transfer+TRANSPORT+FORMAT` or `rows+TRANSPORT+FORMAT`. It says its address; each
-line of its input is a number of passes, answered with lines of JSON: `{"ready": ...}`, `{"bytes":
-..., "rows": ...}`, `{"digest": ...}`. Rows are kept and digested where there is one pass, at which
-nobody looks at the clock.
+`wire+TRANSPORT`, `transfer+TRANSPORT+FORMAT`, `rows+TRANSPORT+FORMAT` or
+`stopped+TRANSPORT+FORMAT`. It says its address; each line of its input is a number of passes,
+answered with lines of JSON: `{"ready": ...}`, `{"bytes": ..., "rows": ...}`, `{"digest": ...}`. One
+that is stopped reads after another line, whatever it says. Rows are kept and digested where there
+is one pass, at which nobody looks at the clock.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class _Kept:
 
 
 def _passes() -> Any:
-    for line in sys.stdin:
+    while line := sys.stdin.readline():
         yield int(line)
 
 
@@ -83,8 +84,18 @@ def _copy(folder: Path) -> None:
             kept.tell()
 
 
-def _exchange(folder: Path, transport: str, chunk_format_name: str | None = None) -> None:
-    """Our receivers, one for each channel, each read by a thread."""
+def _stopped(folder: Path, transport: str, chunk_format_name: str) -> None:
+    """Our receivers, read from the next line on."""
+    _exchange(folder, transport, chunk_format_name, wait=lambda: sys.stdin.readline())
+
+
+def _exchange(
+    folder: Path,
+    transport: str,
+    chunk_format_name: str | None = None,
+    wait: Callable[[], object] = lambda: None,
+) -> None:
+    """Our receivers, one for each channel, each read by a thread once `wait` returns."""
     rows = chunk_format_name is not None
     registry = SourceRegistry()
     server = serve(transport, registry, f"unix:{folder / 's'}")
@@ -105,6 +116,7 @@ def _exchange(folder: Path, transport: str, chunk_format_name: str | None = None
                     kept.add_bytes(len(found))
 
         _say(ready=True)
+        wait()
         with ThreadPoolExecutor(CHANNELS) as pool:
             list(pool.map(drain, sources))
         for number in range(CHANNELS):
@@ -174,6 +186,7 @@ def main() -> None:
         "wire": _exchange,
         "transfer": _exchange,
         "rows": _exchange,
+        "stopped": _stopped,
     }
     with tempfile.TemporaryDirectory(prefix="seamb") as folder:
         ways[way[0]](Path(folder), *way[1:])

@@ -26,6 +26,8 @@ __all__ = ["Receiving", "Send", "sender_of", "within"]
 
 #: What a request carries: several chunks, so that Python's steps for each count less.
 BATCHED_BYTES = 1 << 20
+#: The same where chunks are there already: no memory waits to be filled, requests cost.
+READY_BYTES = 4 << 20
 #: The same where nothing is copied: bytes cost nothing, requests do.
 HANDED_OVER_BYTES = 8 << 20
 _GRPC_PAYLOAD = 256 << 10
@@ -61,11 +63,15 @@ class Receiving:
         told: dict[str, Any] = json.loads(line)
         return told
 
+    def say(self, line: str) -> None:
+        """Tell it something."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
     def expect(self, passes: int) -> None:
         """Make it ready for a run."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{passes}\n")
-        self._process.stdin.flush()
+        self.say(str(passes))
         self.hear()
 
     @property
@@ -121,7 +127,7 @@ def _chunks(load: Load, transport: str, bound: ChunkFormat, address: str) -> Non
             Routing("single"),
             be_number=0,
             format=bound,
-            max_transmit_batched_bytes=BATCHED_BYTES,
+            max_transmit_batched_bytes=READY_BYTES,
         )
         for number in range(CHANNELS)
     ]
