@@ -2,6 +2,7 @@
 #include "avro_internal.h"
 
 #include "seam/arrow_build.h"
+#include "utf8.h"
 
 static seam_int128 power_of_ten(int32_t exponent) {
     seam_int128 value = 1;
@@ -221,50 +222,24 @@ int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builde
     return put_empty(decoder, builder, row, error);
 }
 
-/* Length of the well-formed UTF-8 sequence at `p`, or 0 (Unicode, table 3-7). */
-static int64_t utf8_length(const uint8_t *p, int64_t room) {
-    if (p[0] < 0x80) {
-        return 1;
-    }
-    int64_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    if (p[0] < 0xc2 || p[0] > 0xf4 || room < length) {
-        return 0;
-    }
-    uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    uint8_t high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high) {
-        return 0;
-    }
-    for (int64_t i = 2; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return length;
-}
-
-static bool has_high_bits(const uint8_t *data, int64_t size) {
-    uint8_t seen = 0;
-    for (int64_t i = 0; i < size; i++) {
-        seen |= data[i];
-    }
-    return seen >= 0x80;
-}
-
+/* Texts lie behind each other: where all of them together are right, one of them is wrong only if
+ * it ends within a character. */
 static int check_utf8(const struct builder *builder, int64_t rows, struct seam_error *error) {
     const uint8_t *data = builder->bytes.data;
-    if (!has_high_bits(data, builder->bytes.size_bytes)) {
+    const int32_t *offsets = (const int32_t *)builder->values.data;
+    int64_t size = builder->bytes.size_bytes;
+    int ascii;
+    bool whole = seam_utf8_valid(data, size, &ascii) != 0;
+    if (whole && ascii) {
         return SEAM_OK;
     }
-    const int32_t *offsets = (const int32_t *)builder->values.data;
     for (int64_t row = 0; row < rows; row++) {
-        for (int64_t at = offsets[row]; at < offsets[row + 1];) {
-            int64_t length = utf8_length(data + at, offsets[row + 1] - at);
-            if (length == 0) {
-                return seam_fail(error, SEAM_BAD_INPUT, -1, "the text of row %lld is not UTF-8",
-                                 (long long)row);
-            }
-            at += length;
+        int64_t begin = offsets[row], end = offsets[row + 1];
+        bool good = whole ? end == size || (data[end] & 0xc0) != 0x80
+                          : seam_utf8_valid(data + begin, end - begin, &ascii) != 0;
+        if (!good) {
+            return seam_fail(error, SEAM_BAD_INPUT, -1, "the text of row %lld is not UTF-8",
+                             (long long)row);
         }
     }
     return SEAM_OK;

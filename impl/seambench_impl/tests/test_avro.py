@@ -524,11 +524,25 @@ def test_damage_never_escapes(data: st.DataObject) -> None:
             column.validate(full=True)
 
 
-def test_text_must_be_utf8() -> None:
-    """A string column holds UTF-8 only."""
+@pytest.mark.parametrize(
+    ("texts", "row"),
+    [
+        ([b"a", b"\xc3\x28"], 1),
+        ([b"a", b"\xc3", b"\xa9"], 1),  # together they are a character
+        ([b"\xe2\x82", b"", b"\xac"], 0),
+        ([b"\xc3\xa9", b"a\xc3"], 1),
+        ([b"a", b"\xc3\xa9", b"", b"\xe2\x82\xac"], None),
+    ],
+)
+def test_text_must_be_utf8(texts: list[bytes], row: int | None) -> None:
+    """A string column holds UTF-8 only, each of its texts by itself."""
     decoder = AvroDecoder(json.dumps(record(("x", "string"))), pa.schema([("x", pa.string())]))
-    decoder.decode(raw_block(b"\x02a", b"\x04\xc3\x28"))
-    with pytest.raises(InputError, match="row 1 is not UTF-8"):
+    decoder.decode(raw_block(*(bytes([2 * len(text)]) + text for text in texts)))
+    if row is None:
+        expected = [text.decode() for text in texts]
+        assert decoder.finish().column("x").to_pylist() == expected
+        return
+    with pytest.raises(InputError, match=f"row {row} is not UTF-8"):
         decoder.finish()
 
 
