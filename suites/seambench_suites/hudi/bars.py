@@ -4,8 +4,9 @@
     seambench data --scale 1 --slices 1 --layout mor-v9-event-avro-u20-s100 --data one-slice
     python -m seambench_suites.hudi.bars --data data --one-slice one-slice --results results
 
-Data sets that are missing leave their figures out. Answers are checked as in every comparison, and
-the records of the runs are written. Derived from TPC-H, not comparable with published results.
+Data sets that are missing leave their figures out; `--only` measures what some figures need.
+Answers are checked as in every comparison, and the records of the runs are written. Derived from
+TPC-H, not comparable with published results.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import math
 import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 from seambench.comparison import ComparisonOptions, compare_readers, failures, write_records
 from seambench.data import Dataset, list_datasets
 
-__all__ = ["BARS", "Bar", "figures", "main"]
+__all__ = ["BARS", "Bar", "figures", "main", "times_for"]
 
 _SCANNED = {
     f"mor-v9-event-{blocks}-u{ratio}-s{share}"
@@ -36,10 +37,14 @@ _SCANNED = {
     )
 }
 _AVRO = "mor-v9-event-avro-u{}-s{}"
+_ONE_SLICE = "one slice"
 _QUERIED = (_AVRO.format(0, 100), _AVRO.format(20, 100))
 
-Times = Mapping[tuple[str, str, str, int], float]
-"""Median seconds by data set, case, reader and threads (0: as many as there are cores)."""
+Key = tuple[str, str, str, int]
+"""Data set, case, reader and threads (0: as many as there are cores)."""
+
+Times = Mapping[Key, float]
+"""Median seconds."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ def _parquet_over_avro(times: Times) -> float:
 
 
 def _threads(times: Times) -> float:
-    one, two = (times["one slice", "scan/all", "auto", threads] for threads in (1, 2))
+    one, two = (times[_ONE_SLICE, "scan/all", "auto", threads] for threads in (1, 2))
     return one / two
 
 
@@ -106,10 +111,25 @@ BARS: tuple[Bar, ...] = (
 )
 
 
-def figures(times: Times) -> list[tuple[Bar, float | None]]:
+class _Asking(dict[Key, float]):
+    """Any time there is; it remembers which were asked for."""
+
+    def __missing__(self, key: Key) -> float:
+        return self.setdefault(key, 1.0)
+
+
+def times_for(bars: Sequence[Bar]) -> set[Key]:
+    """The times that the figures of some bars are worked out from."""
+    asking = _Asking()
+    for bar in bars:
+        bar.figure(asking)
+    return set(asking)
+
+
+def figures(times: Times, bars: Sequence[Bar] = BARS) -> list[tuple[Bar, float | None]]:
     """Each bar with its figure, or None where times are missing."""
     found: list[tuple[Bar, float | None]] = []
-    for bar in BARS:
+    for bar in bars:
         try:
             found.append((bar, bar.figure(times)))
         except KeyError:
@@ -134,7 +154,10 @@ def _times(
 
 
 def _runs(
-    datasets: Sequence[Dataset], one_slice: Sequence[Dataset], args: argparse.Namespace
+    datasets: Sequence[Dataset],
+    one_slice: Sequence[Dataset],
+    asked: Collection[Key],
+    args: argparse.Namespace,
 ) -> list[tuple[ComparisonOptions, str | None]]:
     """What to compare, and the name its data set goes by here, if not its own."""
 
@@ -148,21 +171,27 @@ def _runs(
             **more,
         )
 
-    scans = {"queries": (), "scans": ("all", "q6")}
-    queried = [d for d in datasets if d.layout in _QUERIED]
+    def layouts(readers: Collection[str], kind: str) -> list[Dataset]:
+        found = {key[0] for key in asked if key[1].startswith(kind) and key[2] in readers}
+        return [dataset for dataset in datasets if dataset.layout in found]
+
+    names = {key[1].removeprefix("scan/") for key in asked if key[1].startswith("scan/")}
+    scans = {"queries": (), "scans": tuple(name for name in ("all", "q6") if name in names)}
     runs: list[tuple[ComparisonOptions, str | None]] = []
-    if datasets:
-        runs.append((options(datasets, ("native", "auto"), **scans), None))
-    for peer in args.peer:
-        slow = [d for d in datasets if d.layout == _QUERIED[1]]
-        if slow:
-            runs.append((options(slow, (peer,), **scans), None))
-    if queried:
+    ours = ("native", "auto")
+    if scanned := layouts(ours, "scan/"):
+        runs.append((options(scanned, ours, **scans), None))
+    runs += [
+        (options(slow, (peer,), **scans), None)
+        for peer in args.peer
+        if (slow := layouts((peer,), "scan/"))
+    ]
+    if queried := layouts(("auto",), "tpch/"):
         runs.append((options(queried, ("auto",), scans=()), None))
-    for threads in (1, 2):
+    for threads in sorted({key[3] for key in asked if key[0] == _ONE_SLICE}):
         if one_slice:
             all_columns = {"queries": (), "scans": ("all",), "threads": threads}
-            runs.append((options(one_slice, ("auto",), **all_columns), "one slice"))
+            runs.append((options(one_slice, ("auto",), **all_columns), _ONE_SLICE))
     return runs
 
 
@@ -177,19 +206,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--peer", action="append", default=[], help="hudi-rs or spark-hudi, repeatable"
     )
     parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument(
+        "--only", action="append", metavar="TEXT", help="figures whose name holds TEXT; repeatable"
+    )
     args = parser.parse_args(arguments)
+    bars = [bar for bar in BARS if any(text in bar.name for text in args.only or [""])]
+    if not bars:
+        parser.error("no figure has such a name; they are: " + "; ".join(b.name for b in BARS))
     datasets = [d for d in list_datasets(args.data, args.scale) if d.layout in _SCANNED]
     one_slice = []
     if args.one_slice:
         one_slice = [d for d in list_datasets(args.one_slice, args.scale) if d.layout in _SCANNED]
     times: dict[tuple[str, str, str, int], float] = {}
     failed: list[str] = []
-    for options, name in _runs(datasets, one_slice, args):
+    for options, name in _runs(datasets, one_slice, times_for(bars), args):
         records = compare_readers(options)
         write_records(args.results, records)
         failed += failures(records)
         times |= _times(records, name, 0 if name is None else options.threads or 0)
-    for bar, value in figures(times):
+    for bar, value in figures(times, bars):
         word = "no data" if value is None else "met" if bar.met(value) else "missed"
         shown = "" if value is None else f"{value:.2f}"
         limit = f"{'>=' if bar.at_least else '<='} {bar.most:g}"

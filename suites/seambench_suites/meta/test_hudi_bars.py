@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seambench_suites.hudi.bars import BARS, figures
+from seambench_suites.hudi.bars import BARS, figures, main, times_for
 
 _U = "mor-v9-event-avro-u{}-s100"
 _TIMES = {
@@ -41,3 +41,38 @@ def test_figures_follow_from_times(name: str, value: float | None, met: bool | N
     else:
         assert figure == pytest.approx(value)
         assert bar.met(value) is met
+
+
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [
+        (
+            "one slice: 2 threads, times faster",
+            {("one slice", "scan/all", "auto", 1), ("one slice", "scan/all", "auto", 2)},
+        ),
+        (
+            "100 % updated / native",
+            {(_U.format(100), "scan/all", reader, 0) for reader in ("native", "auto")},
+        ),
+        (
+            "22 queries, 20 % / 0 %, geometric mean",
+            {
+                (_U.format(ratio), f"tpch/q{number:02d}", "auto", 0)
+                for ratio in (0, 20)
+                for number in range(1, 23)
+            },
+        ),
+    ],
+)
+def test_a_figure_alone_needs_its_own_times(
+    name: str, times: set[tuple[str, str, str, int]]
+) -> None:
+    """Those that its ratio is made of, and no others."""
+    assert times_for([bar for bar in BARS if bar.name == name]) == times
+
+
+def test_an_unknown_figure_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its refusal lists the names there are, and nothing is measured."""
+    with pytest.raises(SystemExit):
+        main(["--data", "nowhere", "--only", "no such figure"])
+    assert BARS[0].name in capsys.readouterr().err.replace("\n", " ")
