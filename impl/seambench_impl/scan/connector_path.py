@@ -26,7 +26,7 @@ from seambench_impl.connector.scanner import stream
 from seambench_impl.merge import batch_of
 from seambench_impl.scan.base import BaseReader
 from seambench_impl.scan.base_files import open_slice_base
-from seambench_impl.scan.plain_values import row_converter
+from seambench_impl.scan.plain_values import floating_text, row_converter
 from seambench_impl.tables.hudi.delete_events import ordering_words
 from seambench_impl.tables.hudi.events import (
     LogView,
@@ -35,7 +35,7 @@ from seambench_impl.tables.hudi.events import (
     refuse_merge,
     with_operation,
 )
-from seambench_impl.tables.hudi.keys import RECORD_KEY
+from seambench_impl.tables.hudi.keys import RECORD_KEY, check_texts, check_times
 from seambench_impl.tables.hudi.log import LogBlock
 from seambench_impl.tables.hudi.log_records import avro_records
 from seambench_impl.tables.hudi.log_rows import decode_run
@@ -194,6 +194,10 @@ def _put_together(high: _Version, low: _Version, view: LogView) -> _Version:
 def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
     if block.kind == "delete":
         deletes = block.delete_keys()
+        if view.config.virtual_keys:
+            names = view.config.record_keys
+            times = check_texts(names, view.schema, view.storage.root)
+            check_times(deletes.record_key_array, names, times, block.where)
         for key, value, word in zip(
             deletes.record_keys, deletes.ordering_values, deletes.ordering_types, strict=True
         ):
@@ -217,7 +221,7 @@ def _key_of(row: Row, view: LogView) -> str:
     if not view.config.virtual_keys:
         return str(row[RECORD_KEY])
     names = view.config.record_keys
-    texts = [_key_text(row.get(name)) for name in names]
+    texts = [_key_text(row.get(name), view.schema.field(name).type) for name in names]
     if all(text is None for text in texts):
         raise InputError(f"{view.storage.root}: a record without a key ({', '.join(names)})")
     if len(names) == 1:
@@ -226,7 +230,9 @@ def _key_of(row: Row, view: LogView) -> str:
     return ",".join(f"{name}:{text}" for name, text in zip(names, shown, strict=True))
 
 
-def _key_text(value: Any) -> str | None:
+def _key_text(value: Any, kind: pa.DataType) -> str | None:
+    if isinstance(value, float):
+        return floating_text(value, kind)
     if isinstance(value, dt.datetime):
         epoch = dt.datetime(1970, 1, 1, tzinfo=value.tzinfo)
         return str((value - epoch) // dt.timedelta(microseconds=1))

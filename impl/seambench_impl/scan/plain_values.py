@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from seambench.errors import InputError
 
-__all__ = ["row_converter"]
+__all__ = ["floating_text", "row_converter"]
 
 Convert = Callable[[Any], Any]
 
@@ -210,13 +210,16 @@ def _to_text(have: pa.DataType) -> Convert | None:
         return lambda value: bytes(value).decode()
     if pa.types.is_integer(have):
         return str
-    if pa.types.is_float32(have):
-        return lambda value: _java_floating(str(np.float32(value)))
+    if pa.types.is_floating(have):
+        return lambda value: floating_text(value, have)
     if pa.types.is_date32(have):
         return dt.date.isoformat
-    if pa.types.is_decimal(have):
-        return "{:f}".format
-    return _java_floating if pa.types.is_float64(have) else None
+    return "{:f}".format if pa.types.is_decimal(have) else None
+
+
+def floating_text(value: float, kind: pa.DataType) -> str:
+    """What Java makes of a float or double: the shortest digits that read back as the same."""
+    return _java_floating(str(np.float32(value)) if pa.types.is_float32(kind) else value)
 
 
 def _java_floating(value: float | str) -> str:

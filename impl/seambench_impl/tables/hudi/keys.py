@@ -17,15 +17,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambench.errors import InputError, RefusedError
+from seambench_impl.scan.java_text import java_text
 from seambench_impl.tables.hudi.deletes import DeleteKeys
 from seambench_impl.tables.hudi.properties import TableConfig
 
-__all__ = ["RECORD_KEY", "SliceKeys", "choose_keys"]
+__all__ = ["RECORD_KEY", "SliceKeys", "check_texts", "check_times", "choose_keys"]
 
 RECORD_KEY = "_hoodie_record_key"
 _POSITION = "position"
 _NULL = "__null__"
 _EMPTY = "__empty__"
+_HAVE_TEXT = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_string,
+    pa.types.is_boolean,
+    pa.types.is_date32,
+    pa.types.is_decimal,
+    pa.types.is_timestamp,
+)
 
 
 @dataclass(frozen=True)
@@ -36,11 +46,13 @@ class SliceKeys:
         schema: the key columns.
         fields: columns of rows that they are, or are made of; none when rows go by position.
         made: the single key column is text made of the fields.
+        times: those of the fields that are points in time, where it is made.
     """
 
     schema: pa.Schema
     fields: tuple[str, ...]
     made: bool = False
+    times: tuple[str, ...] = ()
 
     @classmethod
     def by_row(cls) -> SliceKeys:
@@ -80,10 +92,12 @@ class SliceKeys:
 
         Raises:
             InputError: a key is missing, or does not fit the fields.
+            RefusedError: a point in time as a text of the clock.
         """
         texts = deletes.record_key_array
         if texts.null_count:
             raise InputError(f"{where}: a delete without a record key")
+        check_times(texts, self.fields, self.times, where)
         if self.made or self.fields == (RECORD_KEY,):
             return pa.RecordBatch.from_arrays([texts], schema=self.schema)
         return _parsed(texts, self.schema, where)
@@ -115,9 +129,60 @@ def choose_keys(
     integers = all(pa.types.is_integer(schema.field(name).type) for name in names)
     if integers or not with_deletes:
         return SliceKeys(_fields(names, schema), names)
+    times = check_texts(names, schema, where)
+    return SliceKeys(text, names, made=True, times=times)
+
+
+def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[str, ...]:
+    """Make sure that deletes, which know records by a text, find them by virtual keys.
+
+    Args:
+        names: the key fields.
+        schema: columns of rows.
+        where: the table, for messages.
+
+    Returns:
+        Those of the fields that are points in time; see `check_times`.
+
+    Raises:
+        RefusedError: a key field of bytes, whose text is that of a Java object and the same for
+            many keys, or of another type without a text.
+    """
     for name in names:
-        _check_has_text(schema.field(name), where)
-    return SliceKeys(text, names, made=True)
+        kind = schema.field(name).type
+        if not any(test(kind) for test in _HAVE_TEXT):
+            raise RefusedError(
+                f"{where}: deletes know records by the text of the key field '{name}', and texts "
+                f"of {kind} are not supported; compact the table with Hudi, so that no log is left"
+            )
+    return tuple(name for name in names if pa.types.is_timestamp(schema.field(name).type))
+
+
+def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], where: str) -> None:
+    """Make sure that keys of deletes have points in time as numbers.
+
+    With `hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled`, which is not a
+    property of the table, they are texts of the writer's clock, cut to milliseconds.
+
+    Args:
+        texts: the keys, none null.
+        names: the key fields.
+        times: those of them that are points in time.
+        where: the block, for messages.
+
+    Raises:
+        RefusedError: one is such a text.
+    """
+    for name in times:
+        named = f"(^|,){re.escape(name)}:(-?[0-9]+|{_NULL})(,|$)"
+        fits = pc.match_substring_regex(texts, named if len(names) > 1 else "^-?[0-9]+$")
+        if not pc.all(fits).as_py():
+            bad = texts.filter(pc.invert(fits))[0].as_py()
+            raise RefusedError(
+                f"{where}: the record key {bad!r} of a delete has no number for the point in time "
+                f"'{name}', and texts of the clock are not supported there; compact the table with "
+                "Hudi, so that no log is left"
+            )
 
 
 def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:
@@ -133,24 +198,6 @@ def _may_be_typed(names: Sequence[str], schema: pa.Schema, with_deletes: bool) -
     return bool(names) and all(any(test(kind) for test in tests) for kind in kinds)
 
 
-def _check_has_text(field: pa.Field, where: str) -> None:
-    """The text of a floating number or of bytes is Java's own."""
-    kind = field.type
-    tests = (
-        pa.types.is_integer,
-        pa.types.is_string,
-        pa.types.is_boolean,
-        pa.types.is_date32,
-        pa.types.is_decimal,
-        pa.types.is_timestamp,
-    )
-    if not any(test(kind) for test in tests):
-        raise RefusedError(
-            f"{where}: deletes know records by the text of the key field '{field.name}', and texts "
-            f"of {kind} are not supported; compact the table with Hudi, so that no log is left"
-        )
-
-
 def _made_text(keys: pa.RecordBatch) -> pa.Array:
     """One field: its text. Several: `name:text` of each, a comma between them."""
     texts = [_text(column) for column in keys.columns]
@@ -164,10 +211,10 @@ def _made_text(keys: pa.RecordBatch) -> pa.Array:
 
 
 def _text(column: pa.Array) -> pa.Array:
-    """Dates as ISO 8601 has them, points in time as their number."""
+    """Dates as ISO 8601 has them, points in time as their number, floating numbers as Java's."""
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.int64())
-    return column.cast(pa.string())
+    return java_text(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
 
 
 def _parsed(texts: pa.Array, schema: pa.Schema, where: str) -> pa.RecordBatch:
