@@ -94,15 +94,16 @@ def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -
         seambench.errors.InputError: a file is missing or broken.
         seambench.errors.RefusedError: records that are merged in a way that is not supported.
     """
-    newest: dict[str, _Version] = {}
-    if slice_.logs:
-        refuse_merge(slice_, view)
-        blocks = read_ordered_blocks(slice_, view, warnings)
-        if any(block.is_partial for block in blocks):  # Hudi then goes by what blocks hold alone
-            merge = replace(view.config.merge, fill_rule=None)
-            view = replace(view, config=replace(view.config, merge=merge))
-        view = with_operation(view, blocks)
-        newest = _fold(blocks, view)
+    if not slice_.logs:
+        yield from _base_rows(slice_, view)
+        return
+    refuse_merge(slice_, view)
+    blocks = read_ordered_blocks(slice_, view, warnings)
+    if any(block.is_partial for block in blocks):  # Hudi then goes by what blocks hold alone
+        merge = replace(view.config.merge, fill_rule=None)
+        view = replace(view, config=replace(view.config, merge=merge))
+    view = with_operation(view, blocks)
+    newest = _fold(blocks, view)
     for row in _base_rows(slice_, view):
         version = newest.pop(_key_of(row, view), None)  # the first row of a doubled key uses it up
         if version is None:

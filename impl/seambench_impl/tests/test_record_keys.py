@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambench.errors import InputError, RefusedError
-from seambench_impl.tables.hudi.keys import RECORD_KEY, SliceKeys, choose_keys
+from seambench_impl.tables.hudi.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
 
 KINDS: dict[str, tuple[pa.DataType, Any, str]] = {
     "int": (pa.int32(), -5, "-5"),
@@ -147,3 +147,13 @@ def test_points_in_time_as_texts_of_the_clock_are_refused() -> None:
     keys.of_deletes(listed("a:x,b:-5", "a:y,b:__null__"), "x")
     with pytest.raises(RefusedError, match=f"{clock}.*'b'"):
         keys.of_deletes(listed(f"a:x,b:{clock}"), "x")
+
+
+def test_virtual_keys_inside_structs_are_refused() -> None:
+    """A key of a row is made of columns; a field of a struct is none."""
+    schema = pa.schema([("s", pa.struct([("id", pa.string())]))])
+    config: Any = SimpleNamespace(record_keys=("s.id",), virtual_keys=True)
+    with pytest.raises(RefusedError, match=r"t: the key fields s\.id are not all columns"):
+        check_fields(config, schema, "t")
+    config = SimpleNamespace(record_keys=("s.id",), virtual_keys=False)
+    check_fields(config, schema, "t")

@@ -23,7 +23,7 @@ from seambench_impl.memory import TrackedAllocator
 from seambench_impl.merge import LogIndex, batch_of
 from seambench_impl.tables.hudi.delete_events import delete_ordering
 from seambench_impl.tables.hudi.gaps import FilledLog, Presence, fill_gaps
-from seambench_impl.tables.hudi.keys import RECORD_KEY, SliceKeys, choose_keys
+from seambench_impl.tables.hudi.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
 from seambench_impl.tables.hudi.log import LogBlock, read_blocks
 from seambench_impl.tables.hudi.log_order import order_blocks
 from seambench_impl.tables.hudi.log_rows import decode_run
@@ -241,8 +241,10 @@ def read_slice_log(
 def refuse_merge(slice_: FileSlice, view: LogView) -> None:
     """Slices with logs cannot be read where code of the user's merges records.
 
-    Nor where a column is missing that tells deletes or the order.
+    Nor where a column is missing that tells deletes, the order, or the keys.
     """
+    if slice_.logs:
+        check_fields(view.config, view.schema, view.storage.root)
     marker = view.config.merge.delete_marker
     for name in [*view.ordering, *([] if marker is None else [marker.column])]:
         if slice_.logs and leaf_field(view.schema, name) is None:

@@ -21,7 +21,14 @@ from seambench_impl.scan.java_text import java_text
 from seambench_impl.tables.hudi.deletes import DeleteKeys
 from seambench_impl.tables.hudi.properties import TableConfig
 
-__all__ = ["RECORD_KEY", "SliceKeys", "check_texts", "check_times", "choose_keys"]
+__all__ = [
+    "RECORD_KEY",
+    "SliceKeys",
+    "check_fields",
+    "check_texts",
+    "check_times",
+    "choose_keys",
+]
 
 RECORD_KEY = "_hoodie_record_key"
 _POSITION = "position"
@@ -124,13 +131,24 @@ def choose_keys(
     if not config.virtual_keys:
         typed = known and not partial and _may_be_typed(names, schema, with_deletes)
         return SliceKeys(_fields(names, schema), names) if typed else SliceKeys(text, (RECORD_KEY,))
-    if not known or not names:
-        raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all columns")
+    check_fields(config, schema, where)
     integers = all(pa.types.is_integer(schema.field(name).type) for name in names)
     if integers or not with_deletes:
         return SliceKeys(_fields(names, schema), names)
     times = check_texts(names, schema, where)
     return SliceKeys(text, names, made=True, times=times)
+
+
+def check_fields(config: TableConfig, schema: pa.Schema, where: str) -> None:
+    """Make sure that virtual keys can be made: of columns, not of fields inside structs.
+
+    Raises:
+        RefusedError: a key field is no column.
+    """
+    names = config.record_keys
+    known = all(schema.get_field_index(name) >= 0 for name in names)
+    if config.virtual_keys and not (names and known):
+        raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all columns")
 
 
 def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[str, ...]:
