@@ -107,7 +107,7 @@ def names_of_pairs(name: str, against: str) -> list[str]:
         raise UsageError(f"{name} states neither `sender` nor `receiver`")
     for pair in found:
         registry.resolve("exchange", pair)
-    return found
+    return list(dict.fromkeys(found))
 
 
 class OpenPair:
