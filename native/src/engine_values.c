@@ -169,32 +169,18 @@ static void turn_times(const struct seam_engine_values *values, int64_t begin, i
     }
 }
 
-/* False if a value means nothing. */
-static bool widen32(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    const loose32 *in = (const void *)values->in;
+/* Decimals of `width` bytes, a constant, into Arrow's of 16. False if a value means nothing. */
+static inline __attribute__((always_inline)) bool widen(const struct seam_engine_values *values,
+                                                        int64_t begin, int64_t end, int width) {
+    const loose32 *in32 = (const void *)values->in;
+    const loose64 *in64 = (const void *)values->in;
     const uint8_t *nulls = values->nulls;
     const uint64_t most = (uint64_t)most_of(values->precision);
     loose64 *out = (void *)values->out;
     uint64_t all = 0;
     SEAM_EACH_ROW_ALONE
     for (int64_t i = begin; i < end; i++) {
-        uint64_t low = (uint64_t)(int64_t)in[i] & kept(nulls, i);
-        all |= (low + most) | (most - low);
-        out[2 * i] = (int64_t)low;
-        out[2 * i + 1] = (int64_t)low >> 63;
-    }
-    return all >> 63 == 0;
-}
-
-static bool widen64(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    const loose64 *in = (const void *)values->in;
-    const uint8_t *nulls = values->nulls;
-    const uint64_t most = (uint64_t)most_of(values->precision);
-    loose64 *out = (void *)values->out;
-    uint64_t all = 0;
-    SEAM_EACH_ROW_ALONE
-    for (int64_t i = begin; i < end; i++) {
-        uint64_t low = (uint64_t)(int64_t)in[i] & kept(nulls, i);
+        uint64_t low = (uint64_t)(width == 4 ? in32[i] : in64[i]) & kept(nulls, i);
         all |= (low + most) | (most - low);
         out[2 * i] = (int64_t)low;
         out[2 * i + 1] = (int64_t)low >> 63;
@@ -224,9 +210,9 @@ SEAM_WIDE static bool turn(const struct seam_engine_values *values, int64_t begi
         turn_times(values, begin, end);
         return true;
     case SEAM_COLUMN_DECIMAL32:
-        return widen32(values, begin, end);
+        return widen(values, begin, end, 4);
     case SEAM_COLUMN_DECIMAL64:
-        return widen64(values, begin, end);
+        return widen(values, begin, end, 8);
     case SEAM_COLUMN_DECIMAL128:
         keep128(values, begin, end);
         return true;

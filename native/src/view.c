@@ -288,27 +288,25 @@ static uint64_t hash_value(const struct seam_view *view, int64_t row) {
     return unsigned_value(view, row);
 }
 
+/* Values of `width` bytes, a constant, none null. */
+static inline __attribute__((always_inline)) void hash_plain(const uint8_t *data, int64_t width,
+                                                             int64_t count, uint64_t *hashes) {
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t value = 0;
+        memcpy(&value, data + i * width, (size_t)width); /* little-endian */
+        hashes[i] = combine(hashes[i], value);
+    }
+}
+
 void seam_view_hash(const struct seam_view *view, int64_t begin, int64_t count, uint64_t *hashes) {
     bool plain = view->layout == SEAM_LAYOUT_FIXED && view->validity == NULL;
     if (plain && view->width_bytes == 8) {
-        const uint8_t *data = fixed(view, begin);
+        hash_plain(fixed(view, begin), 8, count, hashes);
+    } else if (plain && view->width_bytes == 4) {
+        hash_plain(fixed(view, begin), 4, count, hashes);
+    } else {
         for (int64_t i = 0; i < count; i++) {
-            uint64_t value;
-            memcpy(&value, data + i * 8, sizeof value);
-            hashes[i] = combine(hashes[i], value);
+            hashes[i] = combine(hashes[i], hash_value(view, begin + i));
         }
-        return;
-    }
-    if (plain && view->width_bytes == 4) {
-        const uint8_t *data = fixed(view, begin);
-        for (int64_t i = 0; i < count; i++) {
-            uint32_t value;
-            memcpy(&value, data + i * 4, sizeof value);
-            hashes[i] = combine(hashes[i], value);
-        }
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        hashes[i] = combine(hashes[i], hash_value(view, begin + i));
     }
 }

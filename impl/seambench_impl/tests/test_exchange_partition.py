@@ -194,6 +194,27 @@ def test_icebergs_transform_refuses_what_it_does_not_define() -> None:
         iceberg_buckets(pa.array([1.5]), 4)
 
 
+@pytest.mark.parametrize("unit", ["s", "ms"])
+@pytest.mark.parametrize("function", ["fnv", "crc32", "xxh3", "spark"])
+def test_timestamps_without_microseconds_are_refused(function: Any, unit: str) -> None:
+    """Microseconds are hashed: what 64 bits of them cannot count is refused, in front and behind.
+
+    The last that they can count, and whatever stands under a null, are hashed.
+    """
+    most = (2**63 - 1) // {"s": 1_000_000, "ms": 1000}[unit]
+    rule = PartitionRule(["a"], 2, function=function)
+
+    def hashed(value: int, valid: bytes = b"\xff") -> int:
+        buffers = [pa.py_buffer(valid), pa.py_buffer(value.to_bytes(8, "little", signed=True))]
+        array = pa.Array.from_buffers(pa.timestamp(unit), 1, buffers)
+        return len(hash_rows(pa.RecordBatch.from_arrays([array], names=["a"]), rule))
+
+    assert hashed(most) == hashed(-most) == hashed(most + 1, b"\0") == 1
+    for value in (most + 1, -most - 1, 2**63 - 1, -(2**63)):
+        with pytest.raises(RefusedError, match="column 'a' is a timestamp beyond 64 bits"):
+            hashed(value)
+
+
 def test_routing_of_eight_keys() -> None:
     """Keys 0 to 7 over 3 channels of 4 drivers, as StarRocks' rules work out by hand."""
     batch = pa.record_batch({"k": pa.array(range(8), pa.int32())})
