@@ -26,7 +26,7 @@ rows stays below 100 MB."""
 
 
 class BaseReader:
-    """One open base file. Its footer is read once: Hudi keeps a large bloom filter in it.
+    """A `BaseFileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
 
     Args:
         storage: the table's folder.
@@ -62,15 +62,7 @@ class BaseReader:
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """All rows, with the columns and types of `schema`.
-
-        Args:
-            schema: the columns wanted.
-            batch_rows: most rows in a batch.
-            use_threads: let pyarrow decode columns in parallel.
-            encoded: texts that the caller takes as dictionaries too. They come so where the file
-                holds them so, which spares a copy of each text.
-            row_groups: numbers of those wanted, in order; None for all.
+        """See `BaseFileReader.batches`.
 
         Raises:
             InputError: a page is broken, or rows are missing.
@@ -110,15 +102,7 @@ class BaseReader:
         return file, with_dictionaries(schema, names)
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """The largest value of a column of whole numbers, as its file's statistics tell.
-
-        Args:
-            name: the column.
-            kind: the type that the caller compares in; times count in its unit.
-
-        Returns:
-            None if the column holds a null, is of another type, or nobody knows.
-        """
+        """See `BaseFileReader.greatest`."""
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
             return None
         greatest = None
@@ -148,13 +132,7 @@ class BaseReader:
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
     ) -> list[int]:
-        """Numbers of the row groups that statistics do not rule out.
-
-        Args:
-            condition: a filter.
-            schema: the columns that it reads, in the table's types.
-            told: the columns whose statistics count; None for all. Others may hold any value.
-        """
+        """See `BaseFileReader.row_groups_that_may_match`."""
         own = self._file.schema_arrow
         # Statistics are in the file's types; one that is promoted is not compared.
         alike = [

@@ -22,7 +22,8 @@ from seambench.errors import RefusedError, UsageError
 from seambench.seams import ScanReport, ScanWarning
 from seambench_impl.memory import TrackedAllocator
 from seambench_impl.scan.base import DEFAULT_BATCH_ROWS
-from seambench_impl.scan.base_files import BaseFileReader, open_slice_base
+from seambench_impl.scan.base_files import open_slice_base
+from seambench_impl.scan.base_reader import BaseFileReader
 from seambench_impl.scan.connector_path import connector_slice
 from seambench_impl.scan.log_cache import LogCache
 from seambench_impl.scan.merge_path import ReadLog, SliceMerge, merge_slice

@@ -19,7 +19,8 @@ import pyarrow as pa
 from seambench.errors import InputError
 from seambench.seams import ScanWarning
 from seambench_impl.merge import KEEP, Words, assemble, batch_of
-from seambench_impl.scan.base_files import BaseFileReader, open_slice_base
+from seambench_impl.scan.base_files import open_slice_base
+from seambench_impl.scan.base_reader import BaseFileReader
 from seambench_impl.scan.stream import read_ahead
 from seambench_impl.tables.hudi.events import (
     LogView,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
 from seambench_impl.merge import batch_of
-from seambench_impl.scan.base_files import BaseFileReader
+from seambench_impl.scan.base_reader import BaseFileReader
 
 __all__ = ["Wanted", "native_slice", "with_values"]
 

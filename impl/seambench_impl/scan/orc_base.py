@@ -17,6 +17,7 @@ from pyarrow import orc
 
 from seambench.errors import InputError
 from seambench_impl.merge import batch_of
+from seambench_impl.scan.base_reader import OneGroup
 from seambench_impl.scan.orc_zones import stripe_zones
 from seambench_impl.scan.resolve import resolve_batch
 from seambench_impl.tables.storage import Storage
@@ -26,8 +27,8 @@ __all__ = ["OrcReader"]
 _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
 
-class OrcReader:
-    """One open ORC base file; offers what `seambench_impl.scan.base.BaseReader` does.
+class OrcReader(OneGroup):
+    """One open ORC base file: a `BaseFileReader`.
 
     Args:
         storage: the table's folder.
@@ -45,7 +46,6 @@ class OrcReader:
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{self.name}: not readable as ORC ({error})") from error
         self.num_rows: int = self._file.nrows
-        self.num_row_groups = 1
         self._names = set(self._file.schema.names)
 
     @property
@@ -62,14 +62,7 @@ class OrcReader:
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """All rows, with the columns and types of `schema`.
-
-        Args:
-            schema: the columns wanted.
-            batch_rows: most rows in a batch.
-            use_threads: of no use here.
-            encoded: of no use here: texts never come as dictionaries.
-            row_groups: of no use here: the file counts as one.
+        """See `BaseFileReader.batches`; stripes are decoded one by one, texts as they are.
 
         Raises:
             InputError: a stripe is broken, rows are missing, or a type does not promote.
@@ -88,22 +81,6 @@ class OrcReader:
                 yield self._resolved(batch, schema, zone)
         if rows != self.num_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
-
-    def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """All rows or none: there is but one row group."""
-        return self.num_rows if row_groups is None or len(row_groups) else 0
-
-    def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
-    ) -> list[int]:
-        """The one: nobody asks the file for its statistics."""
-        del condition, schema, told
-        return [0]
-
-    def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """None: nobody asks the file for its statistics."""
-        del name, kind
-        return None
 
     def _stripes(self, present: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if not present:  # a count, or columns that the file lacks

@@ -7,23 +7,21 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambench_impl.scan.base import BaseReader
-from seambench_impl.scan.orc_base import OrcReader
-from seambench_impl.scan.skeleton_base import SkeletonReader
+from seambench_impl.scan.base_reader import BaseFileReader
 from seambench_impl.tables.hudi.schema_history import FileNames
 
 __all__ = ["RenamedReader"]
 
 
 class RenamedReader:
-    """A base file under the names that its columns have now; offers what `BaseReader` does.
+    """A base file under the names that its columns have now: a `BaseFileReader` too.
 
     Args:
         reader: the file.
         names: how its names differ from the table's.
     """
 
-    def __init__(self, reader: BaseReader | OrcReader | SkeletonReader, names: FileNames) -> None:
+    def __init__(self, reader: BaseFileReader, names: FileNames) -> None:
         self.name = reader.name
         self.num_rows = reader.num_rows
         self.num_row_groups = reader.num_row_groups
@@ -44,14 +42,7 @@ class RenamedReader:
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows with the columns and types of `schema`, which has the table's names.
-
-        Args:
-            schema: the columns wanted.
-            batch_rows: most rows in a batch.
-            use_threads: let pyarrow decode columns in parallel.
-            encoded: of no use here: texts never come as dictionaries.
-            row_groups: those to read, or None for all.
+        """See `BaseFileReader.batches`; `schema` has the table's names, and texts come as they are.
 
         Raises:
             InputError: as the file's own reader.
@@ -75,6 +66,6 @@ class RenamedReader:
         return list(range(self.num_row_groups))
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """What the file's statistics tell; see `BaseReader.greatest`."""
+        """What the file's statistics tell; see `BaseFileReader.greatest`."""
         (asked,) = self._names.asked(pa.schema([(name, kind)])).names
         return self._reader.greatest(asked, kind)

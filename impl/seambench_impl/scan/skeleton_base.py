@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambench.errors import InputError
 from seambench_impl.merge import batch_of
-from seambench_impl.scan.base import BaseReader
-from seambench_impl.scan.orc_base import OrcReader
+from seambench_impl.scan.base_reader import BaseFileReader, OneGroup
 
 __all__ = ["SkeletonReader"]
 
 
-class SkeletonReader:
-    """A skeleton and the file outside the table; offers what `BaseReader` does.
+class SkeletonReader(OneGroup):
+    """A skeleton and the file outside the table: one `BaseFileReader`.
 
     Args:
         skeleton: the meta columns.
@@ -29,13 +27,12 @@ class SkeletonReader:
 
     def __init__(
         self,
-        skeleton: BaseReader | OrcReader,
-        outside: BaseReader | OrcReader,
+        skeleton: BaseFileReader,
+        outside: BaseFileReader,
         values: Mapping[str, str | None],
     ) -> None:
         self.name = skeleton.name
         self.num_rows = skeleton.num_rows
-        self.num_row_groups = 1
         self._skeleton = skeleton
         self._outside = outside
         own = set(skeleton.schema.names) | set(outside.schema.names)
@@ -61,14 +58,7 @@ class SkeletonReader:
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """All rows, with the columns and types of `schema`.
-
-        Args:
-            schema: the columns wanted.
-            batch_rows: most rows in a batch.
-            use_threads: let pyarrow decode columns in parallel.
-            encoded: of no use here: texts never come as dictionaries.
-            row_groups: of no use here: the two files count as one.
+        """See `BaseFileReader.batches`; texts come as they are.
 
         Raises:
             InputError: a file is broken, a type does not promote, or a folder's name is no value of
@@ -99,19 +89,8 @@ class SkeletonReader:
                 f"{field.type} ({error})"
             ) from error
 
-    def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """All rows or none: there is but one row group."""
-        return self.num_rows if row_groups is None or len(row_groups) else 0
-
-    def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
-    ) -> list[int]:
-        """The one: nobody asks the files for their statistics."""
-        del condition, schema, told
-        return [0]
-
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """What the statistics of the file that has the column tell; see `BaseReader.greatest`."""
+        """What the file that has the column tells; see `BaseFileReader.greatest`."""
         inside = name in self._skeleton.schema.names
         return (self._skeleton if inside else self._outside).greatest(name, kind)
 

@@ -1,0 +1,109 @@
+"""What every reader of base files offers, whatever the file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["BaseFileReader", "OneGroup"]
+
+
+class BaseFileReader(Protocol):
+    """One open base file.
+
+    Attributes:
+        name: the file, as messages name it.
+        num_rows: all of its rows.
+        num_row_groups: parts that can be read on their own.
+    """
+
+    name: str
+    num_rows: int
+    num_row_groups: int
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The file's own columns, as it calls them."""
+        ...
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """All rows, with the columns and types of `schema`.
+
+        Args:
+            schema: the columns wanted; those that the file lacks are null.
+            batch_rows: most rows in a batch.
+            use_threads: let pyarrow decode columns in parallel, where it can.
+            encoded: texts that the caller takes as dictionaries too. They come so where the file
+                holds them so and its reader knows how, which spares a copy of each text.
+            row_groups: numbers of those wanted, in order; None for all. Of no use to a file that
+                counts as one.
+
+        Raises:
+            InputError: the file is broken, rows are missing, or a type does not promote.
+        """
+        ...
+
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """Rows of some row groups, or of all (None)."""
+        ...
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+    ) -> list[int]:
+        """Numbers of the row groups that statistics do not rule out.
+
+        Args:
+            condition: a filter.
+            schema: the columns that it reads, in the table's types.
+            told: the columns whose statistics count; None for all. Others may hold any value.
+
+        Raises:
+            InputError: the statistics are not readable.
+        """
+        ...
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """The largest value of a column of whole numbers, as its file's statistics tell.
+
+        Args:
+            name: the column.
+            kind: the type that the caller compares in; times count in its unit.
+
+        Returns:
+            None if the column holds a null, is of another type, or nobody knows.
+        """
+        ...
+
+
+class OneGroup:
+    """The part of a reader whose file counts as one row group, and is not asked for statistics."""
+
+    num_rows: int
+    num_row_groups = 1
+
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """All rows or none."""
+        return self.num_rows if row_groups is None or len(row_groups) else 0
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+    ) -> list[int]:
+        """The one."""
+        del condition, schema, told
+        return [0]
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """None: nobody knows."""
+        del name, kind
+        return None
