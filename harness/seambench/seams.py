@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 __all__ = [
+    "META_COLUMNS",
     "ColumnChunk",
     "ColumnRequest",
     "ColumnSlot",
@@ -52,6 +53,14 @@ __all__ = [
 Query = Literal["snapshot", "read-optimized", "incremental", "cdc"]
 Kind = Literal["reference", "native", "peer", "variant"]
 """A variant is another way to run an implementation; suites ask it only where it is named."""
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Columns that Hudi adds to every table; they are read only when asked for."""
 
 
 @dataclass(frozen=True)

@@ -13,19 +13,10 @@ import pyarrow as pa
 from seambench.dataset_door import StreamDataset, original_errors, without_views
 from seambench.digest import quote
 from seambench.errors import UsageError
-from seambench.seams import Scan, Scanner, ScanReport, ScanRequest
+from seambench.seams import META_COLUMNS, Scan, Scanner, ScanReport, ScanRequest
 from seambench.where import Filter, parse_filter, require_columns
 
-__all__ = ["META_COLUMNS", "TableReading"]
-
-#: Columns that Hudi adds to every table; they are read only when asked for.
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
+__all__ = ["TableReading"]
 
 
 class TableReading:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambench.errors import InputError, RefusedError, UsageError
-from seambench.seams import Query
+from seambench.seams import META_COLUMNS, Query
 from seambench_impl.avro import arrow_schema
 from seambench_impl.scan.base_files import open_slice_base
 from seambench_impl.scan.change_scan import ChangeScan
@@ -38,15 +38,7 @@ from seambench_impl.tables.hudi.timeline import (
 from seambench_impl.tables.hudi.window import COMMIT_TIME, NOW, Window, incremental_window
 from seambench_impl.tables.storage import Storage
 
-__all__ = ["META_COLUMNS", "HudiTable"]
-
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
+__all__ = ["HudiTable"]
 
 
 class HudiTable:
