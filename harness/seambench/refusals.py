@@ -9,7 +9,7 @@ from seambench import errors
 from seambench.outcomes import Mismatch
 from seambench.seams import Kind
 
-__all__ = ["must_refuse"]
+__all__ = ["must_refuse", "told_as_mismatch"]
 
 
 @contextmanager
@@ -43,3 +43,19 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
         came = type(error).__name__
         raise Mismatch(f"{came} instead of {' or '.join(refused)}: {error}") from error
     raise Mismatch(f"{' or '.join(refused)} expected, but nothing was refused")
+
+
+@contextmanager
+def told_as_mismatch() -> Iterator[None]:
+    """A refusal where an answer is expected is a wrong one of whoever claims to offer it.
+
+    Raises:
+        Mismatch: the block was refused.
+        UnavailableError: as it came.
+    """
+    try:
+        yield
+    except errors.UnavailableError:
+        raise
+    except errors.SeambenchError as error:
+        raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error

@@ -23,6 +23,7 @@ from seambench.edits import apply_edits
 from seambench.golden import extract
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.plain import difference, rows_of
+from seambench.refusals import told_as_mismatch
 from seambench.seams import Scan, Scanner, ScanRequest
 
 __all__ = [
@@ -120,7 +121,7 @@ def _must_not_be_wrong(
 
 def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
     """Read; rows, schema, report and invariants must be right."""
-    with _told_as_mismatch():
+    with told_as_mismatch():
         scan, rows = _read(scanner, request)
     names = case.names
     if list(scan.schema.names) != names:
@@ -136,19 +137,8 @@ def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
     if case.one_of_many or scanner.kind == "peer":
         # A peer may take seconds for a read: for both, the invariants are a pass of their own.
         return
-    with _told_as_mismatch():
+    with told_as_mismatch():
         _check_invariants(case, scanner, request, rows)
-
-
-@contextmanager
-def _told_as_mismatch() -> Iterator[None]:
-    """A refusal where rows are expected is a wrong answer of one who claims to offer them."""
-    try:
-        yield
-    except errors.UnavailableError:
-        raise
-    except errors.SeambenchError as error:
-        raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error
 
 
 def _read(scanner: Scanner, request: ScanRequest) -> tuple[Scan, Rows]:

@@ -8,8 +8,7 @@ must give the same: unaligned input, slices, dictionaries.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 from seambench import errors
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.plain import canonical
-from seambench.refusals import must_refuse
+from seambench.refusals import must_refuse, told_as_mismatch
 from seambench.seams import Serde, SerdeRequest
 from seambench.serde.blocks import block_array, block_values
 from seambench.serde.cases import SerdeCase, kinds_of
@@ -59,7 +58,7 @@ def check_serde(case: SerdeCase, serde: Serde) -> None:
     elif case.expect.refused:
         _check_refusal(case, vector, serde)
     else:
-        with _told_as_mismatch():
+        with told_as_mismatch():
             _CHECKS[case.operation](case, vector, serde)
     if _held(serde) > held:
         gc.collect()
@@ -76,7 +75,7 @@ def produce_serde(case: SerdeCase, serde: Serde) -> bytes:
     """
     vector = case.vector()
     _require_offered(["serialize", *_common_needs(vector)], serde)
-    with _told_as_mismatch():
+    with told_as_mismatch():
         return bytes(serde.serialize(vector.request, batches_of(vector, case.given_types)))
 
 
@@ -89,7 +88,7 @@ def consume_serde(case: SerdeCase, serde: Serde, data: bytes) -> None:
     """
     vector = case.vector()
     _require_offered(["deserialize", *_common_needs(vector)], serde)
-    with _told_as_mismatch():
+    with told_as_mismatch():
         _require(vector, serde.deserialize(vector.request, data), "")
 
 
@@ -131,17 +130,6 @@ def _held(serde: Serde) -> int:
     """Blocks that the implementation holds, 0 from one that does not count."""
     count = getattr(serde, "live_blocks", None)
     return int(count()) if count is not None else 0
-
-
-@contextmanager
-def _told_as_mismatch() -> Iterator[None]:
-    """A refusal where bytes are right is a wrong answer of one who claims to offer them."""
-    try:
-        yield
-    except errors.UnavailableError:
-        raise
-    except errors.SeambenchError as error:
-        raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error
 
 
 def _check_refusal(case: SerdeCase, vector: Vector, serde: Serde) -> None:
