@@ -18,8 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import psutil
 
@@ -85,7 +84,33 @@ class Measurement:
         return self.error is not None or self.wrong is not None
 
 
-class MemorySampler:
+class _Sampler:
+    """Looks at something from a thread while a block runs, at its ends and every so often."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._look()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._look()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._seconds):
+            self._look()
+
+    def _look(self) -> None:
+        raise NotImplementedError
+
+
+class MemorySampler(_Sampler):
     """Watches the resident bytes of this process from a thread while a block runs.
 
     Attributes:
@@ -94,35 +119,15 @@ class MemorySampler:
     """
 
     def __init__(self) -> None:
+        super().__init__(_SAMPLE_SECONDS)
         self._process = psutil.Process()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
         self.start_bytes = 0
         self.peak_bytes = 0
 
-    def __enter__(self) -> MemorySampler:
-        self.start_bytes = self.peak_bytes = self._resident()
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while True:
-            self.peak_bytes = max(self.peak_bytes, self._resident())
-            if self._stop.wait(_SAMPLE_SECONDS):
-                break
-        self.peak_bytes = max(self.peak_bytes, self._resident())
-
-    def _resident(self) -> int:
-        return int(self._process.memory_info().rss)
+    def _look(self) -> None:
+        resident = int(self._process.memory_info().rss)
+        self.start_bytes = self.start_bytes or resident
+        self.peak_bytes = max(self.peak_bytes, resident)
 
 
 def interleave(
@@ -293,33 +298,18 @@ def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -
     return Drained(told["rows"], told["seconds"], told["peak_bytes"] + children, told["base_bytes"])
 
 
-class _TreePeak:
+class _TreePeak(_Sampler):
     """Samples the resident bytes of the children of a process."""
 
     def __init__(self, pid: int) -> None:
+        super().__init__(5 * _SAMPLE_SECONDS)
         self._pid = pid
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
         self.peak_of_children = 0
 
-    def __enter__(self) -> _TreePeak:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(5 * _SAMPLE_SECONDS):
-            try:
-                children = psutil.Process(self._pid).children(recursive=True)
-                total = sum(child.memory_info().rss for child in children)
-            except psutil.Error:
-                continue
-            self.peak_of_children = max(self.peak_of_children, total)
+    def _look(self) -> None:
+        try:
+            children = psutil.Process(self._pid).children(recursive=True)
+            total = sum(child.memory_info().rss for child in children)
+        except psutil.Error:
+            return  # one of them has just ended
+        self.peak_of_children = max(self.peak_of_children, total)
