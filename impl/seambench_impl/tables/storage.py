@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -108,12 +109,11 @@ class Storage:
             InputError: it cannot be listed.
         """
         prefix = f"{folder}/" if folder else ""
-        try:
-            entries = self._files.entries(self.full(folder))
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise InputError(f"{self.full(folder)}: {_reason(error)}") from error
+        with _told(self.full(folder)):
+            try:
+                entries = self._files.entries(self.full(folder))
+            except FileNotFoundError:
+                return []
         return [FileStatus(name, prefix + name, size) for name, size in sorted(entries)]
 
     def exists(self, path: str) -> bool:
@@ -122,10 +122,8 @@ class Storage:
         Raises:
             InputError: the storage does not tell.
         """
-        try:
+        with _told(self.full(path)):
             return self._files.exists(self.full(path))
-        except OSError as error:
-            raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
     def read(self, path: str) -> bytes:
         """The whole file, for the small ones.
@@ -133,10 +131,8 @@ class Storage:
         Raises:
             InputError: it is missing or cannot be read.
         """
-        try:
+        with _told(self.full(path)):
             return self._files.read(self.full(path))
-        except OSError as error:
-            raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
     def map(self, path: str) -> pa.Buffer:
         """The whole file, mapped if it is local; the buffer keeps the mapping alive.
@@ -144,10 +140,8 @@ class Storage:
         Raises:
             InputError: it is missing or cannot be read.
         """
-        try:
+        with _told(self.full(path)):
             return self._files.map(self.full(path))
-        except OSError as error:
-            raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
     def open(self, path: str) -> pa.NativeFile:
         """The file for random access.
@@ -155,10 +149,8 @@ class Storage:
         Raises:
             InputError: it is missing or cannot be opened.
         """
-        try:
+        with _told(self.full(path)):
             return self._files.open(self.full(path))
-        except OSError as error:
-            raise InputError(f"{self.full(path)}: {_reason(error)}") from error
 
 
 class _LocalFiles:
@@ -201,10 +193,15 @@ def _local_path(root: str) -> str:
     return root.removeprefix("file://")
 
 
-def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return (
-            "no such file; if a cleaner or a compaction removed it since the scan was planned, "
-            "plan the scan again"
-        )
-    return error.strerror or str(error)
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """What goes wrong below tells the path, and why."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path}: no such file; if a cleaner or a compaction removed it since the scan was "
+            "planned, plan the scan again"
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
