@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError, UnavailableError
+from seambench.errors import InputError
 from seambench.seams import Kind, ScanRequest
-from seambench_impl.peers.peer_scan import PeerScan, import_peer, select_columns
+from seambench_impl.peers.peer_scan import (
+    HUDI_READS,
+    PeerScan,
+    check_hudi_request,
+    import_peer,
+    installed_version,
+    select_columns,
+)
 
 __all__ = ["HudiRsReader"]
 
@@ -24,32 +30,12 @@ class HudiRsReader:
 
     name = "hudi-rs"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = {
-        "formats.hudi": True,
-        "query.snapshot": True,
-        "query.read-optimized": True,
-        "as-of": True,
-        "merge.commit-time": True,
-        "merge.event-time": True,
-        "blocks.avro": True,
-        "blocks.parquet": True,
-        "blocks.delete": True,
-        "partitioned": True,
-        "replace-commit": True,
-        "table-version.6": True,
-        "table-version.8": True,
-        "table-version.9": True,
-    }
+    capabilities: Mapping[str, bool] = HUDI_READS
     #: What conformance is known to find in it.
     xfails = Path(__file__).with_name("xfails") / "hudi-rs.toml"
 
     def __init__(self) -> None:
-        try:
-            self.version = metadata.version("hudi")
-        except metadata.PackageNotFoundError as error:
-            raise UnavailableError(
-                f"hudi-rs needs the package 'hudi': pip install 'seambench[{_EXTRA}]'"
-            ) from error
+        self.version = installed_version("hudi", self.name, _EXTRA)
 
     def open(self, request: ScanRequest) -> PeerScan:
         """Open the table and read its schema.
@@ -60,13 +46,8 @@ class HudiRsReader:
             InputError: hudi-rs cannot open the table.
             UsageError: an unknown column.
         """
-        if f"query.{request.query}" not in self.capabilities:
-            raise RefusedError(f"hudi-rs: {request.query} queries are not offered here")
-        if request.where is not None or request.strict:
-            raise RefusedError("hudi-rs takes neither a filter as text nor strict")
+        check_hudi_request(self, request)
         hudi = import_peer("hudi", self.name, _EXTRA)
-        if not (Path(request.table) / ".hoodie").is_dir():
-            raise InputError(f"{request.table} is no Hudi table: it has no folder .hoodie")
         try:
             table = hudi.HudiTable(request.table, dict(request.storage_options) or None)
             whole = pa.schema(table.get_schema_with_meta_fields())

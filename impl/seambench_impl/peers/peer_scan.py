@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from seambench.dataset_door import StreamDataset
-from seambench.errors import UnavailableError, UsageError
+from seambench.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambench.seams import Scanner, ScanReport, ScanRequest
 
-__all__ = ["PeerScan", "import_peer", "select_columns"]
+__all__ = [
+    "HUDI_READS",
+    "PeerScan",
+    "check_hudi_request",
+    "import_peer",
+    "installed_version",
+    "select_columns",
+]
+
+HUDI_READS: Mapping[str, bool] = {
+    "formats.hudi": True,
+    "query.snapshot": True,
+    "query.read-optimized": True,
+    "as-of": True,
+    "merge.commit-time": True,
+    "merge.event-time": True,
+    "blocks.avro": True,
+    "blocks.parquet": True,
+    "blocks.delete": True,
+    "partitioned": True,
+    "replace-commit": True,
+    "table-version.6": True,
+    "table-version.8": True,
+    "table-version.9": True,
+}
+"""Capabilities that every reader of the Hudi project states."""
 
 Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
 
@@ -35,6 +62,35 @@ def import_peer(module: str, reader: str, extra: str) -> Any:
         raise UnavailableError(
             f"{reader} needs the package {module!r}: pip install 'seambench[{extra}]'"
         ) from error
+
+
+def installed_version(package: str, reader: str, extra: str) -> str:
+    """The version of a package, which is not imported for it; arguments as `import_peer`.
+
+    Raises:
+        UnavailableError: it is not installed.
+    """
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError as error:
+        raise UnavailableError(
+            f"{reader} needs the package {package!r}: pip install 'seambench[{extra}]'"
+        ) from error
+
+
+def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:
+    """Hold a request to what a reader of Hudi tables offers; nothing is opened.
+
+    Raises:
+        RefusedError: a query, a filter as text, or strict, for which it has no word.
+        InputError: the folder is no table.
+    """
+    if f"query.{request.query}" not in reader.capabilities:
+        raise RefusedError(f"{reader.name}: {request.query} queries are not offered here")
+    if request.where is not None or request.strict:
+        raise RefusedError(f"{reader.name} takes neither a filter as text nor strict")
+    if not (Path(request.table) / ".hoodie").is_dir():
+        raise InputError(f"{request.table} is no Hudi table: it has no folder .hoodie")
 
 
 def select_columns(all_columns: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:

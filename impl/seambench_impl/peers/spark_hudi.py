@@ -13,7 +13,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,15 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from seambench.data.spark import SparkOptions, explain_failure, spark_session
-from seambench.errors import InputError, RefusedError, UnavailableError
+from seambench.errors import InputError
 from seambench.seams import Kind, ScanRequest
-from seambench_impl.peers.peer_scan import PeerScan, select_columns
+from seambench_impl.peers.peer_scan import (
+    HUDI_READS,
+    PeerScan,
+    check_hudi_request,
+    installed_version,
+    select_columns,
+)
 
 __all__ = ["SparkHudiReader", "SparkHudiScan"]
 
@@ -46,33 +51,12 @@ class SparkHudiReader:
 
     name = "spark-hudi"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = {
-        "formats.hudi": True,
-        "query.snapshot": True,
-        "query.read-optimized": True,
-        "query.incremental": True,
-        "as-of": True,
-        "merge.commit-time": True,
-        "merge.event-time": True,
-        "blocks.avro": True,
-        "blocks.parquet": True,
-        "blocks.delete": True,
-        "partitioned": True,
-        "replace-commit": True,
-        "table-version.6": True,
-        "table-version.8": True,
-        "table-version.9": True,
-    }
+    capabilities: Mapping[str, bool] = {**HUDI_READS, "query.incremental": True}
     #: What conformance is known to find in it.
     xfails = Path(__file__).with_name("xfails") / "spark-hudi.toml"
 
     def __init__(self) -> None:
-        try:
-            self.version = metadata.version("pyspark")
-        except metadata.PackageNotFoundError as error:
-            raise UnavailableError(
-                "spark-hudi needs the package 'pyspark': pip install 'seambench[spark]'"
-            ) from error
+        self.version = installed_version("pyspark", self.name, "spark")
 
     def open(self, request: ScanRequest) -> SparkHudiScan:
         """Start Spark if need be, and let Hudi plan the read.
@@ -83,12 +67,7 @@ class SparkHudiReader:
             InputError: the folder is no table, or Hudi cannot read it.
             UsageError: an unknown column.
         """
-        if f"query.{request.query}" not in self.capabilities:
-            raise RefusedError(f"spark-hudi: {request.query} queries are not offered here")
-        if request.where is not None or request.strict:
-            raise RefusedError("spark-hudi takes neither a filter as text nor strict")
-        if not (Path(request.table) / ".hoodie").is_dir():
-            raise InputError(f"{request.table} is no Hudi table: it has no folder .hoodie")
+        check_hudi_request(self, request)
         session, log = _session()
         # Rows come out through Parquet files: old dates must leave as they are in the table, and
         # timestamps as the micro-seconds they are (INT96, the default, overflows before 1677).

@@ -10,18 +10,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench.seams import Kind, SerdeRequest, Stage
 from seambench.serde_fields import fields_of
 from seambench.serde_types import SerdeType, parse_schema
 from seambench_impl.peers.jvm import JavaPeer, java_failure, run_warm, spark_peer
+from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of, spark_schema
 
 __all__ = ["SparkJvmSerde", "TimedRows", "spark_helpers"]
@@ -100,12 +100,7 @@ class SparkJvmSerde:
     )
 
     def __init__(self) -> None:
-        try:
-            self.version = metadata.version("pyspark")
-        except metadata.PackageNotFoundError as error:
-            raise UnavailableError(
-                "spark-jvm needs the package 'pyspark': pip install 'seambench[jvm]'"
-            ) from error
+        self.version = installed_version("pyspark", self.name, "jvm")
         self._peer, self._columns, self._rows = spark_helpers()
 
     def _schema(self, request: SerdeRequest, types: Sequence[SerdeType]) -> Any:
