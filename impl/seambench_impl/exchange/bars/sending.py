@@ -25,7 +25,7 @@ from seambench_impl.exchange.transports.local import LocalChannel
 __all__ = ["Receiving", "Send", "sender_of", "within"]
 
 #: What a request carries: several chunks, so that Python's steps for each count less.
-BATCHED_BYTES = 1 << 20
+BATCHED_BYTES = 2 << 20
 #: The same where chunks are there already: no memory waits to be filled, requests cost.
 READY_BYTES = 4 << 20
 #: The same where nothing is copied: bytes cost nothing, requests do.
