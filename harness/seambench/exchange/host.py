@@ -194,10 +194,6 @@ class Host:
             )
         self.nodes = [Node(implementation, i, asked["workers"]) for i in asked["indexes"]]
         self._pool = ThreadPoolExecutor(len(self.nodes))
-        # What was imported stays: looking through it again before each run would take longer than
-        # many a run.
-        gc.collect()
-        gc.freeze()
         return str(implementation.version)
 
     def prepare(self, asked: Mapping[str, Any]) -> Any:
@@ -263,6 +259,11 @@ def main() -> None:
         asked = json.loads(line)
         try:
             answer = {"done": getattr(host, asked["do"])(asked)}
+            if asked["do"] == "start":
+                # What was imported stays: to look through it for garbage before each run would take
+                # longer than many a run.
+                gc.collect()
+                gc.freeze()
         except SeambenchError as error:
             answer = {"error": [type(error).__name__, str(error)]}
         except Exception as error:
