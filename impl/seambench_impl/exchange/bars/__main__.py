@@ -33,8 +33,9 @@ _TRANSPORTS = ("sockets", "grpc", "flight")
 _FORMATS = ("presto", "arrow", "arrow-batch")
 #: Ways within this process.
 _WITHIN: Mapping[str, Callable[[Load], Sequence[Any]]] = {
-    "pass-through/transfer": lambda load: within(load, partition=False),
-    "pass-through/rows": lambda load: within(load, partition=True),
+    "pass-through/transfer": lambda load: within(load, "transfer"),
+    "pass-through/rows": lambda load: within(load, "rows"),
+    "pass-through/parallel": lambda load: within(load, "parallel"),
     "alone/partition": alone_of("partition"),
     **{
         f"alone/{step}+{name}": alone_of(step, name)
@@ -46,9 +47,11 @@ _WITHIN: Mapping[str, Callable[[Load], Sequence[Any]]] = {
 _BARS = (
     ("transfer passed through / best transport", "pass-through/transfer", "best transfer", 20.0),
     ("end to end passed through / best transport", "pass-through/rows", "best rows", 1.5),
+    ("the same, a driver for each core", "pass-through/parallel", "best parallel", 1.5),
     ("wire of the best transport / bare copy", "best wire", "copy", 0.6),
     ("wire of the best transport / gRPC calls", "best wire", "grpc-calls", 5.0),
     ("end to end of the best transport / Flight with IPC", "best rows", "flight", 1.5),
+    ("the same, a driver for each core", "best parallel", "flight-parallel", 1.5),
     ("end to end of the best transport / gRPC calls", "best rows", "grpc-calls", 5.0),
 )
 
@@ -230,7 +233,7 @@ def _print_bars(ways: Sequence[_Way], load: Load, say: Callable[[str], None]) ->
             f"{way.name:28} {gigabytes / seconds:7.2f} GB/s {chunks:9.0f} chunks/s "
             f"{cpu / gigabytes:6.3f} CPU s/GB"
         )
-    for kind in ("wire", "transfer", "rows"):
+    for kind in ("wire", "transfer", "rows", "parallel"):
         found = [rate for name, rate in rates.items() if name.startswith(f"{kind}+")]
         rates[f"best {kind}"] = max(found, default=0.0)
     for name, fast, slow, least in _BARS:
@@ -256,10 +259,17 @@ def main() -> int:
         help="for which the receiver of each transport reads nothing, once; 0 leaves that out",
     )
     asked = parser.parse_args()
-    names = ["copy", "flight", "grpc-calls", *_WITHIN, *(f"wire+{name}" for name in _TRANSPORTS)]
+    names = [
+        "copy",
+        "flight",
+        "flight-parallel",
+        "grpc-calls",
+        *_WITHIN,
+        *(f"wire+{name}" for name in _TRANSPORTS),
+    ]
     names += [
         f"{kind}+{transport}+{name}"
-        for kind in ("transfer", "rows")
+        for kind in ("transfer", "rows", "parallel")
         for transport in _TRANSPORTS
         for name in asked.format or _FORMATS
     ]

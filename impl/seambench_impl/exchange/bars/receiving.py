@@ -1,16 +1,18 @@
 """The other process: takes what is sent in one of several ways, and says when it has it all.
 
 `python -m seambench_impl.exchange.bars.receiving WAY`, where WAY is `copy`, `flight`, `grpc-calls`,
-`wire+TRANSPORT`, `transfer+TRANSPORT+FORMAT`, `rows+TRANSPORT+FORMAT` or
-`stopped+TRANSPORT+FORMAT`. It says its address; each line of its input is a number of passes,
-answered with lines of JSON: `{"ready": ...}`, `{"bytes": ..., "rows": ...}`, `{"digest": ...}`. One
-that is stopped reads after another line, whatever it says. Rows are kept and digested where there
-is one pass, at which nobody looks at the clock.
+`wire+TRANSPORT`, `transfer+TRANSPORT+FORMAT`, `rows+TRANSPORT+FORMAT`, `stopped+TRANSPORT+FORMAT`,
+or, with a driver for each core, `flight-parallel` or `parallel+TRANSPORT+FORMAT`. It says its
+address; each line of its input is a number of passes, answered with lines of JSON:
+`{"ready": ...}`, `{"bytes": ..., "rows": ...}`, `{"digest": ...}`. One that is stopped reads after
+another line, whatever it says. Rows are kept and digested where there is one pass, at which nobody
+looks at the clock.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
 import tempfile
@@ -124,8 +126,8 @@ def _exchange(
         kept.tell()
 
 
-def _flight(folder: Path) -> None:
-    """Arrow Flight as it comes: a stream of record batches for each channel."""
+def _flight(folder: Path, drivers: int = 1) -> None:
+    """Arrow Flight as it comes: a stream of record batches for each driver and channel."""
     state: dict[str, Any] = {}
     done = threading.Semaphore(0)
 
@@ -144,7 +146,7 @@ def _flight(folder: Path) -> None:
     for passes in _passes():
         state["kept"] = _Kept(passes == 1)
         _say(ready=True)
-        for _ in range(CHANNELS):
+        for _ in range(CHANNELS * drivers):
             done.acquire()
         state["kept"].tell()
 
@@ -182,10 +184,12 @@ def main() -> None:
     ways: dict[str, Callable[..., None]] = {
         "copy": _copy,
         "flight": _flight,
+        "flight-parallel": lambda folder: _flight(folder, len(os.sched_getaffinity(0))),
         "grpc-calls": _grpc_calls,
         "wire": _exchange,
         "transfer": _exchange,
         "rows": _exchange,
+        "parallel": _exchange,
         "stopped": _stopped,
     }
     with tempfile.TemporaryDirectory(prefix="seamb") as folder:

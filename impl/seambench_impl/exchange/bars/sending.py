@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -99,9 +100,13 @@ def sender_of(way: str, load: Load) -> Send:
     if kind == "transfer":
         bound = chunk_format(rest[1], load.schema)
         return lambda load, address: _chunks(load, rest[0], bound, address)
-    if kind == "rows":
-        return lambda load, address: _rows(load, rest[0], rest[1], address)
-    return _flight if kind == "flight" else _grpc_calls
+    if kind in ("rows", "parallel"):
+        drivers = _drivers(kind)
+        return lambda load, address: _rows(load, rest[0], rest[1], address, drivers)
+    if kind.startswith("flight"):
+        drivers = _drivers(kind.removeprefix("flight-"))
+        return lambda load, address: _flight(load, address, drivers)
+    return _grpc_calls
 
 
 def _copy(pages: Sequence[Any], address: str) -> None:
@@ -138,21 +143,43 @@ def _chunks(load: Load, transport: str, bound: ChunkFormat, address: str) -> Non
     _end(sinks, drivers)
 
 
-def _rows(load: Load, transport: str, chunk_format_name: str, address: str) -> None:
+def _drivers(kind: str) -> int:
+    """How many threads partition: one for each core where the way is parallel."""
+    return len(os.sched_getaffinity(0)) if kind == "parallel" else 1
+
+
+def _shares(passes: int, drivers: int) -> Sequence[int]:
+    """Passes of each driver."""
+    return [len(range(first, passes, drivers)) for first in range(drivers)]
+
+
+def _rows(load: Load, transport: str, chunk_format_name: str, address: str, drivers: int) -> None:
     """Partition, encode, send."""
     sink = ExchangeSink(
         load.schema,
         [connect(transport, address, number) for number in range(CHANNELS)],
         Routing("hash", RULE),
         be_number=0,
+        drivers=drivers,
         format=chunk_format(chunk_format_name, load.schema),
         max_transmit_batched_bytes=BATCHED_BYTES,
     )
-    driver = sink.driver()
-    for _ in range(load.passes):
-        for batch in load.batches:
-            driver.write(batch)
-    _end([sink], [driver])
+    _write(load, sink, drivers)
+    _end([sink], [])
+
+
+def _write(load: Load, sink: ExchangeSink, drivers: int) -> None:
+    """All passes, shared by so many drivers."""
+
+    def drive(passes: int) -> None:
+        driver = sink.driver()
+        for _ in range(passes):
+            for batch in load.batches:
+                driver.write(batch)
+        driver.finish()
+
+    with ThreadPoolExecutor(drivers) as pool:
+        list(pool.map(drive, _shares(load.passes, drivers)))
 
 
 def _end(sinks: Sequence[ExchangeSink], drivers: Sequence[Any]) -> None:
@@ -163,24 +190,25 @@ def _end(sinks: Sequence[ExchangeSink], drivers: Sequence[Any]) -> None:
         sink.close()
 
 
-def _dealt(load: Load) -> Iterator[tuple[int, Any]]:
+def _dealt(load: Load, passes: int) -> Iterator[tuple[int, Any]]:
     partitioner = Partitioner(load.schema, RULE)
-    for _ in range(load.passes):
+    for _ in range(passes):
         for batch in load.batches:
             yield from partitioner.append(batch)
     yield from partitioner.flush()
 
 
-def _flight(load: Load, address: str) -> None:
-    """The same partitioned batches, as Arrow IPC over a stream for each channel."""
-    with flight.FlightClient(address) as client:
+def _flight(load: Load, address: str, drivers: int) -> None:
+    """The same partitioned batches, as Arrow IPC over a stream for each driver and channel."""
+
+    def drive(client: flight.FlightClient, passes: int) -> None:
         ways = [
             client.do_exchange(flight.FlightDescriptor.for_path(str(number)))
             for number in range(CHANNELS)
         ]
         for writer, _ in ways:
             writer.begin(load.schema)
-        for channel, chunk in _dealt(load):
+        for channel, chunk in _dealt(load, passes):
             ways[channel][0].write_batch(chunk)
         for writer, _ in ways:
             writer.done_writing()
@@ -188,6 +216,9 @@ def _flight(load: Load, address: str) -> None:
             for _ in reader:
                 pass
             writer.close()
+
+    with flight.FlightClient(address) as client, ThreadPoolExecutor(drivers) as pool:
+        list(pool.map(lambda passes: drive(client, passes), _shares(load.passes, drivers)))
 
 
 def _grpc_calls(load: Load, address: str) -> None:
@@ -207,12 +238,18 @@ def _grpc_calls(load: Load, address: str) -> None:
         call(b"")
 
 
-def within(load: Load, *, partition: bool) -> Sequence[Any]:
-    """The same in this process, passed through: with partitioning, or of chunks that are there.
+def within(load: Load, kind: str) -> Sequence[Any]:
+    """The same in this process, passed through.
+
+    Args:
+        load: what is sent.
+        kind: `transfer` of chunks that are there, or `rows` or `parallel` with partitioning.
 
     Returns:
-        What the receivers read of the last pass.
+        What the receivers read, if it is one pass: like receivers in another process they keep
+        nothing of more.
     """
+    partition, count = kind != "transfer", _drivers(kind)
     registry = SourceRegistry()
     sources = [ExchangeSource(1, 1) for _ in range(CHANNELS)]
     for number, source in enumerate(sources):
@@ -225,25 +262,26 @@ def within(load: Load, *, partition: bool) -> Sequence[Any]:
             group,
             Routing("hash", RULE) if partition else Routing("single"),
             be_number=0,
+            drivers=count,
             max_transmit_batched_bytes=HANDED_OVER_BYTES,
         )
         for group in groups
     ]
-    last = -(-len(load.chunks) // CHANNELS)
+    kept = None if load.passes == 1 else 0
     with ThreadPoolExecutor(CHANNELS) as pool:
-        reading = [pool.submit(_read_all, source, last) for source in sources]
-        drivers = [sink.driver() for sink in sinks]
-        for _ in range(load.passes):
-            if partition:
-                for batch in load.batches:
-                    drivers[0].write(batch)
-            else:
+        reading = [pool.submit(_read_all, source, kept) for source in sources]
+        if partition:
+            _write(load, sinks[0], count)
+            _end(sinks, [])
+        else:
+            drivers = [sink.driver() for sink in sinks]
+            for _ in range(load.passes):
                 for channel, chunk in load.chunks:
                     drivers[channel].write(chunk)
-        _end(sinks, drivers)
+            _end(sinks, drivers)
         return [batch for future in reading for batch in future.result()]
 
 
-def _read_all(source: ExchangeSource, kept: int) -> Sequence[Any]:
-    """Read to the end; the last batches, so many."""
+def _read_all(source: ExchangeSource, kept: int | None) -> Sequence[Any]:
+    """Read to the end; the last batches, so many, or all."""
     return deque(source.batches(), kept)
