@@ -219,6 +219,20 @@ def test_throughput_is_shown_beside_the_copy(browser: Any, tmp_path: Path) -> No
     visit.check_quiet()
 
 
+@pytest.mark.parametrize(("day", "shown"), [("20", "wide"), ("21", "narrow")])
+def test_page_opens_with_the_widest_run_of_the_newest_day(
+    browser: Any, tmp_path: Path, day: str, shown: str
+) -> None:
+    """A later run of one reader hides an earlier one of more only when it is of another day."""
+    records = [make_record("auto", "wide"), make_record("native", "wide")]
+    records.append(make_record("auto", "narrow"))
+    records[-1]["run"] |= {"started_utc": f"2026-11-{day}T22:00:00Z"}
+    visit = Visit(browser, site_of(tmp_path, *records))
+
+    assert visit.page.locator("#controls select").first.input_value() == shown
+    visit.check_quiet()
+
+
 def test_plans_of_workers_show_who_wins_from_which_chunk_size_on(
     browser: Any, tmp_path: Path
 ) -> None:

@@ -107,6 +107,13 @@
   const isScan = (timing) => /^(scan|tpch)\//.test(timing.case);
   const scanRuns = [...runs.values()].filter((run) => run.timings.some(isScan) || !run.timings.length);
   const runList = (scanRuns.length ? scanRuns : [...runs.values()]).reverse();
+  /** What the page opens with: the newest day's run of most readers and times, the newest of equals. */
+  function firstShown() {
+    if (!runList.length) return undefined;
+    const day = (run) => (run.records[0].run.started_utc ?? "").slice(0, 10);
+    const wider = (a, b) => b.records.length - a.records.length || b.timings.length - a.timings.length;
+    return runList.filter((run) => day(run) === day(runList[0])).sort(wider)[0];
+  }
 
   // ---- state and address --------------------------------------------------------------------------
 
@@ -119,7 +126,7 @@
       const found = options.find((o) => String(o) === wanted.get(key));
       state[key] = found === undefined ? fallback : found;
     };
-    choose("run", runList.map((r) => r.id), runList[0]?.id);
+    choose("run", runList.map((r) => r.id), firstShown()?.id);
     const run = runs.get(state.run) ?? { records: [], timings: [] };
     const scannable = run.timings.filter(isScan);
     current.run = run;
