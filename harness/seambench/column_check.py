@@ -9,6 +9,7 @@ from typing import Any
 from seambench import errors
 from seambench.column_cases import ColumnCase
 from seambench.outcomes import Mismatch, NotOffered
+from seambench.refusals import told_as_mismatch
 from seambench.seams import ColumnChunk, ColumnRequest, ColumnTable
 
 __all__ = ["check_column", "kinds_of", "masked_difference", "needs_of"]
@@ -49,10 +50,8 @@ def check_column(case: ColumnCase, table: ColumnTable) -> None:
     if "refused" in data:
         _check_refused(request, data["refused"], table)
         return
-    try:
+    with told_as_mismatch():
         chunks = table.chunks(request)
-    except errors.SeambenchError as error:
-        raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error
     if len(chunks) != len(data["chunks"]):
         raise Mismatch(f"{len(data['chunks'])} chunks expected, {len(chunks)} came")
     for number, (want, have) in enumerate(zip(data["chunks"], chunks, strict=True), 1):

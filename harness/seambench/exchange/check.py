@@ -18,7 +18,7 @@ from seambench import errors
 from seambench.exchange.cases import ROW, ExchangeCase, sorted_rows
 from seambench.outcomes import Mismatch, NotOffered
 from seambench.plain import canonical
-from seambench.refusals import must_refuse
+from seambench.refusals import must_refuse, told_as_mismatch
 from seambench.seams import Exchange, ExchangeReceiver, ExchangeSender, OpenExchange
 from seambench.serde.values import flat_type, plain_values
 
@@ -42,12 +42,8 @@ def check_exchange(case: ExchangeCase, exchange: Exchange) -> None:
     if case.expect.refused:
         _check_refusal(case, exchange)
     else:
-        try:
+        with told_as_mismatch():
             opened = exchange.open(case.request)
-        except errors.UnavailableError:
-            raise
-        except errors.SeambenchError as error:
-            raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error
         with contextlib.closing(opened):
             _run(case, opened)
         del opened
