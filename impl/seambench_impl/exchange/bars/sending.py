@@ -31,6 +31,7 @@ BATCHED_BYTES = 2 << 20
 READY_BYTES = 4 << 20
 #: The same where nothing is copied: bytes cost nothing, requests do.
 HANDED_OVER_BYTES = 8 << 20
+_SECONDS_TO_END = 5.0
 _GRPC_PAYLOAD = 256 << 10
 _GRPC_IN_FLIGHT = 64
 _GRPC_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
@@ -81,12 +82,16 @@ class Receiving:
         return self._process.pid
 
     def close(self) -> None:
-        """It is over."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
+        """It is over: the process ends with its input, and leaves nothing behind."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
 
 
 def sender_of(way: str, load: Load) -> Send:
