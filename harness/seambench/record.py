@@ -57,6 +57,8 @@ _PACKAGES = (
     "hudi",
     "polars",
 )
+#: Of an absolute path all but its last name; a colon before it makes it an address.
+_FOLDERS = re.compile(r"""(?<![^\s='"])/(?:[^\s/'"]+/)+""")
 _REQUIRED = "answer of {case} on {dataset} differs from the oracle's ({answer} against {expected})"
 
 
@@ -178,7 +180,10 @@ def write_record(results: Path, record: Mapping[str, Any]) -> Path:
 
 
 def new_run(command: str, samples: int | None = None) -> dict[str, Any]:
-    """Facts about a run that begins now; its `seconds` are for the end to fill in."""
+    """Facts about a run that begins now; its `seconds` are for the end to fill in.
+
+    Records are published: of an absolute path in the command only the last name is kept.
+    """
     commit, dirty = _checkout()
     return {
         "id": secrets.token_hex(4),
@@ -186,7 +191,7 @@ def new_run(command: str, samples: int | None = None) -> dict[str, Any]:
         "commit": commit,
         "dirty": dirty,
         "seconds": 0.0,
-        "command": command,
+        "command": _FOLDERS.sub("", command),
         "samples": samples,
     }
 

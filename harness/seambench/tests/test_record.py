@@ -157,6 +157,20 @@ def test_a_tree_with_broken_files_is_told_file_by_file(
     assert "differs from the oracle's" in found[str(folder / "wrong.json")]
 
 
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("seambench bench --data /home/me/data --scale 1", "seambench bench --data data --scale 1"),
+        ("seambench bench --results=/home/me/results", "seambench bench --results=results"),
+        ("x --reader 'cmd:./my reader' '/a/b c'", "x --reader 'cmd:./my reader' 'b c'"),
+        ("x --data s3://bucket/tables/t", "x --data s3://bucket/tables/t"),
+    ],
+)
+def test_commands_name_no_folders_of_a_machine(typed: str, kept: str) -> None:
+    """Of absolute paths in a recorded command only the last name is kept."""
+    assert records.new_run(typed)["command"] == kept
+
+
 def test_no_results_are_no_problem(tmp_path: Path) -> None:
     """An empty folder holds no broken record."""
     assert records.validate_tree(tmp_path) == []
