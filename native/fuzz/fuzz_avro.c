@@ -3,6 +3,7 @@
  *
  * Input: a byte of options, a byte that says how many fields there are, then the schema (per type a
  * kind byte and its parameters, depth first), then the number of records, then the block. */
+#include "input.h"
 #include "seam/arrow_build.h"
 #include "seam/avro.h"
 
@@ -14,11 +15,6 @@ enum { MAX_NODES = 48, MAX_CHILDREN = 96, MAX_COLUMNS = 64, MAX_FIELDS = 8, MAX_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct input {
-    const uint8_t *data;
-    size_t left;
-};
-
 struct schema {
     struct seam_avro_node nodes[MAX_NODES];
     int32_t children[MAX_CHILDREN];
@@ -29,14 +25,6 @@ struct schema {
 };
 
 static const char *const SYMBOLS[] = {"A", "BB", "CCC", "DDDD"};
-
-static uint8_t take(struct input *input) {
-    if (input->left == 0) {
-        return 0;
-    }
-    input->left--;
-    return *input->data++;
-}
 
 static int32_t add_type(struct schema *schema, struct input *input, int depth);
 

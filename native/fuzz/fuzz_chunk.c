@@ -3,6 +3,7 @@
  *
  * Input: the tree, two bytes a column; the number of rows; the rest is the chunk. Text that waits
  * to be decompressed gets as many letters. */
+#include "input.h"
 #include "seam/arrow_build.h"
 #include "seam/chunk.h"
 #include "seam/engine.h"
@@ -11,19 +12,6 @@
 #include <string.h>
 
 enum { MEMORY_LIMIT = 1 << 24, MAX_COLUMNS = 12, MAX_DEPTH = 4, MAX_TOP = 4 };
-
-struct input {
-    const uint8_t *data;
-    size_t left;
-};
-
-static uint8_t take(struct input *input) {
-    if (input->left == 0) {
-        return 0;
-    }
-    input->left -= 1;
-    return *input->data++;
-}
 
 /* Columns not yet used, and what the engine takes them for. */
 struct pool {

@@ -6,6 +6,7 @@
  * byte and that many bytes of content; a size byte of 255 makes a word of 0. Random addresses are
  * left out: no reader could tell them from memory. Memory is limited: columns that the file lacks
  * may have as many rows as an offset says, and nothing behind them. */
+#include "input.h"
 #include "seam/arrow_build.h"
 #include "seam/engine.h"
 
@@ -13,19 +14,6 @@
 #include <string.h>
 
 enum { MEMORY_LIMIT = 1 << 24, MAX_SLOTS = 12, MAX_WORDS = 1 + 3 * MAX_SLOTS, MAX_DEPTH = 5 };
-
-struct input {
-    const uint8_t *data;
-    size_t left;
-};
-
-static uint8_t take(struct input *input) {
-    if (input->left == 0) {
-        return 0;
-    }
-    input->left -= 1;
-    return *input->data++;
-}
 
 /* A block of exactly `size` bytes, so that the sanitizer sees one byte too many. */
 static void *take_block(struct input *input, size_t size) {

@@ -4,22 +4,10 @@
  *
  * Input: a byte for the format and the framing; bytes that make up the types, up to a zero count of
  * columns or the pool's end; the rest are the rows. */
+#include "input.h"
 #include "row_turns.h"
 
 enum { MAX_TYPES = 64, MAX_DEPTH = 4, MAX_CHILDREN = 4 };
-
-struct input {
-    const uint8_t *data;
-    size_t left;
-};
-
-static uint8_t take(struct input *input) {
-    if (input->left == 0) {
-        return 0;
-    }
-    input->left -= 1;
-    return *input->data++;
-}
 
 struct types {
     int used;
