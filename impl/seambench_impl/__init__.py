@@ -1,4 +1,4 @@
 """Seambench's own implementations of the four seams, and adapters for its peers.
 
-Knows the contracts in `seambench.seams`; knows no suite.
+Knows the contracts in `seambench.contracts.seams`; knows no suite.
 """

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import typer
 
+from seambase.errors import SeambenchError
 from seambench.cli import (
     bench,
     check,
@@ -28,7 +29,6 @@ from seambench.cli import (
     scan,
     throughput,
 )
-from seambench.errors import SeambenchError
 
 __all__ = ["app", "main"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.common import (
     DataFolder,
     Queries,
@@ -26,7 +27,6 @@ from seambench.cli.common import (
     parse_queries,
     tell_records,
 )
-from seambench.errors import UsageError
 
 if TYPE_CHECKING:
     from seambench.data import Dataset
@@ -106,9 +106,9 @@ def run_bench(
     results: Path,
 ) -> int:
     """Compare, write the records, print the summary; the exit code."""
+    from seambench.bench.comparison import ComparisonOptions, compare_readers
     from seambench.cli.progress import Shown
     from seambench.cli.summary import print_summary
-    from seambench.comparison import ComparisonOptions, compare_readers
 
     options = ComparisonOptions(
         readers=tuple(dict.fromkeys(readers)),

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.common import JSON_SCHEMA, console, error_console, print_json
-from seambench.errors import UsageError
 
 if TYPE_CHECKING:
-    from seambench.outcomes import Outcome
+    from seambench.contracts.outcomes import Outcome
 
 __all__ = ["check"]
 
@@ -53,10 +53,10 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
-    from seambench import registry
-    from seambench.cases import load_cases
-    from seambench.check import run_checks
-    from seambench.invariants import run_invariants
+    from seambench.conformance.cases import load_cases
+    from seambench.conformance.check import run_checks
+    from seambench.contracts import registry
+    from seambench.seams.scan.invariants import run_invariants
 
     names = impl or registry.names(seam)
     if not names and load_cases(seam):
@@ -64,7 +64,7 @@ def check(
     if against is not None:
         if seam != "exchange":
             raise UsageError("--against is for the exchange seam")
-        from seambench.exchange.pairs import names_of_pairs
+        from seambench.seams.exchange.pairs import names_of_pairs
 
         names = [pair for name in names for pair in names_of_pairs(name, against)]
     if invariants:

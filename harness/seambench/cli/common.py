@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seambench.errors import UsageError
+from seambase.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -167,13 +167,13 @@ def tell_records(
     """The end of a run: write its records, print what they say and what failed; the exit code.
 
     Args:
-        records: see `seambench.record`.
+        records: see `seambench.records.record`.
         results: folder of the records.
         show: prints them as a table.
         as_json: print the records themselves instead.
         failures_shown: most lines about failures; None for all.
     """
-    from seambench.comparison import failures, write_records
+    from seambench.bench.comparison import failures, write_records
 
     paths = write_records(results, records)
     if as_json:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.common import DataFolder, data_folder
-from seambench.errors import UsageError
 
 __all__ = ["data"]
 

@@ -15,8 +15,8 @@ from typing import Annotated
 
 import typer
 
+from seambase.errors import SeambenchError
 from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
-from seambench.errors import SeambenchError
 
 __all__ = ["Finding", "doctor", "examine"]
 
@@ -99,7 +99,7 @@ def _python() -> Finding:
 
 def _core() -> Finding:
     """The implementation's C core, found by asking the registry for a reader made of it."""
-    from seambench import registry
+    from seambench.contracts import registry
 
     try:
         reader = registry.resolve("scan", "auto")
@@ -109,7 +109,7 @@ def _core() -> Finding:
 
 
 def _java() -> Finding:
-    from seambench.data.spark import find_java
+    from seambench.engines.spark import find_java
 
     try:
         java = find_java()
@@ -120,7 +120,7 @@ def _java() -> Finding:
 
 def _jars() -> Finding:
     """Whether Spark has fetched Hudi's bundle before; without it a network is needed once."""
-    from seambench.data.spark import HUDI_PACKAGE
+    from seambench.engines.spark import HUDI_PACKAGE
 
     group, artifact, version = HUDI_PACKAGE.split(":")
     home = Path.home()
@@ -139,7 +139,7 @@ def _jars() -> Finding:
 def _machine(data: Path) -> Iterator[Finding]:
     import psutil
 
-    from seambench.record import machine_info
+    from seambench.records.record import machine_info
 
     machine = machine_info()
     yield Finding("cores", True, f"{machine['cores']} ({machine['cpu']})")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.common import NOTE, Results, console, error_console, parse_list, tell_records
-from seambench.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,8 +55,8 @@ def exchange(
     """
     if soak is not None:
         raise typer.Exit(_soak(implementation, soak, seed))
+    from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
     from seambench.cli.progress import Shown
-    from seambench.exchange.suite import ExchangeOptions, measure_exchanges
 
     options = ExchangeOptions(
         implementation=implementation,
@@ -78,7 +78,7 @@ def exchange(
 
 def _soak(implementation: str, seconds: float, seed: int) -> int:
     """Random runs; the exit code."""
-    from seambench.exchange.soak import SoakOptions, soak
+    from seambench.bench.exchange.soak import SoakOptions, soak
 
     err = error_console()
     options = SoakOptions(implementation, seconds, seed)

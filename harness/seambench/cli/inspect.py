@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench.cli.common import JSON_SCHEMA, print_json
-from seambench.errors import InputError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from seambench.seams import SerdeRequest
-    from seambench.serde.cursor import Met
+    from seambase.serde import SerdeRequest
+    from seambase.walk import Met
 
 __all__ = ["inspect"]
 
@@ -53,7 +53,7 @@ def inspect(
     Offsets count from the beginning of the file, within a compressed page from its payload. Of a
     table it tells properties, timeline and file slices, of a log its blocks and their records.
     """
-    from seambench.serde.schema_text import parse_options, request_of
+    from seambench.seams.serde.schema_text import parse_options, request_of
 
     if format_ is None:
         format_ = "hudi" if file.is_dir() or _begins_a_log(file) else "presto"
@@ -96,7 +96,7 @@ def _begins_a_log(file: Path) -> bool:
 
 def _explain_table(file: Path, impl: str | None, met: list[Met]) -> None:
     """Meet what a table or log says, as an implementation tells it."""
-    from seambench import registry
+    from seambench.contracts import registry
 
     scanner = registry.resolve("scan", impl or "auto")
     if not hasattr(scanner, "explain"):
@@ -113,11 +113,11 @@ def _walk(
     met: list[Met],
 ) -> None:
     """Meet every field: of pages by the suite's own reader, of rows by an implementation."""
-    from seambench import registry
-    from seambench.seams import SerdeRequest
-    from seambench.serde.pages import read_pages
-    from seambench.serde.vectors import page_options
-    from seambench.serde_types import parse_schema
+    from seambase.serde import SerdeRequest
+    from seambase.types import parse_schema
+    from seambench.contracts import registry
+    from seambench.seams.serde.pages import read_pages
+    from seambench.seams.serde.vectors import page_options
 
     if request is None or request.format == "presto":
         types = parse_schema(request) if request is not None else None

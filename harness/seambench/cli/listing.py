@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from seambase.errors import SeambenchError, UsageError
 from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
-from seambench.errors import SeambenchError, UsageError
 
 __all__ = ["list_all"]
 
@@ -41,7 +41,7 @@ def list_all(
 
 def _implementations() -> list[dict[str, Any]]:
     """Every announced implementation; one that cannot be loaded says why."""
-    from seambench import registry
+    from seambench.contracts import registry
 
     rows = []
     for seam in registry.SEAMS:
@@ -64,9 +64,9 @@ def _implementations() -> list[dict[str, Any]]:
 
 
 def _cases() -> list[dict[str, Any]]:
-    from seambench import registry
-    from seambench.cases import ScanCase, load_cases
-    from seambench.serde.cases import SerdeCase
+    from seambench.conformance.cases import ScanCase, load_cases
+    from seambench.contracts import registry
+    from seambench.seams.serde.cases import SerdeCase
 
     rows = []
     for seam in registry.SEAMS:
@@ -95,7 +95,7 @@ def _datasets(folder: Any) -> list[dict[str, Any]]:
 
 
 def _queries() -> list[dict[str, Any]]:
-    from seambench import registry
+    from seambench.contracts import registry
 
     rows = []
     for suite in registry.suites():

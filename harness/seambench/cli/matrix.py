@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.common import JSON_SCHEMA, console, error_console, print_json
-from seambench.errors import UsageError
 
 if TYPE_CHECKING:
-    from seambench.serde.matrix import Cell, Matrix
+    from seambench.seams.serde.matrix import Cell, Matrix
 
 __all__ = ["matrix"]
 
@@ -31,8 +31,8 @@ def matrix(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
 ) -> None:
     """Let every implementation read what every other wrote; exit code 0 only if all is right."""
-    from seambench import registry
-    from seambench.serde.matrix import Matrix
+    from seambench.contracts import registry
+    from seambench.seams.serde.matrix import Matrix
 
     if seam != "serde":
         raise UsageError(f"--seam {seam!r}: only serdes hand each other bytes")

@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
 from seambench.cli.common import console
-from seambench.errors import (
-    InputError,
-    RefusedError,
-    SeambenchError,
-    UnavailableError,
-    UsageError,
-)
 
 if TYPE_CHECKING:
-    from seambench.seams import SerdeRequest
+    from seambase.serde import SerdeRequest
 
 __all__ = ["app"]
 
@@ -56,7 +50,7 @@ def decode(
     ] = None,
 ) -> None:
     """Read bytes: a short table here, or all rows into a file."""
-    from seambench.export import check_target, export
+    from seambench.cli.export import check_target, export
 
     if output is not None:
         check_target(output)
@@ -71,8 +65,8 @@ def decode(
         return
     import pyarrow as pa
 
-    from seambench.serde.values import plain_batch
-    from seambench.serde_types import schema_of
+    from seambase.types import schema_of
+    from seambench.seams.serde.values import plain_batch
 
     flat = [plain_batch(batch, request) for batch in batches]
     stream = pa.RecordBatchReader.from_batches(schema_of(request), flat)
@@ -116,13 +110,13 @@ def _named(error: SeambenchError, file: Path) -> SeambenchError:
 
 
 def _request(format_: str, schema: str, option: list[str] | None) -> SerdeRequest:
-    from seambench.serde.schema_text import parse_options, request_of
+    from seambench.seams.serde.schema_text import parse_options, request_of
 
     return request_of(format_, schema, parse_options(option or []))
 
 
 def _serde(name: str) -> Any:
-    from seambench import registry
+    from seambench.contracts import registry
 
     return registry.resolve("serde", name)
 
@@ -139,7 +133,7 @@ def _batches(file: Path, request: SerdeRequest) -> list[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from seambench.serde_types import schema_of
+    from seambase.types import schema_of
 
     if file.suffix not in (".arrow", ".parquet"):
         raise UsageError(f"{file}: rows are read from .arrow (IPC file) or .parquet")
@@ -165,7 +159,7 @@ def _show(request: SerdeRequest, batches: list[Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from seambench.serde.values import plain_values
+    from seambench.seams.serde.values import plain_values
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for field in request.fields:

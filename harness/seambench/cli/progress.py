@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from seambench.comparison import Listener
+from seambench.bench.comparison import Listener
 
 __all__ = ["Shown"]
 

@@ -21,7 +21,7 @@ def report(
 ) -> None:
     """Build the page over all records of a results folder, or check the records."""
     if validate:
-        from seambench.record import validate_tree
+        from seambench.records.record import validate_tree
 
         broken = validate_tree(results)
         for line in broken:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.bench import run_bench
 from seambench.cli.common import (
     DataFolder,
@@ -21,7 +22,6 @@ from seambench.cli.common import (
     default_readers,
     error_console,
 )
-from seambench.errors import UsageError
 
 __all__ = ["run"]
 

@@ -10,18 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from seambench.cli.common import (
-    Threads,
-    console,
-    error_console,
-    parse_bytes,
-    parse_list,
-)
-from seambench.errors import UsageError
+from seambase.errors import UsageError
+from seambench.cli.common import Threads, console, error_console, parse_bytes, parse_list
 
 if TYPE_CHECKING:
-    from seambench.seams import Query, Scanner, ScanReport, ScanRequest
-    from seambench.table_reading import TableReading
+    from seambase.scan import Query, ScanReport
+    from seambench.contracts.scan import Scanner, ScanRequest
+    from seambench.engines.table_reading import TableReading
 
 __all__ = ["scan"]
 
@@ -89,14 +84,14 @@ def scan(
     if query not in _QUERIES:
         raise UsageError(f"--query {query!r}: the queries are {', '.join(_QUERIES)}")
     names, memory = parse_list(columns), parse_bytes(memory_limit)
-    from seambench.export import check_target
-    from seambench.seams import ScanRequest
-    from seambench.serde.schema_text import parse_options
+    from seambench.cli.export import check_target
+    from seambench.contracts.scan import ScanRequest
+    from seambench.seams.serde.schema_text import parse_options
 
     if output is not None:
         check_target(output)
     # Imports DuckDB and pyarrow: after everything that can fail without them.
-    from seambench.table_reading import TableReading
+    from seambench.engines.table_reading import TableReading
 
     request = ScanRequest(
         table=table,
@@ -120,7 +115,7 @@ def scan(
 @contextmanager
 def _scanner(reader: str, engine: str, master: str | None) -> Iterator[Scanner]:
     """The reader, as it is or with its scans given to Spark."""
-    from seambench import registry
+    from seambench.contracts import registry
 
     scanner = cast("Scanner", registry.resolve("scan", reader))
     if engine == "local":
@@ -128,11 +123,11 @@ def _scanner(reader: str, engine: str, master: str | None) -> Iterator[Scanner]:
             raise UsageError("--master goes with --engine spark")
         yield scanner
     elif engine == "spark":
-        from seambench.data.spark import SparkOptions, spark_session
+        from seambench.engines.spark import SparkOptions, spark_session
 
         options = SparkOptions(master=master, memory="1g", hudi=False)
         with spark_session(options) as (session, log):
-            from seambench.spark_scan import SparkScanner
+            from seambench.engines.spark_scan import SparkScanner
 
             yield SparkScanner(scanner, session, log)
     else:
@@ -141,7 +136,7 @@ def _scanner(reader: str, engine: str, master: str | None) -> Iterator[Scanner]:
 
 def _read(reading: TableReading, output: str | None) -> int:
     """Read all rows to where they should go; their number."""
-    from seambench.export import export
+    from seambench.cli.export import export
 
     with reading.open() as stream:
         if output is None:

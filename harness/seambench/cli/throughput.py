@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.common import NOTE, Results, error_console, parse_list, tell_records
-from seambench.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,10 +50,10 @@ def throughput(
     is read back and compared before its time counts. Derived from TPC-H, not comparable with
     published TPC-H results.
     """
-    from seambench import registry
+    from seambench.bench.throughput import ThroughputOptions, measure_throughput
     from seambench.cli.progress import Shown
-    from seambench.seams import Staged
-    from seambench.throughput import ThroughputOptions, measure_throughput
+    from seambench.contracts import registry
+    from seambench.contracts.common import Staged
 
     names = implementation or [
         name for name in registry.names(seam) if isinstance(registry.resolve(seam, name), Staged)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambench.data.tpch import format_scale
-from seambench.errors import InputError, RefusedError, UnavailableError, UsageError
 
 __all__ = [
     "MANIFEST",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import seambench
-from seambench.data import spark as spark_start
+from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambench.data.dataset import (
     Dataset,
     State,
@@ -29,7 +29,6 @@ from seambench.data.dataset import (
     staging,
     write_manifest,
 )
-from seambench.data.hudi import HudiTable, check_files, ddl, map_rows
 from seambench.data.layouts import DEFAULT_LAYOUTS, Layout, parse_layout
 from seambench.data.oracle import DIGEST_KIND, Expectation, digest_parquet, write_expected
 from seambench.data.progress import Steps
@@ -43,8 +42,9 @@ from seambench.data.tpch import (
     part_reader,
 )
 from seambench.data.updates import BASE_TS, Updates
-from seambench.digest import rows_of
-from seambench.errors import SeambenchError, UnavailableError, UsageError
+from seambench.engines import spark as spark_start
+from seambench.engines.digest import rows_of
+from seambench.formats.hudi.writer import HudiTable, check_files, ddl, map_rows
 
 __all__ = ["DEFAULT_TABLES", "GenerateOptions", "default_slices", "generate"]
 

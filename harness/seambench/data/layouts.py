@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from seambench.errors import UsageError
+from seambase.errors import UsageError
 
 __all__ = ["DEFAULT_LAYOUTS", "Layout", "LogFormat", "Ordering", "curve_layouts", "parse_layout"]
 

@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from seambase.errors import UsageError
 from seambench.data.dataset import Dataset, ExpectedTable, State
 from seambench.data.layouts import Ordering
 from seambench.data.tpch import TABLES
 from seambench.data.updates import Updates
-from seambench.digest import digest_table
-from seambench.errors import UsageError
+from seambench.engines.digest import digest_table
 
 __all__ = [
     "DIGEST_KIND",

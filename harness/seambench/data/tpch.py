@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seambench.errors import SeambenchError, UnavailableError, UsageError
+from seambase.errors import SeambenchError, UnavailableError, UsageError
 
 __all__ = [
     "TABLES",

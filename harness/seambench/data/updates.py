@@ -22,11 +22,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambench.data.buckets import bucket_numbers
+from seambase.errors import InputError, UsageError
 from seambench.data.layouts import Ordering
 from seambench.data.tpch import TABLES
 from seambench.data.values import new_values
-from seambench.errors import InputError, UsageError
+from seambench.formats.hudi.buckets import bucket_numbers
 
 __all__ = [
     "BASE_TS",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambench.errors import InputError
+from seambase.errors import InputError
 
 __all__ = ["CHANGED_COLUMNS", "new_values"]
 

@@ -17,11 +17,11 @@ if __package__ in (None, ""):
     # spark-submit puts this file's folder first on the path; the package is two folders up.
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from seambench.comparison import failures, write_records
-from seambench.data.spark import SparkOptions, spark_session
-from seambench.errors import SeambenchError
-from seambench.exchange.on_spark import SparkWorkers
-from seambench.exchange.suite import ExchangeOptions, measure_exchanges
+from seambase.errors import SeambenchError
+from seambench.bench.comparison import failures, write_records
+from seambench.bench.exchange.on_spark import SparkWorkers
+from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
+from seambench.engines.spark import SparkOptions, spark_session
 
 __all__ = ["main"]
 

@@ -15,9 +15,9 @@ if __package__ in (None, ""):
     # spark-submit puts this file's folder first on the path; the package is two folders up.
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
+from seambase.errors import SeambenchError, UsageError
 from seambench.data import DEFAULT_LAYOUTS, DEFAULT_TABLES, GenerateOptions, default_data_folder
 from seambench.data import generate as _generate
-from seambench.errors import SeambenchError, UsageError
 
 __all__ = ["main"]
 

@@ -20,8 +20,8 @@ from typing import Any
 import jinja2
 from plotly.offline import get_plotlyjs
 
+from seambase.errors import InputError, UsageError
 from seambench import __version__
-from seambench.errors import InputError, UsageError
 from seambench.report.load import Loaded, load_records
 
 __all__ = ["NOTICE", "build"]

@@ -16,8 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import RefusedError, SeambenchError, UnavailableError, UsageError
-from seambench.seams import ExchangeRequest, Kind
+from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
+from seambench.contracts.common import Kind
+from seambench.contracts.exchange import ExchangeRequest
 
 try:
     import pyarrow.flight as flight
@@ -32,7 +33,7 @@ _TYPES = ("boolean", "int", "bigint", "double", "decimal", "date", "timestamp_nt
 
 
 class ArrowFlightExchange:
-    """Implements `seambench.seams.Exchange` with nothing but pyarrow's Flight."""
+    """Implements `seambench.contracts.exchange.Exchange` with nothing but pyarrow's Flight."""
 
     name = "arrow-flight"
     version = pa.__version__

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError, UsageError
-from seambench.seams import Kind, SerdeRequest, Stage
-from seambench.serde_types import TYPE_WORDS, schema_of
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.serde import SerdeRequest
+from seambase.types import TYPE_WORDS, schema_of
+from seambench.contracts.common import Kind, Stage
 
 __all__ = ["ArrowIpcSerde", "read_arrow", "write_arrow"]
 
@@ -70,7 +71,7 @@ def read_arrow(request: SerdeRequest, data: bytes | bytearray | memoryview) -> l
 
 
 class ArrowIpcSerde:
-    """Implements `seambench.seams.Serde` with pyarrow."""
+    """Implements `seambench.contracts.serde.Serde` with pyarrow."""
 
     name = "arrow"
     version = pa.__version__

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import InputError
-from seambench.seams import Kind, ScanRequest
+from seambase.errors import InputError
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import (
     HUDI_READS,
     PeerScan,

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from seambench.data.spark import Java, find_java
-from seambench.errors import RefusedError, SeambenchError, UnavailableError
+from seambase.errors import RefusedError, SeambenchError, UnavailableError
+from seambench.engines.spark import Java, find_java
 
 __all__ = ["JavaPeer", "java_failure", "run_warm", "spark_peer", "start"]
 

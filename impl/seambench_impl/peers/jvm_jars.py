@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from seambench.errors import UnavailableError
+from seambase.errors import UnavailableError
 from seambench_impl.peers.jvm import JavaPeer, java_failure, spark_peer
 
 __all__ = ["fetch_jars"]

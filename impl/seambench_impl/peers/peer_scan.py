@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from seambench.dataset_door import StreamDataset
-from seambench.errors import InputError, RefusedError, UnavailableError, UsageError
-from seambench.seams import Scanner, ScanReport, ScanRequest
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.scan import ScanReport
+from seambench.contracts.scan import Scanner, ScanRequest
+from seambench.engines.stream_dataset import StreamDataset
 
 __all__ = [
     "HUDI_READS",

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambench.errors import InputError, RefusedError, UsageError
-from seambench.serde_types import SerdeType, arrow_type
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.types import SerdeType, arrow_type
 from seambench_impl.peers.arrow_parts import (
     elements_of,
     flat,

@@ -16,14 +16,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
-from seambench.seams import Kind, SerdeRequest, Stage
-from seambench.serde_fields import fields_of
-from seambench.serde_types import SerdeType, parse_schema
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.serde import SerdeRequest
+from seambase.type_fields import fields_of
+from seambase.types import SerdeType, parse_schema
+from seambench.contracts.common import Kind, Stage
 from seambench_impl.peers.jvm import JavaPeer, java_failure, run_warm
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
-from seambench_impl.serde.stages import PAGE_VARIANTS
+from seambench_impl.stages.serde import PAGE_VARIANTS
 
 __all__ = ["PRESTO_VERSION", "PrestoJvmSerde", "TimedPages", "presto_peer"]
 
@@ -100,7 +101,7 @@ def _settings(request: SerdeRequest) -> _Settings:
 
 
 class PrestoJvmSerde:
-    """Implements `seambench.seams.Serde` with Presto's classes.
+    """Implements `seambench.contracts.serde.Serde` with Presto's classes.
 
     Every page's checksum is verified as Presto's exchange does, also that an absent one is 0.
     """
@@ -164,8 +165,8 @@ class PrestoJvmSerde:
         """Pages of batches, end to end.
 
         Raises:
-            seambench.errors.UsageError: batches that do not fit the request.
-            seambench.errors.RefusedError: an option that Presto does not have.
+            seambase.errors.UsageError: batches that do not fit the request.
+            seambase.errors.RefusedError: an option that Presto does not have.
         """
         settings = _settings(request)
         with self._peer.inside():
@@ -179,9 +180,9 @@ class PrestoJvmSerde:
         """A batch for each page.
 
         Raises:
-            seambench.errors.InputError: Presto cannot read the bytes; names the page's offset.
-            seambench.errors.UsageError: types that are none.
-            seambench.errors.RefusedError: an option that Presto does not have.
+            seambase.errors.InputError: Presto cannot read the bytes; names the page's offset.
+            seambase.errors.UsageError: types that are none.
+            seambase.errors.RefusedError: an option that Presto does not have.
         """
         settings = _settings(request)
         jpype = self._peer.jpype
@@ -271,7 +272,7 @@ class PrestoJvmSerde:
         """Pages made ready for timing Presto on them.
 
         Raises:
-            seambench.errors.UsageError, seambench.errors.RefusedError: see `serialize`.
+            seambase.errors.UsageError, seambase.errors.RefusedError: see `serialize`.
         """
         settings = _settings(request)
         with self._peer.inside():

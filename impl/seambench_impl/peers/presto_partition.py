@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import RefusedError
-from seambench.serde_types import SerdeType, parse_presto
+from seambase.errors import RefusedError
+from seambase.types import SerdeType, parse_presto
 from seambench_impl.peers.jvm import JavaPeer
 from seambench_impl.peers.presto_blocks import BlockWriter
 from seambench_impl.peers.presto_pages import presto_peer

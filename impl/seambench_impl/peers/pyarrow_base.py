@@ -13,8 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from seambench.errors import InputError, RefusedError
-from seambench.seams import Kind, ScanReport, ScanRequest
+from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanReport
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import select_columns
 
 __all__ = ["PyarrowReader", "newest_base_files"]

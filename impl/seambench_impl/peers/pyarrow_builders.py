@@ -12,8 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import RefusedError
-from seambench.seams import ColumnChunk, ColumnRequest, Kind, Stage
+from seambase.errors import RefusedError
+from seambench.contracts.column import ColumnChunk, ColumnRequest
+from seambench.contracts.common import Kind, Stage
 
 __all__ = ["PyarrowColumns"]
 
@@ -30,7 +31,7 @@ class PyarrowColumns:
         """Not offered.
 
         Raises:
-            seambench.errors.RefusedError: always.
+            seambase.errors.RefusedError: always.
         """
         raise RefusedError(f"pyarrow has no off-heap tables for {', '.join(request.fields)}")
 

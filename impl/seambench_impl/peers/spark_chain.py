@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seambench.errors import UsageError
-from seambench.serde_types import SerdeType, arrow_type
+from seambase.errors import UsageError
+from seambase.types import SerdeType, arrow_type
 from seambench_impl.peers.arrow_parts import (
     elements_of,
     flat,

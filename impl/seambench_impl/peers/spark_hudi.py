@@ -19,9 +19,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from seambench.data.spark import SparkOptions, explain_failure, spark_session
-from seambench.errors import InputError
-from seambench.seams import Kind, ScanRequest
+from seambase.errors import InputError
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import ScanRequest
+from seambench.engines.spark import SparkOptions, explain_failure, spark_session
 from seambench_impl.peers.peer_scan import (
     HUDI_READS,
     PeerScan,

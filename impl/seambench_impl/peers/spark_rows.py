@@ -16,10 +16,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError, SeambenchError, UsageError
-from seambench.seams import Kind, SerdeRequest, Stage
-from seambench.serde_fields import fields_of
-from seambench.serde_types import SerdeType, parse_schema
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.serde import SerdeRequest
+from seambase.type_fields import fields_of
+from seambase.types import SerdeType, parse_schema
+from seambench.contracts.common import Kind, Stage
 from seambench_impl.peers.jvm import JavaPeer, java_failure, run_warm, spark_peer
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of, spark_schema
@@ -83,7 +84,7 @@ def _spans(request: SerdeRequest, size: int) -> tuple[list[int], list[int]]:
 
 
 class SparkJvmSerde:
-    """Implements `seambench.seams.Serde` with Spark's classes.
+    """Implements `seambench.contracts.serde.Serde` with Spark's classes.
 
     Spark's getters follow whatever a row says; before any is called, the extents in the rows are
     checked here, so broken rows are an error rather than foreign memory.
@@ -122,8 +123,8 @@ class SparkJvmSerde:
         """Rows of all batches, one after the other.
 
         Raises:
-            seambench.errors.UsageError: batches that do not fit the request.
-            seambench.errors.RefusedError: an option that Spark does not have.
+            seambase.errors.UsageError: batches that do not fit the request.
+            seambase.errors.RefusedError: an option that Spark does not have.
         """
         framing = _framing(request)
         types = parse_schema(request)
@@ -145,9 +146,9 @@ class SparkJvmSerde:
         """One batch of all rows.
 
         Raises:
-            seambench.errors.InputError: the bytes are no such rows; names row and field.
-            seambench.errors.UsageError: types that are none; packed rows without lengths.
-            seambench.errors.RefusedError: an option that Spark does not have.
+            seambase.errors.InputError: the bytes are no such rows; names row and field.
+            seambase.errors.UsageError: types that are none; packed rows without lengths.
+            seambase.errors.RefusedError: an option that Spark does not have.
         """
         framing = _framing(request)
         types = parse_schema(request)
@@ -214,7 +215,7 @@ class SparkJvmSerde:
         """Rows made ready for timing Spark on them.
 
         Raises:
-            seambench.errors.UsageError, seambench.errors.RefusedError: see `serialize`; types whose
+            seambase.errors.UsageError, seambase.errors.RefusedError: see `serialize`; types whose
             values `touch` has no word for.
         """
         types = parse_schema(request)

@@ -75,4 +75,4 @@ def test_features_of_other_commits_are_skipped_not_failed() -> None:
     with pytest.raises(NotImplementedError, match=r"no seambench_impl\.teleport"):
         kernels.feature("seambench_impl.teleport")
     with pytest.raises(NotImplementedError, match=r"no seambench_impl\.merge\.teleport"):
-        kernels.feature("seambench_impl.merge", "teleport")
+        kernels.feature("seamkit.scan.merge", "teleport")

@@ -7,4 +7,4 @@ from pathlib import Path
 __all__ = ["ROOT"]
 
 ROOT = Path(__file__).parent.parent
-"""Folder of `cases/` and `golden/`: what the entry point in `seambench.cases` hands out."""
+"""Folder of `cases/` and `golden/`: what the entry point `seambench.cases` hands out."""

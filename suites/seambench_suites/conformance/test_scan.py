@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from seambench.outcomes import Outcome
-from seambench.pytest_plugin import assert_conforms
+from seambench.conformance.pytest_plugin import assert_conforms
+from seambench.contracts.outcomes import Outcome
 
 
 @pytest.mark.seam("scan")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from seambench.cases import load_cases
-from seambench.registry import SEAMS
-from seambench.xfails import Xfails
+from seambench.conformance.cases import load_cases
+from seambench.conformance.xfails import Xfails
+from seambench.contracts.registry import SEAMS
 
 
 def test_xfails_name_cases(xfails: list[Xfails]) -> None:

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seambench.golden import TableSpec, load_origin, load_table, table_folders
+from seambench.formats.hudi.golden import TableSpec, load_origin, load_table, table_folders
 from seambench_suites.hudi.writer import Written, bundle, session, write_table
 
 __all__ = ["main"]

@@ -54,16 +54,16 @@ class _Chunks:
     loops = 50
 
     def __init__(self, columns: str) -> None:
-        types = feature("seambench_impl.columns.types", "from_arrow")
-        self._table_module = feature("seambench_impl.columns.table", "OffHeapTable")
-        engine = feature("seambench_impl.columns.engine", "EngineColumns", "EngineSchema")
-        memory = feature("seambench_impl.memory", "TrackedAllocator")
+        types = feature("seamkit.offheap.columns.types", "from_arrow")
+        self._table_module = feature("seamkit.offheap.columns.table", "OffHeapTable")
+        engine = feature("seamkit.offheap.engine.columns", "EngineColumns", "EngineSchema")
+        memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
         self.batch = lineitem(fixed_only=columns == "fixed")
         # Types and Arrow's C structures are made once for chunk after chunk, as a connector does.
-        made = feature("seambench_impl.columns.c_types", "CTypes")
+        made = feature("seamkit.offheap.columns.c_types", "CTypes")
         self._types = made.CTypes([types.from_arrow(field.type) for field in self.batch.schema])
-        arrow_c = feature("seambench_impl.arrow_c", "ExportedBatch")
+        arrow_c = feature("seamkit.core.arrow_data", "ExportedBatch")
         self._exported = arrow_c.ExportedBatch(self.batch)
         self._expected = engine.EngineSchema(self.batch.schema)
         self._columns_class = engine.EngineColumns
@@ -122,7 +122,7 @@ class AppendRows(AppendColumns):
     loops = 1
 
     def __init__(self, columns: str = "all") -> None:
-        self._bind = feature("seambench_impl.connector.append", "bind").bind
+        self._bind = feature("seamkit.offheap.connector.append", "bind").bind
         batch = lineitem(fixed_only=columns == "fixed")
         self._rows = list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
         super().__init__(columns)

@@ -63,7 +63,7 @@ class AvroDecode:
     rows, loops = 20_000, 10
 
     def __init__(self, columns: str) -> None:
-        avro = feature("seambench_impl.avro", "AvroDecoder")
+        avro = feature("seamkit.avro", "AvroDecoder")
         schema, self._block, self._expected = _avro_block(self.rows)
         wanted = self._expected.schema
         if columns == "two":
@@ -93,9 +93,9 @@ class Merge:
     base_rows, batch_rows, updates, deletes = 524_288, 131_072, 100_000, 5_000
 
     def __init__(self) -> None:
-        self._merge = feature("seambench_impl.merge", "LogIndex", "assemble")
-        self._arrow = feature("seambench_impl.arrow_c", "ExportedBatch")
-        memory = feature("seambench_impl.memory", "TrackedAllocator")
+        self._merge = feature("seamkit.scan.merge", "LogIndex", "assemble")
+        self._arrow = feature("seamkit.core.arrow_data", "ExportedBatch")
+        memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
         self._keys, self._rows, self._ordering, self._log = self._events()
         self.prepare()
@@ -152,7 +152,7 @@ class HudiScan:
     base_rows, deletes = 40_000, 400
 
     def __init__(self, path: str) -> None:
-        hudi = feature("seambench_impl.tables.hudi.table", "HudiTable")
+        hudi = feature("seamkit.tables.hudi.table", "HudiTable")
         query = "read-optimized" if path == "native" else "snapshot"
         table = hudi.HudiTable(str(_small_table()))
         self._open: Callable[[], Any] = lambda: table.scan(query=query)
@@ -187,10 +187,10 @@ class OffHeapFill:
     rows, loops = 100_000, 5
 
     def __init__(self) -> None:
-        self._types = feature("seambench_impl.columns.types", "from_arrow")
-        self._table = feature("seambench_impl.columns.table", "OffHeapTable")
-        self._engine = feature("seambench_impl.columns.engine", "EngineSchema", "fill")
-        memory = feature("seambench_impl.memory", "TrackedAllocator")
+        self._types = feature("seamkit.offheap.columns.types", "from_arrow")
+        self._table = feature("seamkit.offheap.columns.table", "OffHeapTable")
+        self._engine = feature("seamkit.offheap.engine.columns", "EngineSchema", "fill")
+        memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
         self._batch = _merge_rows(np.arange(self.rows, dtype=np.int64), 1000)
         if not self.run().equals(self._batch):

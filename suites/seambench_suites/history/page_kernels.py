@@ -35,9 +35,9 @@ class PagesOut:
     """Columns to pages, a new page each time."""
 
     def __init__(self, variant: str, rows: str) -> None:
-        write = feature("seambench_impl.serde.presto.write", "PageWriter")
-        read = feature("seambench_impl.serde.presto.read", "PageReader")
-        typed = feature("seambench.serde_fields", "fields_of")
+        write = feature("seamkit.serde.presto.write", "PageWriter")
+        read = feature("seamkit.serde.presto.read", "PageReader")
+        typed = feature("seambase.type_fields", "fields_of")
         self.batch, self.loops = _rows(rows), _TOTAL // int(rows)
         fields, options = typed.fields_of(self.batch.schema, "presto"), _OPTIONS[variant]
         self._writer = write.PageWriter(fields, options)
@@ -93,7 +93,7 @@ class Checksum(PagesOut):
 
     def __init__(self) -> None:
         super().__init__("plain", str(_TOTAL))
-        self._sum = feature("seambench_impl.serde.checksum", "page_checksum").page_checksum
+        self._sum = feature("seamkit.serde.checksum", "page_checksum").page_checksum
         self._payload, self.loops = memoryview(self._page)[_HEADER:], 16
         tail = b"\4" + _TOTAL.to_bytes(4, "little") + len(self._payload).to_bytes(4, "little")
         self._expected = zlib.crc32(tail, zlib.crc32(self._payload))

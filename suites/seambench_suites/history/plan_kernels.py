@@ -49,7 +49,7 @@ class PlanSlices:
     """A table of version 9 of as many files: half of them base files, each with a log."""
 
     def __init__(self, files: str) -> None:
-        table = feature("seambench_impl.tables.hudi.table", "HudiTable")
+        table = feature("seamkit.tables.hudi.table", "HudiTable")
         root = Path(tempfile.mkdtemp(prefix="seambench-plan-"))
         atexit.register(shutil.rmtree, root, ignore_errors=True)
         self._groups = int(files) // 2

@@ -18,10 +18,10 @@ class RowsOut:
     loops = 16
 
     def __init__(self, format_: str) -> None:
-        typed = feature("seambench.serde_fields", "fields_of")
+        typed = feature("seambase.type_fields", "fields_of")
         names = {"unsaferow": "UnsafeRows", "compactrow": "CompactRows"}
         module = format_.replace("row", "_row")
-        codecs = feature(f"seambench_impl.serde.rows.{module}", names[format_])
+        codecs = feature(f"seamkit.serde.rows.{module}", names[format_])
         self.batch = lineitem()
         fields = typed.fields_of(self.batch.schema, "spark")
         self._codec: Any = getattr(codecs, names[format_])(fields)

@@ -23,10 +23,10 @@ class StreamPartition:
     batches, rows = 16, 65_536
 
     def __init__(self, destinations: str) -> None:
-        serdes = feature("seambench_impl.serde.stream.registry", "serde_named")
-        presto = feature("seambench_impl.serde.stream.presto", "append_partitions")
-        arenas = feature("seambench_impl.serde.stream.arena", "StreamArena")
-        memory = feature("seambench_impl.memory", "TrackedAllocator")
+        serdes = feature("seamkit.serde.stream.registry", "serde_named")
+        presto = feature("seamkit.serde.stream.presto", "append_partitions")
+        arenas = feature("seamkit.serde.stream.arena", "StreamArena")
+        memory = feature("seamkit.core.memory", "TrackedAllocator")
         count = 1 if destinations == "whole" else int(destinations)
         self._append = presto.append_partitions
         self._batch = pa.Table.from_batches([lineitem()] * self.batches).combine_chunks()
@@ -84,7 +84,7 @@ class _Counter:
 
 def _fields(schema: Any) -> list[Any]:
     """The columns in Presto's words."""
-    seams = feature("seambench.seams", "SerdeField")
+    seams = feature("seambase.serde", "SerdeField")
     words = {pa.int64(): "bigint", pa.int32(): "integer", pa.date32(): "date"}
     words |= {pa.string(): "varchar", pa.decimal128(15, 2): "decimal(15,2)"}
     return [seams.SerdeField(field.name, words[field.type]) for field in schema]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seambench.comparison import ComparisonOptions, compare_readers, failures, write_records
+from seambench.bench.comparison import ComparisonOptions, compare_readers, failures, write_records
 from seambench.data import Dataset, list_datasets
 
 __all__ = ["BARS", "Bar", "figures", "main", "times_for"]

@@ -22,10 +22,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from seambench import registry
-from seambench.errors import RefusedError, SeambenchError
-from seambench.plain import canonical, rows_of
-from seambench.seams import Scanner, ScanRequest
+from seambase.errors import RefusedError, SeambenchError
+from seambench.conformance.plain import canonical, rows_of
+from seambench.contracts import registry
+from seambench.contracts.scan import Scanner, ScanRequest
 from seambench_suites.hudi.random_tables import random_table
 from seambench_suites.hudi.spark_answers import Answer, ask_spark, questions
 from seambench_suites.hudi.writer import session, write_table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seambench.golden import TableSpec, WriteSpec
+from seambench.formats.hudi.golden import TableSpec, WriteSpec
 
 __all__ = ["write_options"]
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any, Literal
 
-from seambench.golden import Operation, TableSpec, WriteSpec
+from seambench.formats.hudi.golden import Operation, TableSpec, WriteSpec
 
 __all__ = ["random_table"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seambench.plain import canonical
+from seambench.conformance.plain import canonical
 
 __all__ = ["Answer", "ask_spark", "questions"]
 

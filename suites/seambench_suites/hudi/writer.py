@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seambench.data.spark import find_java
-from seambench.errors import InputError
-from seambench.golden import TableSpec, WriteSpec
-from seambench.plain import typed
+from seambase.errors import InputError
+from seambench.conformance.plain import typed
+from seambench.engines.spark import find_java
+from seambench.formats.hudi.golden import TableSpec, WriteSpec
 from seambench_suites.hudi.options import write_options
 
 __all__ = ["Written", "bundle", "session", "write_table"]

@@ -13,15 +13,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambench.errors import InputError, RefusedError, UsageError
-from seambench.seams import Kind, SerdeRequest
-from seambench.serde.blocks import block_array, block_values
-from seambench.serde.pages import Page, frame, read_pages
-from seambench.serde.plain_pages import payload_of
-from seambench.serde.plain_rows import framed, unsafe_row
-from seambench.serde.values import arrow_array, flat_type, plain_values
-from seambench.serde.vectors import page_options
-from seambench.serde_types import SerdeType, arrow_type, parse_schema, schema_of
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.serde import SerdeRequest
+from seambase.types import SerdeType, arrow_type, parse_schema, schema_of
+from seambench.contracts.common import Kind
+from seambench.seams.serde.blocks import block_array, block_values
+from seambench.seams.serde.pages import Page, frame, read_pages
+from seambench.seams.serde.plain_pages import payload_of
+from seambench.seams.serde.plain_rows import framed, unsafe_row
+from seambench.seams.serde.values import arrow_array, flat_type, plain_values
+from seambench.seams.serde.vectors import page_options
 
 __all__ = [
     "Forgetful",
@@ -45,7 +46,7 @@ _TYPES = (
 
 
 class PlainSerde:
-    """Implements `seambench.seams.Serde` for pages, and writes UnsafeRows."""
+    """Implements `seambench.contracts.serde.Serde` for pages, and writes UnsafeRows."""
 
     name = "plain"
     version = "0"

@@ -14,10 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from seambench.errors import RefusedError, UsageError
-from seambench.golden import TableSpec, WriteSpec, load_origin, load_table
-from seambench.plain import typed
-from seambench.seams import Kind, ScanReport, ScanRequest
+from seambase.errors import RefusedError, UsageError
+from seambase.scan import ScanReport
+from seambench.conformance.plain import typed
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import ScanRequest
+from seambench.formats.hudi.golden import TableSpec, WriteSpec, load_origin, load_table
 from seambench_suites.cases import ROOT
 
 __all__ = ["Row", "SimulatedReader", "Simulation", "simulates", "undone"]
@@ -154,7 +156,7 @@ class Simulation:
 
 
 class SimulatedReader:
-    """Implements `seambench.seams.Scanner` over a `Simulation`."""
+    """Implements `seambench.contracts.scan.Scanner` over a `Simulation`."""
 
     name = "simulated"
     version = "0"
@@ -230,7 +232,7 @@ class SimulatedReader:
 
 
 class SimulatedScan:
-    """Implements `seambench.seams.Scan` over a table in memory."""
+    """Implements `seambench.contracts.scan.Scan` over a table in memory."""
 
     def __init__(self, table: pa.Table, batch_size: int | None) -> None:
         self.table = table

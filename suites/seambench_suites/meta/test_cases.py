@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from seambench import registry
-from seambench.cases import ExchangeCase, ScanCase, load_cases, load_scan_cases
-from seambench.column_cases import ColumnCase
-from seambench.column_check import needs_of
-from seambench.edits import apply_edits
-from seambench.errors import UsageError
-from seambench.exchange.check import needs_of as exchange_needs
-from seambench.golden import extract, load_origin, load_table, table_folders
-from seambench.serde.cases import SerdeCase
-from seambench.serde.check import needs_of as serde_needs
+from seambase.errors import UsageError
+from seambench.conformance.cases import ExchangeCase, ScanCase, load_cases, load_scan_cases
+from seambench.contracts import registry
+from seambench.formats.hudi.edits import apply_edits
+from seambench.formats.hudi.golden import extract, load_origin, load_table, table_folders
+from seambench.seams.column.cases import ColumnCase
+from seambench.seams.column.check import needs_of
+from seambench.seams.exchange.check import needs_of as exchange_needs
+from seambench.seams.serde.cases import SerdeCase
+from seambench.seams.serde.check import needs_of as serde_needs
 from seambench_suites.cases import ROOT
 
 TABLES = table_folders(ROOT)
@@ -133,7 +133,7 @@ def test_claimed_capabilities_are_exercised(seam: str) -> None:
 
 def _resolve(seam: str, name: str) -> Any:
     """An implementation, or None where this machine lacks what it needs."""
-    from seambench.errors import UnavailableError
+    from seambase.errors import UnavailableError
 
     try:
         return registry.resolve(seam, name)

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from seambench.cases import ColumnCase, load_cases
-from seambench.column_cases import column_cases
-from seambench.column_check import kinds_of, masked_difference, needs_of
-from seambench.errors import RefusedError, UsageError
-from seambench.seams import ColumnChunk, ColumnRequest, ColumnSlot, Kind
-from seambench.worker import run_one
+from seambase.errors import RefusedError, UsageError
+from seambench.conformance.cases import ColumnCase, load_cases
+from seambench.conformance.worker import run_one
+from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
+from seambench.contracts.common import Kind
+from seambench.seams.column.cases import column_cases
+from seambench.seams.column.check import kinds_of, masked_difference, needs_of
 
 CASE = "column/offheap/worked_example"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from seambench.cases import load_cases
-from seambench.column_cases import ColumnCase
-from seambench.column_oracle import expected_slots, parse_type
-from seambench.column_values import column_values
-from seambench.errors import UsageError
+from seambase.errors import UsageError
+from seambench.conformance.cases import load_cases
+from seambench.seams.column.cases import ColumnCase
+from seambench.seams.column.oracle import expected_slots, parse_type
+from seambench.seams.column.values import column_values
 
 CASES = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
 GOLDEN = [c for c in CASES if c.file.suffix == ".json" and c.file.stem != "type_strings"]

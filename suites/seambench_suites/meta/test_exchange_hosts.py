@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from seambench.errors import SeambenchError, UnavailableError
-from seambench.exchange.cluster import Cluster, Way
-from seambench.exchange.hosts import Hosts, Wire
-from seambench.exchange.plans import PLANS
-from seambench.exchange.suite import Oracle, write_tables
+from seambase.errors import SeambenchError, UnavailableError
+from seambench.bench.exchange.cluster import Cluster, Way
+from seambench.bench.exchange.hosts import Hosts, Wire
+from seambench.bench.exchange.plans import PLANS
+from seambench.bench.exchange.suite import Oracle, write_tables
 
 _SECONDS = 120.0
 

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seambench.digest import digest_reader, union
-from seambench.errors import UsageError
-from seambench.exchange.plans import PLANS, plan_named, query
-from seambench.exchange.suite import Oracle, write_tables
-from seambench.registry import resolve_suite
+from seambase.errors import UsageError
+from seambench.bench.exchange.plans import PLANS, plan_named, query
+from seambench.bench.exchange.suite import Oracle, write_tables
+from seambench.contracts.registry import resolve_suite
+from seambench.engines.digest import digest_reader, union
 
 _SCALE = 0.001
 

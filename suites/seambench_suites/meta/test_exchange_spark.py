@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seambench.record import load_record
+from seambench.records.record import load_record
 
 _SECONDS = 600.0
 _MASTER = "local-cluster[2,1,2048]"

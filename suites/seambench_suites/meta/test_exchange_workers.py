@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from seambench import record
-from seambench.errors import SeambenchError, UnavailableError
-from seambench.exchange.cluster import Cluster, Way
-from seambench.exchange.plans import PLANS
-from seambench.exchange.suite import (
+from seambase.errors import SeambenchError, UnavailableError
+from seambench.bench.exchange.cluster import Cluster, Way
+from seambench.bench.exchange.plans import PLANS
+from seambench.bench.exchange.suite import (
     WITHIN,
     ExchangeOptions,
     Oracle,
     measure_exchanges,
     write_tables,
 )
+from seambench.records import record
 
 _SCALE = 0.002
 _FORMATS = ["arrow", "arrow-batch", "presto", "starrocks", "unsaferow"]

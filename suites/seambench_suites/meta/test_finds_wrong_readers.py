@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from seambench.cases import ScanCase, load_cases
-from seambench.check import run_checks
-from seambench.worker import run_one
+from seambench.conformance.cases import ScanCase, load_cases
+from seambench.conformance.check import run_checks
+from seambench.conformance.worker import run_one
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader, simulates
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from seambench.cases import load_cases
-from seambench.errors import UsageError
-from seambench.serde.cases import SerdeCase
-from seambench.worker import run_one
+from seambase.errors import UsageError
+from seambench.conformance.cases import load_cases
+from seambench.conformance.worker import run_one
+from seambench.seams.serde.cases import SerdeCase
 from seambench_suites.cases import ROOT
 from seambench_suites.meta import plain_serde
 from seambench_suites.meta.plain_serde import PlainSerde

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from seambench.cases import ScanCase, load_cases
-from seambench.invariants import hold_invariants, run_invariants
-from seambench.outcomes import Mismatch, NotOffered
+from seambench.conformance.cases import ScanCase, load_cases
+from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.seams.scan.invariants import hold_invariants, run_invariants
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader
 

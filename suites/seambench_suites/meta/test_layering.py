@@ -64,10 +64,10 @@ def test_imports_follow_the_arrows(package: str) -> None:
             "def f():\n    from seambench_suites.tpch import SUITE",
             ["seambench_suites"],
         ),
-        ("seambench", "importlib.import_module('seambench_impl.scan')", ["seambench_impl"]),
-        ("seambench_suites", "from seambench_impl.scan import readers", ["seambench_impl"]),
+        ("seambench", "importlib.import_module('seamkit.scan')", ["seambench_impl"]),
+        ("seambench_suites", "from seamkit.scan import readers", ["seambench_impl"]),
         ("seambench_impl", "import seambench_suites.cases", ["seambench_suites"]),
-        ("seambench_impl", "from seambench.seams import Scan", []),
+        ("seambench_impl", "from seambench.contracts.seams import Scan", []),
         (
             "seambench_suites.history",
             "from seambench_suites.history.kernels import feature",

@@ -19,9 +19,10 @@ def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     from importlib.metadata import entry_points
 
     known = any(
-        point.value == "seambench.pytest_plugin" for point in entry_points(group="pytest11")
+        point.value == "seambench.conformance.pytest_plugin"
+        for point in entry_points(group="pytest11")
     )
-    plugin = [] if known else ["-p", "seambench.pytest_plugin"]
+    plugin = [] if known else ["-p", "seambench.conformance.pytest_plugin"]
     return subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *plugin),

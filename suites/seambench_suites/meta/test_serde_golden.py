@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from seambench.cases import load_cases
-from seambench.plain import canonical
-from seambench.serde.blocks import block_array, block_values
-from seambench.serde.cases import SerdeCase, serde_cases
-from seambench.serde.check import batches_of, encode_problem, marker_differs
-from seambench.serde.pages import (
+from seambase.types import parse_presto
+from seambench.conformance.cases import load_cases
+from seambench.conformance.plain import canonical
+from seambench.conformance.worker import run_one
+from seambench.seams.serde.blocks import block_array, block_values
+from seambench.seams.serde.cases import SerdeCase, serde_cases
+from seambench.seams.serde.check import batches_of, encode_problem, marker_differs
+from seambench.seams.serde.pages import (
     CHECKSUMMED,
     COMPRESSED,
     Page,
@@ -23,12 +25,10 @@ from seambench.serde.pages import (
     layout_of,
     read_pages,
 )
-from seambench.serde.plain_pages import payload_of
-from seambench.serde.plain_rows import framed, unsafe_row
-from seambench.serde.values import plain_values
-from seambench.serde.vectors import Vector, derived, load_golden, page_options
-from seambench.serde_types import parse_presto
-from seambench.worker import run_one
+from seambench.seams.serde.plain_pages import payload_of
+from seambench.seams.serde.plain_rows import framed, unsafe_row
+from seambench.seams.serde.values import plain_values
+from seambench.seams.serde.vectors import Vector, derived, load_golden, page_options
 from seambench_suites.cases import ROOT
 from seambench_suites.meta.plain_serde import PlainSerde
 

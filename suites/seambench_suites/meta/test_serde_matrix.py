@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from seambase.errors import UsageError
 from seambench.cli import main
-from seambench.errors import UsageError
-from seambench.serde.matrix import Cell, Matrix
+from seambench.seams.serde.matrix import Cell, Matrix
 
 HERE = "seambench_suites.meta.plain_serde:"
 RIGHT, WRONG = f"{HERE}PlainSerde", f"{HERE}LosesTheSign"

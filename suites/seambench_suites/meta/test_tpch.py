@@ -7,7 +7,7 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from seambench.errors import UsageError
+from seambase.errors import UsageError
 from seambench_suites.tpch import SUITE, Answer, answer_digest, published_difference
 
 TABLES = {

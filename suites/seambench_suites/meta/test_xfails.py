@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from seambench.check import run_checks
-from seambench.errors import UsageError
-from seambench.outcomes import FAILING, WORDS
-from seambench.xfails import load_xfails
+from seambase.errors import UsageError
+from seambench.conformance.check import run_checks
+from seambench.conformance.xfails import load_xfails
+from seambench.contracts.outcomes import FAILING, WORDS
 
 RIGHT = "seambench_suites.meta.simulated:SimulatedReader"
 WRONG = "seambench_suites.meta.wrong:BaseRowsOnly"

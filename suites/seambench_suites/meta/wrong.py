@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from seambench.golden import TableSpec, WriteSpec
-from seambench.seams import ScanRequest
+from seambench.contracts.scan import ScanRequest
+from seambench.formats.hudi.golden import TableSpec, WriteSpec
 from seambench_suites.meta.simulated import Row, SimulatedReader, SimulatedScan, Simulation
 
 __all__ = [

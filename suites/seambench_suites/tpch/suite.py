@@ -15,8 +15,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from seambench.errors import UsageError
-from seambench.strict import build
+from seambase.errors import UsageError
+from seambench.conformance.strict import build
 
 __all__ = ["SUITE", "Answer", "TpchSuite", "answer_digest", "published_difference"]
 

@@ -1,0 +1,50 @@
+"""Stream one scan and say what it cost: `python -m seambench.bench.drain JSON`.
+
+A process of its own, because the peak memory of a process never goes down again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+from seambase.errors import SeambenchError
+from seambench.bench.measure import peak_of_own_process
+from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
+
+__all__ = ["drain", "main"]
+
+
+def drain(reader: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Read all batches, keeping none; tell rows, seconds and peak memory."""
+    scanner = registry.resolve("scan", reader)
+    base = peak_of_own_process()
+    begin = time.perf_counter()
+    rows = 0
+    with scanner.open(ScanRequest(**request)).to_reader() as stream:
+        for batch in stream:
+            rows += batch.num_rows
+            del batch
+    return {
+        "rows": rows,
+        "seconds": time.perf_counter() - begin,
+        "peak_bytes": peak_of_own_process(),
+        "base_bytes": base,
+    }
+
+
+def main() -> None:
+    """Answer the request given as the only argument."""
+    asked = json.loads(sys.argv[1])
+    try:
+        told = drain(asked["reader"], asked["request"])
+    except SeambenchError as error:
+        sys.exit(str(error))
+    sys.stdout.write(json.dumps(told) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,284 @@
+"""A process of a query: one worker or several, on threads of their own.
+
+It is told what to do by lines of JSON on its standard input and answers each with a line:
+`start`, `prepare`, `listen`, `connect`, `run`, `judge`, `close` (see
+`seambench.bench.exchange.cluster`). An answer has `done`, or `error` with the kind of the exception
+and its sentence.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import gc
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from seambase.errors import SeambenchError, UnavailableError
+from seambench.bench.exchange.plans import Plan, Step, plan_named
+from seambench.bench.measure import MemorySampler
+from seambench.contracts import registry
+from seambench.contracts.exchange import (
+    Distributed,
+    ExchangeRequest,
+    ListeningReceiver,
+    RemoteSender,
+)
+from seambench.engines.digest import digest_reader
+
+__all__ = ["Host", "Node", "main"]
+
+
+class Node:
+    """One worker: its part of the tables, its sides of the exchanges.
+
+    Args:
+        implementation: of the exchange seam.
+        index: which worker this is.
+        workers: how many there are.
+    """
+
+    def __init__(self, implementation: Distributed, index: int, workers: int) -> None:
+        self._implementation = implementation
+        self.index = index
+        self.workers = workers
+        self._tables: Mapping[str, pa.Table] = {}
+        self._plan: Plan | None = None
+        self._settings: Mapping[str, Any] = {}
+        self._receivers: dict[str, ListeningReceiver] = {}
+        self._senders: dict[str, RemoteSender] = {}
+        self._received: dict[str, pa.Table] = {}
+        self._outcome: list[pa.Table] = []
+
+    def prepare(self, plan: Plan, tables: Mapping[str, pa.Table]) -> None:
+        """Take this worker's part of the tables."""
+        self._plan = plan
+        self._tables = tables
+
+    def listen(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        """Get the receiving sides ready; the address of each, by step."""
+        assert self._plan is not None
+        self._settings = settings
+        for number, step in enumerate(self._plan.steps):
+            if step.partition != "single" or self.index == 0:
+                address = settings["address"].format(index=self.index, step=number)
+                self._receivers[step.name] = self._implementation.listen(
+                    self._request(step), address
+                )
+        return {name: receiver.address for name, receiver in self._receivers.items()}
+
+    def connect(self, addresses: Mapping[str, Sequence[str]]) -> None:
+        """Get the sending sides ready."""
+        assert self._plan is not None
+        for step in self._plan.steps:
+            request = self._request(step)
+            self._senders[step.name] = self._implementation.connect(
+                request, self.index, addresses[step.name]
+            )
+
+    def run(self) -> dict[str, Any]:
+        """Run the plan; seconds, and bytes of the rows that were received, as Arrow has them."""
+        assert self._plan is not None
+        begin = time.perf_counter()
+        self._outcome = self._plan.run(self)
+        seconds = time.perf_counter() - begin
+        received = self._received.values()
+        return {
+            "seconds": seconds,
+            "bytes": sum(table.nbytes for table in received),
+            "rows": sum(table.num_rows for table in received),
+        }
+
+    def table(self, name: str) -> pa.Table:
+        """See `seambench.bench.exchange.plans.Worker`."""
+        return self._tables[name]
+
+    def exchange(self, step: str, rows: pa.Table) -> pa.Table:
+        """See `seambench.bench.exchange.plans.Worker`."""
+        sender, problems = self._senders[step], []
+        batches = rows.to_batches(max_chunksize=self._settings["chunk_rows"])
+
+        def send() -> None:
+            try:
+                for batch in batches:
+                    sender.write(batch)
+                sender.finish()
+            except SeambenchError as error:
+                problems.append(error)
+
+        sending = threading.Thread(target=send, daemon=True)
+        sending.start()
+        received = []
+        if step in self._receivers:
+            receiver = self._receivers[step]
+            while (batch := receiver.read(0, self._settings["timeout"])) is not None:
+                received.append(batch)
+        sending.join()
+        if problems:
+            raise problems[0]
+        self._received[step] = pa.Table.from_batches(received, rows.schema)
+        return self._received[step]
+
+    def judge(self) -> dict[str, Any]:
+        """What came of the plan: digests, how many keys each hashed step gave, or the answer."""
+        assert self._plan is not None
+        if self._plan.number is not None:
+            told = {"answer": _packed(self._outcome[0])} if self.index == 0 else {}
+            self._forget()
+            return told
+        found = {
+            "digests": [digest_reader(table) for table in self._outcome],
+            "keys": {
+                step.name: len(self._received[step.name][step.keys[0]].unique())
+                for step in self._plan.steps
+                if step.keys
+            },
+        }
+        self._forget()
+        return found
+
+    def close(self) -> None:
+        """Give up both sides. Repeatable."""
+        for sender in self._senders.values():
+            sender.close()
+        for receiver in self._receivers.values():
+            receiver.close()
+        self._senders, self._receivers = {}, {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._received, self._outcome = {}, []
+
+    def _request(self, step: Step) -> ExchangeRequest:
+        return ExchangeRequest(
+            schema=step.schema,
+            partition=step.partition,
+            keys=step.keys,
+            senders=self.workers,
+            receivers=1 if step.partition == "single" else self.workers,
+            format=self._settings["format"],
+            transport=self._settings["transport"],
+            chunk_rows=self._settings["chunk_rows"],
+            buffer_bytes=self._settings["buffer_bytes"],
+            options=self._settings["options"],
+        )
+
+
+def _packed(table: pa.Table) -> str:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return base64.b64encode(sink.getvalue()).decode()
+
+
+class Host:
+    """The workers of this process.
+
+    Attributes:
+        nodes: the workers.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._pool: ThreadPoolExecutor | None = None
+
+    def start(self, asked: Mapping[str, Any]) -> Any:
+        """Find the implementation and make the workers `indexes` of `workers`."""
+        implementation = registry.resolve("exchange", asked["implementation"])
+        if not isinstance(implementation, Distributed):
+            raise UnavailableError(
+                f"{asked['implementation']} has no sides that can live in several processes"
+            )
+        self.nodes = [Node(implementation, i, asked["workers"]) for i in asked["indexes"]]
+        self._pool = ThreadPoolExecutor(len(self.nodes))
+        return str(implementation.version)
+
+    def prepare(self, asked: Mapping[str, Any]) -> Any:
+        """Load the parts of `plan`'s tables from `folder`."""
+        plan = plan_named(asked["plan"])
+        for node in self.nodes:
+            node.prepare(plan, _parts(Path(asked["folder"]), plan, node.index, node.workers))
+
+    def listen(self, asked: Mapping[str, Any]) -> Any:
+        """Addresses by worker."""
+        return {str(node.index): node.listen(asked) for node in self.nodes}
+
+    def connect(self, asked: Mapping[str, Any]) -> Any:
+        """Connect every worker to `addresses`."""
+        self._each(lambda node: node.connect(asked["addresses"]))
+
+    def run(self, _asked: Mapping[str, Any]) -> Any:
+        """Run the plan on every worker at once; what that took of this process."""
+        gc.collect()
+        with MemorySampler() as memory:
+            cpu = time.process_time()
+            ran = self._each(Node.run)
+            cpu = time.process_time() - cpu
+        return {
+            "cpu": cpu,
+            "peak_bytes": memory.peak_bytes,
+            "growth_bytes": memory.peak_bytes - memory.start_bytes,
+            "seconds": max(one["seconds"] for one in ran),
+            "bytes": sum(one["bytes"] for one in ran),
+            "rows": sum(one["rows"] for one in ran),
+        }
+
+    def judge(self, _asked: Mapping[str, Any]) -> Any:
+        """What came of it, by worker."""
+        return [node.judge() for node in self.nodes]
+
+    def close(self, _asked: Mapping[str, Any]) -> Any:
+        """Close the sides of every worker."""
+        self._each(Node.close)
+
+    def _each(self, work: Callable[[Node], Any]) -> list[Any]:
+        assert self._pool is not None
+        return [future.result() for future in [self._pool.submit(work, n) for n in self.nodes]]
+
+
+def _parts(folder: Path, plan: Plan, index: int, workers: int) -> dict[str, pa.Table]:
+    """The worker's rows, in memory of its own."""
+    parts = {}
+    for name in plan.tables:
+        with pa.memory_map(str(folder / f"{name}.arrow")) as file:
+            whole = pa.ipc.open_file(file).read_all()
+            begin, end = (whole.num_rows * i // workers for i in (index, index + 1))
+            part = whole.slice(begin, end - begin)
+            part = plan.derive.get(name, lambda table: table)(part)
+            parts[name] = part.take(np.arange(part.num_rows)).combine_chunks()
+    return parts
+
+
+def main() -> None:
+    """Answer lines until they end, or a worker's doings cannot be ended."""
+    host = Host()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            answer = {"done": getattr(host, asked["do"])(asked)}
+            if asked["do"] == "start":
+                # What was imported stays: to look through it for garbage before each run would take
+                # longer than many a run.
+                gc.collect()
+                gc.freeze()
+        except SeambenchError as error:
+            answer = {"error": [type(error).__name__, str(error)]}
+        except Exception as error:
+            answer = {"error": ["SeambenchError", f"unexpected {type(error).__name__}: {error}"]}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    with contextlib.suppress(SeambenchError):
+        host.close({})
+
+
+if __name__ == "__main__":
+    main()

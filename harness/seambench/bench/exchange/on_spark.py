@@ -1,0 +1,126 @@
+"""Plans between the tasks of a barrier job, so that rows cross between a cluster's executors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import RefusedError, SeambenchError
+from seambench.bench.exchange.cluster import Ran, Way
+from seambench.bench.exchange.host import Host
+from seambench.bench.exchange.plans import plan_named
+from seambench.bench.exchange.suite import WITHIN
+from seambench.data.tpch import generate_part, part_count
+
+__all__ = ["SparkWorkers"]
+
+
+class SparkWorkers:
+    """Workers that are tasks of a barrier job: all run at once, each in an executor's Python.
+
+    Each task makes its own part of the tables before the clock starts. Addresses come from the
+    barrier's context: a task listens at its executor's host and tells the others its ports.
+
+    Args:
+        spark: a session, whose cluster has a core for each worker.
+        implementation: name in the registry of every executor's Python.
+        scale: of TPC-H.
+        timeout: seconds that a worker waits for rows.
+    """
+
+    def __init__(self, spark: Any, implementation: str, scale: float, timeout: float) -> None:
+        self._spark = spark
+        self._asked: dict[str, Any] = {
+            "implementation": implementation,
+            "scale": scale,
+            "timeout": timeout,
+        }
+
+    def prepare(self, plan: str, workers: int, folder: Path) -> None:  # noqa: ARG002 - tasks generate
+        """See `seambench.bench.exchange.suite.Workers`."""
+        self._asked |= {"plan": plan, "workers": workers}
+
+    def run(self, way: Way) -> Ran:
+        """See `seambench.bench.exchange.suite.Workers`: one barrier job.
+
+        Raises:
+            RefusedError: pass-through and local: tasks are processes.
+            SeambenchError: the job failed.
+        """
+        if way.transport in WITHIN:
+            raise RefusedError("tasks of a job are processes: rows must leave them")
+        asked = self._asked | {
+            "transport": way.transport,
+            "format": way.format,
+            "chunk_rows": way.chunk_rows,
+            "options": dict(way.options),
+            "buffer_bytes": way.buffer_bytes,
+        }
+        workers = asked["workers"]
+
+        def task(_: Iterable[int]) -> Iterator[str]:
+            yield json.dumps(_run_task(asked))
+
+        numbers = self._spark.sparkContext.parallelize(range(workers), workers)
+        try:
+            said = numbers.barrier().mapPartitions(task).collect()
+        except Exception as error:  # py4j and Spark have no common one
+            raise SeambenchError(f"the barrier job failed: {_reason(error)}") from error
+        told = [json.loads(line) for line in said]
+        return Ran.of([one["ran"] for one in told], [one["told"] for one in told])
+
+    def close(self) -> None:
+        """The session is its owner's."""
+
+
+def _run_task(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """One worker, from its tables to its verdict; runs in an executor's Python."""
+    from pyspark import BarrierTaskContext
+
+    context = BarrierTaskContext.get()
+    index, plan = context.partitionId(), plan_named(asked["plan"])
+    own = context.getTaskInfos()[index].address.rpartition(":")[0]
+    host = Host()
+    host.start({**asked, "indexes": [index]})
+    host.nodes[0].prepare(plan, _parts(plan.name, asked["scale"], index, asked["workers"]))
+    try:
+        listening = host.listen({**asked, "address": f"tcp:{own}:0"})[str(index)]
+        addresses: dict[str, list[str]] = {}
+        for line in context.allGather(json.dumps(listening)):
+            for step, address in json.loads(line).items():
+                addresses.setdefault(step, []).append(address)
+        host.connect({"addresses": addresses})
+        context.barrier()
+        ran = host.run({})
+        [told] = host.judge({})
+        context.barrier()  # nobody closes while others read
+    finally:
+        host.close({})
+    return {"ran": ran, "told": told}
+
+
+@lru_cache(maxsize=2)
+def _parts(name: str, scale: float, index: int, workers: int) -> dict[str, Any]:
+    """This worker's rows of a plan; Spark uses a process for one task after another."""
+    import pyarrow as pa
+
+    plan, parts = plan_named(name), {}
+    for table in plan.tables:
+        if part_count(table, scale, workers) == 1:  # too few rows to be generated apart
+            whole = pa.Table.from_batches(generate_part(table, scale, 1, 1))
+            begin, end = (whole.num_rows * i // workers for i in (index, index + 1))
+            part = whole.slice(begin, end - begin)
+        else:
+            part = pa.Table.from_batches(generate_part(table, scale, index + 1, workers))
+        parts[table] = plan.derive.get(table, lambda rows: rows)(part).combine_chunks()
+    return parts
+
+
+def _reason(error: Exception) -> str:
+    """The line that tells most: what a task raised, else the first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    raised = [line for line in lines if line.startswith("seambench")]
+    return (raised or lines or [type(error).__name__])[0]

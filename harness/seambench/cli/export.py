@@ -1,0 +1,136 @@
+"""Writing a stream of batches to a file or to standard output, whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime as dt
+import decimal
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from seambase.errors import UnavailableError, UsageError
+
+__all__ = ["ENDINGS", "check_target", "export"]
+
+ENDINGS = (".arrow", ".parquet", ".csv", ".jsonl")
+
+
+def check_target(target: str) -> None:
+    """Check an `--output` before anything is read.
+
+    Raises:
+        UsageError: an unknown ending, a folder, a missing folder, or binary data to a terminal.
+    """
+    if target == "-":
+        if sys.stdout.isatty():
+            raise UsageError("--output -: an Arrow stream is not for a terminal; redirect it")
+        return
+    path = Path(target)
+    if path.suffix not in ENDINGS:
+        raise UsageError(f"--output {target!r} must end in {', '.join(ENDINGS)}, or be -")
+    if path.is_dir():
+        raise UsageError(f"--output {target!r} is a folder")
+    if not path.parent.is_dir():
+        raise UsageError(f"--output {target!r}: there is no folder {str(path.parent)!r}")
+
+
+def export(stream: Any, target: str, on_rows: Callable[[int], None] | None = None) -> int:
+    """Write all batches of a `pyarrow.RecordBatchReader`.
+
+    Args:
+        stream: the batches; it is drained.
+        target: a file (its ending tells the format) or `-` for an Arrow IPC stream on standard
+            output. A file appears under its name when it is complete.
+        on_rows: told the number of rows after each batch.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        UnavailableError: the file cannot be written (no space, no permission).
+    """
+    if target == "-":
+        import pyarrow as pa
+
+        with pa.ipc.new_stream(sys.stdout.buffer, stream.schema) as sink:
+            rows = _write(stream, sink.write_batch, on_rows)
+        sys.stdout.buffer.flush()
+        return rows
+    path = Path(target)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with _opened(temporary, path.suffix, stream.schema) as write:
+            rows = _write(stream, write, on_rows)
+        temporary.replace(path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        reason = os.strerror(error.errno)
+        raise UnavailableError(f"{target} cannot be written: {reason}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return rows
+
+
+def _write(stream: Any, write: Callable[[Any], None], on_rows: Callable[[int], None] | None) -> int:
+    rows = 0
+    for batch in stream:
+        write(batch)
+        rows += batch.num_rows
+        if on_rows is not None:
+            on_rows(rows)
+    return rows
+
+
+@contextlib.contextmanager
+def _opened(path: Path, ending: str, schema: Any) -> Iterator[Callable[[Any], None]]:
+    import pyarrow as pa
+
+    if ending == ".arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as arrow:
+            yield arrow.write_batch
+    elif ending == ".parquet":
+        import pyarrow.parquet as pq
+
+        with pq.ParquetWriter(path, schema, compression="zstd") as parquet:
+            yield parquet.write_batch
+    elif ending == ".csv":
+        import pyarrow.csv as pc
+
+        plain = _plain_schema(schema)
+        with pa.OSFile(str(path), "wb") as file, pc.CSVWriter(file, plain) as csv:
+            yield lambda batch: csv.write_batch(batch.cast(plain))
+    else:
+        with path.open("w", encoding="utf-8") as text:
+            yield lambda batch: _write_lines(text, batch)
+
+
+def _plain_schema(schema: Any) -> Any:
+    """CSV has no dictionaries: their values are written."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in schema
+        ]
+    )
+
+
+def _write_lines(file: IO[str], batch: Any) -> None:
+    """One object per row; decimals, dates and times as text, bytes as base64."""
+    for row in batch.to_pylist():
+        file.write(json.dumps(row, default=_text, ensure_ascii=False) + "\n")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, decimal.Decimal | dt.date | dt.time | dt.timedelta):
+        return str(value)
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")

@@ -1,0 +1,159 @@
+"""Cases in a process of their own: a hang becomes `timeout`, a dying process becomes `crash`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from seambench.contracts.outcomes import Outcome
+
+__all__ = ["START_SECONDS", "Isolated"]
+
+START_SECONDS = 120.0
+"""How long an implementation may take to be imported (a JVM may start)."""
+
+
+class Isolated:
+    """One implementation behind a process. A context manager; not for several threads.
+
+    The process lives as long as it answers, and is started anew after a crash or timeout. `xfails`
+    is the file of known failures that the implementation itself names (attribute `xfails`), known
+    once a case ran.
+
+    Args:
+        seam: seam of the implementation.
+        name: its name in the registry, or `package.module:Class`.
+        timeout: seconds that a case may take.
+    """
+
+    def __init__(self, seam: str, name: str, timeout: float = 60.0) -> None:
+        self.seam = seam
+        self.name = name
+        self.version = ""
+        self.xfails: Path | None = None
+        self._timeout = timeout
+        self._process: subprocess.Popen[bytes] | None = None
+        self._refusal: Mapping[str, Any] | None = None
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the object
+        self._buffer = b""
+
+    def __enter__(self) -> Isolated:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._stop()
+        self._stderr.close()
+
+    def run(self, case: str, root: Path | None = None, golden: Path | None = None) -> Outcome:
+        """Run one case by its id."""
+        begin = time.monotonic()
+        asked = {
+            "case": case,
+            "root": str(root) if root else None,
+            "golden": str(golden) if golden else None,
+        }
+        answer = self.ask(asked)
+        seconds = answer.get("seconds", time.monotonic() - begin)
+        reason = answer.get("reason", "")
+        return Outcome(self.seam, self.name, case, answer["outcome"], seconds, reason)
+
+    def ask(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Put a request (see `conformance.worker`) to the process, which is started if need be.
+
+        Returns:
+            Its answer, or what became of it: `{"outcome": ..., "reason": ...}`.
+        """
+        if self._refusal is None and self._process is None:
+            self._start()
+        if self._refusal is not None:
+            return {**self._refusal, "seconds": 0.0}
+        return self._ask(asked)
+
+    def _start(self) -> None:
+        """Start the process and wait until the implementation is imported."""
+        self._stderr.seek(0)
+        self._stderr.truncate()
+        self._buffer = b""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "seambench.conformance.worker", self.seam, self.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            start_new_session=True,
+        )
+        answer = self._listen(START_SECONDS)
+        if answer.get("ready"):
+            self.version = answer["version"]
+            self.xfails = Path(answer["xfails"]) if answer["xfails"] else None
+            return
+        self._refusal = answer
+        self._stop()
+
+    def _ask(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send one request and wait for the answer."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return self._gone()
+        return self._listen(self._timeout)
+
+    def _listen(self, seconds: float) -> Mapping[str, Any]:
+        """The next line the process says, or how it failed to say one."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        end = time.monotonic() + seconds
+        descriptor = self._process.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                if not selector.select(max(0.0, end - time.monotonic())):
+                    self._stop()
+                    return {"outcome": "timeout", "reason": f"no answer in {seconds:g} s"}
+                piece = os.read(descriptor, 1 << 16)
+                if not piece:
+                    return self._gone()
+                self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        answer: Mapping[str, Any] = json.loads(line)
+        return answer
+
+    def _gone(self) -> Mapping[str, Any]:
+        """What a process that died has to tell."""
+        assert self._process is not None
+        code = self._process.wait()
+        self._stderr.seek(0)
+        said = self._stderr.read().decode(errors="replace").strip().splitlines()
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        self._stop()
+        last = f": {said[-1]}" if said else ""
+        return {"outcome": "crash", "reason": f"the process died with {how}{last}"}
+
+    def _stop(self) -> None:
+        """End the process and what it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

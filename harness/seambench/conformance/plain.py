@@ -1,0 +1,147 @@
+"""Plain values: how cases spell a value, and how rows of any reader are compared.
+
+A case spells a value as TOML does; what TOML lacks is text that the column's type explains:
+decimals as `"12.30"`, binary as lower-case hex. A field left out is null. Timestamps without an
+offset are UTC.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import UsageError
+
+__all__ = ["canonical", "difference", "rows_of", "typed"]
+
+_TAKES: Mapping[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "int": (int,),
+    "bigint": (int,),
+    "float": (float,),
+    "double": (float,),
+    "date": (dt.date,),
+    "timestamp": (dt.datetime,),
+    "string": (str,),
+    "binary": (str,),
+    "decimal": (str,),
+}
+
+
+def typed(value: Any, type_: str) -> Any:
+    """A case's value as the Python value of a column type.
+
+    Args:
+        value: as TOML gave it, None for null.
+        type_: `boolean int bigint float double date timestamp string binary decimal(p,s)`, and of
+            them `array<...>`, `map<string,...>` (a table), `struct<name:...>` (a table). TOML has
+            no null, so neither has an array.
+
+    Raises:
+        UsageError: unknown type, or a value that the type does not take.
+    """
+    if value is None:
+        return None
+    if type_.endswith(">"):
+        return _nested(value, type_)
+    kind = type_.partition("(")[0]
+    if kind not in _TAKES:
+        raise UsageError(f"unknown column type {type_!r} in a case")
+    if type(value) not in _TAKES[kind]:
+        raise UsageError(f"a column of type {type_} does not take {value!r}")
+    if kind == "decimal":
+        number = Decimal(value)
+        if -int(number.as_tuple().exponent) != int(type_.rstrip(")").split(",")[1]):
+            raise UsageError(f"{value} has another scale than {type_}")
+        return number
+    if kind == "binary":
+        return bytes.fromhex(value)
+    if kind == "timestamp" and value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    return value
+
+
+def _nested(value: Any, type_: str) -> Any:
+    """A nested value as Arrow's Python values are: the entries of a map are pairs."""
+    kind, _, inner = type_[:-1].partition("<")
+    parts = _parts(inner)
+    if kind == "array" and isinstance(value, list):
+        return [typed(item, inner) for item in value]
+    if kind == "map" and isinstance(value, dict) and parts[0] == "string":
+        return [(name, typed(item, parts[1])) for name, item in value.items()]
+    if kind == "struct" and isinstance(value, dict):
+        fields = {name: of for name, _, of in (part.partition(":") for part in parts)}
+        if value.keys() <= fields.keys():
+            return {name: typed(value.get(name), of) for name, of in fields.items()}
+    raise UsageError(f"a column of type {type_} does not take {value!r}")
+
+
+def _parts(inner: str) -> list[str]:
+    """What stands between the commas that lie in no brackets."""
+    parts, depth = [""], 0
+    for char in inner:
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part.strip() for part in parts]
+
+
+def canonical(value: Any) -> str:
+    """Text of a value that tells type and every bit that counts: equal text, equal value."""
+    if isinstance(value, float):
+        return "float:nan" if math.isnan(value) else f"float:{value.hex()}"
+    if isinstance(value, dt.datetime):
+        zoned = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        return f"timestamp:{zoned.astimezone(dt.UTC).replace(tzinfo=None).isoformat()}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(canonical(v) for v in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{k}={canonical(v)}" for k, v in value.items()) + "}"
+    return f"{type(value).__name__}:{value}"
+
+
+def rows_of(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Rows of record batches as tuples in the order of `names`."""
+    rows: list[tuple[Any, ...]] = []
+    for batch in batches:
+        columns = [_values(batch.column(batch.schema.get_field_index(name))) for name in names]
+        rows.extend(zip(*columns, strict=True) if columns else [()] * batch.num_rows)
+    return rows
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Python values of a column; timestamps as UTC datetimes without losing a digit."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+def difference(
+    expected: Iterable[Sequence[Any]], actual: Iterable[Sequence[Any]], names: Sequence[str]
+) -> str | None:
+    """What tells two multisets of rows apart, as one sentence; None if they are equal."""
+    want = Counter(tuple(canonical(v) for v in row) for row in expected)
+    have = Counter(tuple(canonical(v) for v in row) for row in actual)
+    if want == have:
+        return None
+    parts = []
+    for word, rows in (("missing", want - have), ("unexpected", have - want)):
+        if rows:
+            shown = [_show(row, names) for row in sorted(rows.elements())[:3]]
+            more = rows.total() - len(shown)
+            parts.append(f"{word} {', '.join(shown)}" + (f" and {more} more" if more else ""))
+    return f"{want.total()} rows expected, {have.total()} read: " + "; ".join(parts)
+
+
+def _show(row: Sequence[str], names: Sequence[str]) -> str:
+    """One row for a message: names and values, types only where they are not plain."""
+    return "(" + ", ".join(f"{n}={v}" for n, v in zip(names, row, strict=True)) + ")"

@@ -1,0 +1,194 @@
+"""Conformance under pytest: every implementation named meets every case of a seam.
+
+    pytest --pyargs seambench_suites.conformance --impl scan=mypackage.reader:MyReader
+
+A test that is marked with `seam("scan")` and takes the fixture `outcome` is run once per
+implementation and case; the id is `auto:scan/hudi/event-v9/update`. Without `--impl`, every
+installed implementation that is no peer and no variant is run. Heavy modules are imported only when
+such a test is collected, since pytest loads this plugin wherever the package is installed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from seambench.conformance.isolate import Isolated
+    from seambench.conformance.xfails import Xfails
+    from seambench.contracts.outcomes import Outcome
+
+__all__ = ["assert_conforms", "outcome", "xfails"]
+
+_MARKER = "seam(name): runs per implementation and case of that seam"
+
+
+class _Pair(NamedTuple):
+    """What one test is about."""
+
+    seam: str
+    implementation: str
+    case: str
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of a conformance run."""
+    group = parser.getgroup("seambench", "conformance of implementations (seambench)")
+    group.addoption(
+        "--impl",
+        action="append",
+        default=[],
+        metavar="SEAM=NAME",
+        help="implementation to check: scan=auto, scan=package.module:Class, scan=cmd:./reader",
+    )
+    group.addoption(
+        "--xfails",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="TOML file of known failures of one implementation (id, reason, link)",
+    )
+    group.addoption("--case", action="append", default=[], metavar="PATTERN", help="ids to run")
+    group.addoption(
+        "--case-timeout", type=float, default=60.0, metavar="SECONDS", help="limit of one case"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and refuse options that mean nothing before any test is collected."""
+    config.addinivalue_line("markers", _MARKER)
+    for text in config.getoption("--impl"):
+        _split(text)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the implementations asked for, with their versions."""
+    lines = []
+    for text in config.getoption("--impl"):
+        seam, name = _split(text)
+        lines.append(f"seambench: {seam} {name} {_version(seam, name)}")
+    return lines
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make the product of implementations and cases."""
+    marker = metafunc.definition.get_closest_marker("seam")
+    if marker is None or "outcome" not in metafunc.fixturenames:
+        return
+    seam = marker.args[0]
+    patterns = metafunc.config.getoption("--case")
+    cases = [
+        case
+        for case in _case_ids(seam)
+        if not patterns or any(fnmatch.fnmatchcase(case, pattern) for pattern in patterns)
+    ]
+    pairs = [
+        _Pair(seam, name, case)
+        for name in _implementations(seam, tuple(metafunc.config.getoption("--impl")))
+        for case in cases
+    ]
+    ids = [f"{pair.implementation}:{pair.case}" for pair in pairs]
+    metafunc.parametrize("outcome", pairs, ids=ids, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def xfails(pytestconfig: pytest.Config) -> list[Xfails]:
+    """The known failures given by `--xfails`."""
+    from seambench.conformance.xfails import load_xfails
+
+    return [load_xfails(Path(file)) for file in pytestconfig.getoption("--xfails")]
+
+
+@pytest.fixture(scope="session")
+def _processes() -> Iterator[dict[tuple[str, str], Isolated]]:
+    """One process per implementation, ended with the session."""
+    running: dict[tuple[str, str], Isolated] = {}
+    yield running
+    for process in running.values():
+        process.close()
+
+
+@pytest.fixture
+def outcome(
+    request: pytest.FixtureRequest,
+    _processes: dict[tuple[str, str], Isolated],
+    xfails: list[Xfails],
+) -> Outcome:
+    """What became of the case that the test's id names."""
+    from seambench.conformance.isolate import Isolated
+    from seambench.conformance.xfails import load_xfails
+
+    pair: _Pair = request.param
+    key = (pair.seam, pair.implementation)
+    if key not in _processes:
+        timeout = request.config.getoption("--case-timeout")
+        _processes[key] = Isolated(pair.seam, pair.implementation, timeout)
+    found = _processes[key].run(pair.case)
+    own = _processes[key].xfails
+    for excuse in [*xfails, *([load_xfails(own)] if own else [])]:
+        found = excuse.judge(found)
+    request.node.user_properties.append(("outcome", found.outcome))
+    return found
+
+
+def assert_conforms(outcome: Outcome) -> None:
+    """Tell pytest an outcome: failing words fail, the others skip or are expected to fail."""
+    said = f"{outcome.outcome}: {outcome.reason}"
+    if outcome.failed:
+        pytest.fail(said, pytrace=False)
+    if outcome.outcome == "xfail":
+        pytest.xfail(said)
+    if outcome.outcome != "pass":
+        pytest.skip(said)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """`scan=auto` as its two parts."""
+    seam, equals, name = text.partition("=")
+    if not equals or not name:
+        raise pytest.UsageError(f"--impl {text}: write SEAM=NAME, for example scan=auto")
+    return seam, name
+
+
+@cache
+def _case_ids(seam: str) -> list[str]:
+    """Ids of the installed cases of a seam."""
+    from seambench.conformance.cases import load_cases
+
+    return [case.id for case in load_cases(seam)]
+
+
+@cache
+def _implementations(seam: str, given: tuple[str, ...]) -> list[str]:
+    """Implementations of a seam: those given, or all installed ones but peers and variants."""
+    pairs = [_split(text) for text in given]
+    if pairs:
+        return [name for its_seam, name in pairs if its_seam == seam]
+    from seambase.errors import UnavailableError
+    from seambench.contracts import registry
+
+    own = []
+    for name in registry.names(seam):
+        try:
+            kind = registry.resolve(seam, name).kind
+        except UnavailableError:
+            continue
+        if kind not in ("peer", "variant"):
+            own.append(name)
+    return own
+
+
+def _version(seam: str, name: str) -> str:
+    """Version of an implementation, or why there is none."""
+    from seambase.errors import SeambenchError
+    from seambench.contracts import registry
+
+    try:
+        return str(registry.resolve(seam, name).version)
+    except SeambenchError as error:
+        return f"({error})"

@@ -1,0 +1,61 @@
+"""What must be refused: by which exceptions, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from seambase import errors
+from seambench.contracts.common import Kind
+from seambench.contracts.outcomes import Mismatch
+
+__all__ = ["must_refuse", "told_as_mismatch"]
+
+
+@contextmanager
+def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iterator[None]:
+    """The block must raise one of the exceptions named, and its message say the words.
+
+    A peer says that it refuses, not in which of our words.
+
+    Args:
+        refused: names of exceptions of `seambase.errors`.
+        says: words of the message.
+        kind: of the implementation that is asked.
+
+    Raises:
+        Mismatch: something else came, or nothing.
+        UnavailableError: as it came.
+    """
+    wanted = tuple(getattr(errors, name) for name in refused)
+    if kind == "peer":
+        wanted = (errors.InputError, errors.RefusedError, errors.UsageError)
+    try:
+        yield
+    except wanted as error:
+        for word in says:
+            if word not in str(error) and kind != "peer":
+                raise Mismatch(f"the refusal does not name {word!r}: {error}") from error
+        return
+    except errors.UnavailableError:
+        raise
+    except errors.SeambenchError as error:
+        came = type(error).__name__
+        raise Mismatch(f"{came} instead of {' or '.join(refused)}: {error}") from error
+    raise Mismatch(f"{' or '.join(refused)} expected, but nothing was refused")
+
+
+@contextmanager
+def told_as_mismatch() -> Iterator[None]:
+    """A refusal where an answer is expected is a wrong one of whoever claims to offer it.
+
+    Raises:
+        Mismatch: the block was refused.
+        UnavailableError: as it came.
+    """
+    try:
+        yield
+    except errors.UnavailableError:
+        raise
+    except errors.SeambenchError as error:
+        raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error

@@ -1,0 +1,217 @@
+"""The exchange seam: rows move between the workers of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from seambase.sorting import SortKey
+from seambench.contracts.common import Kind
+
+__all__ = [
+    "Distributed",
+    "Exchange",
+    "ExchangeReceiver",
+    "ExchangeRequest",
+    "ExchangeSender",
+    "ListeningReceiver",
+    "OpenExchange",
+    "Order",
+    "PartitionKind",
+    "RemoteSender",
+]
+
+
+PartitionKind = Literal["hash", "broadcast", "random", "single"]
+
+
+Order = Literal["none", "sender", "merge"]
+
+
+@dataclass(frozen=True)
+class ExchangeRequest:
+    """One exchange: senders on one side, receivers with one or more drivers each on the other.
+
+    A part is `receiver * drivers + driver`. Each row goes to one part; with `broadcast` to one
+    driver of every receiver.
+
+    Attributes:
+        schema: of the rows.
+        partition: `hash` (by `keys`), `broadcast`, `random` (anywhere, evenly) or `single`.
+        keys: names of the columns that are hashed, in order.
+        function: `fnv`, `xxh3` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle),
+            `spark`, `presto` or `velox`, each reduced to a part as its engine does; None for any,
+            as long as equal keys meet.
+        senders: sending sides, each a stream of batches.
+        receivers: receiving sides.
+        drivers: readers behind each receiver.
+        order: what is promised of the rows that one driver reads: `none`; `sender`: those of one
+            sender come as they were written; `merge`: each sender writes sorted rows, and they come
+            sorted by `sort`.
+        sort: keys of `merge`.
+        format: how rows are carried where they become bytes: `arrow`, `presto`, `starrocks`,
+            `unsaferow`.
+        transport: `pass-through` (batches change hands within the process), `local` (the same
+            between the threads of one local exchange, without sink and source), `sockets`, `grpc`,
+            `flight`, or another that the implementation states.
+        chunk_rows: most rows that travel together, unless a batch of more was written.
+        buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
+        options: of the format, as `SerdeRequest` has them.
+    """
+
+    schema: pa.Schema
+    partition: PartitionKind = "hash"
+    keys: Sequence[str] = ()
+    function: str | None = None
+    senders: int = 1
+    receivers: int = 1
+    drivers: int = 1
+    order: Order = "none"
+    sort: Sequence[SortKey] = ()
+    format: str = "arrow"
+    transport: str = "pass-through"
+    chunk_rows: int = 4096
+    buffer_bytes: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ExchangeSender(Protocol):
+    """One sending side; of use to one thread at a time."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Send the rows of a batch on their way; waits while receivers cannot take more.
+
+        Raises:
+            seambase.errors.SeambenchError: the exchange has failed, by whoever's fault.
+        """
+        ...
+
+    def finish(self) -> None:
+        """Nothing more follows. Returns when every receiver has everything.
+
+        Raises:
+            seambase.errors.SeambenchError: the exchange has failed.
+        """
+        ...
+
+    def cancel(self, reason: str) -> None:
+        """End without an end: receivers must not take what they have for all there is."""
+        ...
+
+
+class ExchangeReceiver(Protocol):
+    """One receiving side. Each driver is of use to one thread at a time."""
+
+    def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
+        """The next batch for a driver; None, then and ever after, when all senders have ended.
+
+        Args:
+            driver: which reader.
+            timeout: seconds after which waiting is an error.
+
+        Raises:
+            seambase.errors.SeambenchError: a sender was lost or cancelled, or time ran out.
+        """
+        ...
+
+    def cancel(self, reason: str) -> None:
+        """Give up: senders get `reason`."""
+        ...
+
+
+class OpenExchange(Protocol):
+    """An exchange whose sides are ready."""
+
+    senders: Sequence[ExchangeSender]
+    receivers: Sequence[ExchangeReceiver]
+
+    def close(self) -> None:
+        """End what still runs and release everything. Repeatable."""
+        ...
+
+
+class Exchange(Protocol):
+    """Moves rows from senders to receivers.
+
+    `capabilities` maps words to True: `partitions.hash`, `partitions.broadcast`, ...;
+    `functions.fnv`, ...; `drivers` (more than one behind a receiver); `orders.sender`,
+    `orders.merge`; `formats.arrow`, ...; `transports.pass-through`, ...; `types.map`, ... (words of
+    Spark's types); `encodings.dictionary`, `encodings.run`, `encodings.view`, `encodings.large`
+    (batches may come so); `cancel`; of an implementation that can be paired with another over a
+    wire (`seambench.seams.exchange.pairs`) `sender`, `receiver` and `wires.NAME`. An implementation
+    may also offer `live_blocks() -> int`, blocks of memory still held.
+    """
+
+    name: str
+    version: str
+    kind: Kind
+    capabilities: Mapping[str, bool]
+
+    def open(self, request: ExchangeRequest) -> OpenExchange:
+        """Get both sides ready.
+
+        Raises:
+            seambase.errors.UsageError: keys that are no columns, a contradictory request.
+            seambase.errors.RefusedError: legal, but not supported.
+            seambase.errors.UnavailableError: this machine lacks what the transport needs.
+        """
+        ...
+
+
+class ListeningReceiver(ExchangeReceiver, Protocol):
+    """One receiving side that senders of any process find by its address."""
+
+    address: str
+
+    def close(self) -> None:
+        """Release everything; who still sends is told. Repeatable."""
+        ...
+
+
+class RemoteSender(ExchangeSender, Protocol):
+    """One sending side that is connected to every receiver of its exchange."""
+
+    def close(self) -> None:
+        """Release everything; receivers take a sender that did not finish for lost. Repeatable."""
+        ...
+
+
+@runtime_checkable
+class Distributed(Protocol):
+    """An implementation of the exchange seam whose sides may be in different processes."""
+
+    name: str
+    version: str
+    kind: Kind
+    capabilities: Mapping[str, bool]
+
+    def listen(self, request: ExchangeRequest, address: str) -> ListeningReceiver:
+        """Get one receiving side ready.
+
+        Args:
+            request: the whole exchange.
+            address: `unix:PATH`, or `tcp:HOST:PORT` with port 0 for any. `pass-through` makes up an
+                address of its own, which is good in this process.
+
+        Raises:
+            seambase.errors.SeambenchError: as `Exchange.open` does.
+        """
+        ...
+
+    def connect(
+        self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
+    ) -> RemoteSender:
+        """Get one sending side ready.
+
+        Args:
+            request: the whole exchange, as its receivers were given it.
+            sender: which of its senders this is.
+            addresses: of its receivers, in their order.
+
+        Raises:
+            seambase.errors.SeambenchError: as `Exchange.open` does, and where nobody listens.
+        """
+        ...

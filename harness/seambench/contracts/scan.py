@@ -1,0 +1,128 @@
+"""The scan seam: a scanner hands a table's rows to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    # Brings pandas in, which takes longer than all else that a process for cases needs to start.
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+from seambase.scan import Query, ScanReport
+from seambench.contracts.common import Kind
+
+__all__ = ["Parted", "Scan", "ScanRequest", "Scanner"]
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """One read of one table.
+
+    Attributes:
+        table: folder of the table.
+        query: which view of it. `cdc` has columns of its own: `op` (`i`, `u`, `d`), `ts_ms` (the
+            write's requested instant), `before` and `after` (rows as structs).
+        as_of: instant up to which changes count (`snapshot` and `read-optimized`), or None.
+        begin: exclusive lower bound of an incremental or `cdc` query.
+        end: inclusive upper bound of an incremental or `cdc` query.
+        changes_alone: an incremental query merges what changed without the rows that it changed.
+        columns: names in the order wanted; None for all columns without `_hoodie_*`.
+        where: DuckDB SQL over the table's columns; only scanners that come in as commands or
+            libraries see it, for objects the harness applies it over `Scan.dataset()`.
+        batch_size: most rows in a batch, or None for the scanner's choice.
+        threads: tasks at once, or None for one per core.
+        memory_limit: bytes the scanner's own allocations may reach, or None.
+        strict: refuse damage that the format's own reader would skip.
+    """
+
+    table: str
+    query: Query = "snapshot"
+    as_of: str | None = None
+    begin: str | None = None
+    end: str | None = None
+    changes_alone: bool = False
+    columns: Sequence[str] | None = None
+    where: str | None = None
+    batch_size: int | None = None
+    threads: int | None = None
+    memory_limit: int | None = None
+    strict: bool = False
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Scan(Protocol):
+    """An open scan. `to_reader` and `dataset` may be called again: each call reads anew."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the batches: the requested columns in the requested order."""
+        ...
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches. Batches of different slices may come in any order."""
+        ...
+
+    def dataset(self) -> ds.Dataset:
+        """A dataset over all columns asked for, to which engines push columns and filters."""
+        ...
+
+    def report(self) -> ScanReport:
+        """What the reads so far did (complete once a stream is drained)."""
+        ...
+
+
+@runtime_checkable
+class Parted(Scan, Protocol):
+    """A scan that can be cut, so that several processes or machines share it. It can be pickled."""
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts there are."""
+        ...
+
+    def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
+        """One part; all together give the scan's rows, each exactly once.
+
+        Args:
+            number: which one, from 0.
+            columns: those to hand out; the scan's schema has them all.
+            condition: further rows to leave out, over any columns of the scan.
+        """
+        ...
+
+
+class Scanner(Protocol):
+    """A reader of tables.
+
+    `capabilities` maps words to True: `formats.hudi`, `formats.parquet`, `query.snapshot`,
+    `query.read-optimized`, `query.incremental`, `query.cdc`, `as-of`, `merge.commit-time`,
+    `merge.event-time`,
+    `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
+    `pushdown` (the dataset prunes columns and applies filters), `strict`, `types.decimal`, ...
+
+    An implementation may also offer `explain(path)`, an iterator over
+    `seambase.walk.Met` that tells what a table's folder (timeline, slices) or one of its
+    logs (blocks, records, their offsets) says, and raises where it breaks.
+    """
+
+    name: str
+    version: str
+    kind: Kind
+    capabilities: Mapping[str, bool]
+
+    def open(self, request: ScanRequest) -> Scan:
+        """Plan a read; no row is touched yet.
+
+        Raises:
+            seambase.errors.UsageError: unknown column, contradictory request.
+            seambase.errors.InputError: the folder is no table, or a file of it is broken.
+            seambase.errors.RefusedError: legal, but this scanner does not support it.
+            seambase.errors.UnavailableError: this machine lacks what the scanner needs.
+        """
+        ...

@@ -1,0 +1,150 @@
+"""A digest of rows that does not depend on their order: equal rows, equal digest.
+
+The value is `duckdb2:COUNT:SUM:XOR`: the number of rows, then the sum modulo 2^64 and the exclusive
+or of DuckDB's `hash()` over each row, as 16 hexadecimal digits each. NULLs, repeated rows and the
+order of the columns matter; the order of the rows and how Arrow encodes a column do not. `hash()`
+belongs to the pinned DuckDB version: another version may hash differently, and is then refused
+rather than giving digests that cannot be compared with those on record.
+
+Equal digests say nothing about types: `1` as int and as bigint hash alike. Types are checked
+separately by `seambench.bench.compare.check_schema`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+import duckdb
+import pyarrow as pa
+
+from seambase.errors import RefusedError, UsageError
+
+__all__ = ["digest_reader", "digest_table", "quote", "rows_of", "union"]
+
+_PREFIX = "duckdb2"
+_WITNESS_SQL = "SELECT hash('seambench', 42::BIGINT, NULL::DATE, 1.50::DECIMAL(15,2))"
+_WITNESS = 5125356098760829980
+_state = threading.local()
+
+
+def quote(name: str) -> str:
+    """A column or table name as a SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def rows_of(digest: str) -> int:
+    """Number of rows that a digest stands for."""
+    parts = digest.split(":")
+    if len(parts) != 4 or parts[0] != _PREFIX:
+        raise UsageError(f"{digest!r} is no digest of the form {_PREFIX}:COUNT:SUM:XOR")
+    return int(parts[1])
+
+
+def union(digests: Iterable[str]) -> str:
+    """Digest of all rows that some digests stand for, each as often as it is there."""
+    count = total = mixed = 0
+    for digest in digests:
+        count += rows_of(digest)
+        total += int(digest.split(":")[2], 16)
+        mixed ^= int(digest.split(":")[3], 16)
+    return f"{_PREFIX}:{count}:{total % 2**64:016x}:{mixed:016x}"
+
+
+def digest_table(
+    con: duckdb.DuckDBPyConnection, relation: str, schema: pa.Schema | None = None
+) -> str:
+    """Digest of a relation that `con` can read.
+
+    Args:
+        con: connection that knows the relation; nothing is created in it.
+        relation: a table or view name (quoted where needed), or a query in parentheses.
+        schema: names and types to cast to, in the order that is hashed; None for the relation's
+            own columns. Columns of the relation that it does not name are left out.
+
+    Raises:
+        UsageError: a column of `schema` is missing from the relation.
+        RefusedError: this DuckDB's `hash()` is not the pinned version's.
+    """
+    _require_pinned_hash(con)
+    if schema is None:
+        columns = [quote(name) for name in _column_names(con, relation)]
+    else:
+        columns = _casts(con, relation, schema)
+    # A relation without columns still has a number of rows.
+    hashed = f"hash({', '.join(columns)})" if columns else "hash(0)"
+    [row] = con.execute(
+        "SELECT count(*), coalesce(sum(h), 0), coalesce(bit_xor(h), 0) "  # noqa: S608 - names are quoted
+        f"FROM (SELECT {hashed} AS h FROM {relation} AS source)"
+    ).fetchall()
+    count, total, mixed = (int(value) for value in row)
+    return f"{_PREFIX}:{count}:{total % 2**64:016x}:{mixed:016x}"
+
+
+def digest_reader(
+    rows: pa.RecordBatchReader | pa.Table | pa.RecordBatch, schema: pa.Schema | None = None
+) -> str:
+    """Digest of a stream or table of Arrow batches; a stream is drained, one batch at a time.
+
+    Args:
+        rows: the batches; strings may come as string, large string, view or dictionary.
+        schema: names and types to cast to, in the order that is hashed; None for those of `rows`.
+
+    Raises:
+        UsageError: a column of `schema` is missing from `rows`.
+        RefusedError: this DuckDB's `hash()` is not the pinned version's.
+    """
+    if isinstance(rows, pa.RecordBatch):
+        rows = pa.Table.from_batches([rows])
+    with duckdb.connect() as con:
+        con.execute("SET TimeZone = 'UTC'")
+        con.execute("SET enable_progress_bar = false")
+        if not rows.schema.names:
+            return _digest_of_no_columns(con, rows)
+        con.register("rows", rows)
+        try:
+            return digest_table(con, "rows", rows.schema if schema is None else schema)
+        finally:
+            con.unregister("rows")
+
+
+def _digest_of_no_columns(
+    con: duckdb.DuckDBPyConnection, rows: pa.RecordBatchReader | pa.Table
+) -> str:
+    """DuckDB cannot read an Arrow table without columns, yet such a table has rows."""
+    count = rows.num_rows if isinstance(rows, pa.Table) else sum(batch.num_rows for batch in rows)
+    each = int(con.execute("SELECT hash(0)").fetchall()[0][0])
+    mixed = each if count % 2 else 0
+    return f"{_PREFIX}:{count}:{each * count % 2**64:016x}:{mixed:016x}"
+
+
+def _casts(con: duckdb.DuckDBPyConnection, relation: str, schema: pa.Schema) -> list[str]:
+    """One cast per column of `schema`; a stream is not touched by asking for its columns."""
+    present = set(_column_names(con, relation))
+    missing = [name for name in schema.names if name not in present]
+    if missing:
+        raise UsageError(
+            f"digest: column {missing[0]!r} is not among the columns {sorted(present)} of the rows"
+        )
+    types = con.from_arrow(schema.empty_table()).types if schema.names else []
+    return [
+        f"CAST(source.{quote(name)} AS {kind})"
+        for name, kind in zip(schema.names, types, strict=True)
+    ]
+
+
+def _column_names(con: duckdb.DuckDBPyConnection, relation: str) -> list[str]:
+    described = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()  # noqa: S608 - the caller's own relation
+    return [str(row[0]) for row in described]
+
+
+def _require_pinned_hash(con: duckdb.DuckDBPyConnection) -> None:
+    """Refuse a DuckDB whose `hash()` differs: its digests would match nothing on record."""
+    if getattr(_state, "checked", False):
+        return
+    if int(con.execute(_WITNESS_SQL).fetchall()[0][0]) != _WITNESS:
+        raise RefusedError(
+            f"DuckDB {duckdb.__version__} hashes rows differently from the pinned 2.0.0; "
+            "install duckdb==2.0.0 to compute digests"
+        )
+    _state.checked = True

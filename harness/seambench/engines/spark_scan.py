@@ -1,0 +1,234 @@
+"""A scan whose parts are read by tasks of Spark, each by the reader that planned it.
+
+The driver plans: it lists the table and decides what is read. The plan is broadcast; each task
+reads one part of it, as it would be read here, and its batches come back as Arrow. So the workers
+need this package and the reader's, in the Python that Spark starts (PYSPARK_PYTHON), and see the
+table under the same path as the driver.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase import errors
+from seambase.dataset import ScanDataset
+from seambase.errors import RefusedError, SeambenchError
+from seambase.scan import ScanReport
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest
+from seambench.engines.spark import explain_failure
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+    from pyspark.accumulators import Accumulator
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SparkScan", "SparkScanner", "data_frame"]
+
+
+class SparkScanner:
+    """A scanner that plans with another one and reads on Spark; see `contracts.scan.Scanner`.
+
+    Args:
+        scanner: plans; its scans must be `Parted`.
+        session: the Spark session whose tasks read.
+        log: file with what Spark prints, if it was started for this.
+    """
+
+    kind: Kind = "reference"
+
+    def __init__(self, scanner: Scanner, session: SparkSession, log: Path | None = None) -> None:
+        self.name = f"{scanner.name} on Spark"
+        self.version = scanner.version
+        self.capabilities: Mapping[str, bool] = scanner.capabilities
+        self._scanner = scanner
+        self._session = session
+        self._log = log
+
+    def open(self, request: ScanRequest) -> SparkScan:
+        """Plan a read on the driver; see `seambench.contracts.scan.Scanner.open`.
+
+        Raises:
+            RefusedError: the scanner cannot cut its scans into parts.
+        """
+        return SparkScan(_parted(self._scanner.open(request)), self._session, self._log)
+
+
+class SparkScan:
+    """A planned scan that tasks read; implements `seambench.contracts.scan.Scan`.
+
+    Args:
+        scan: the plan.
+        session: the Spark session whose tasks read.
+        log: file with what Spark prints, if it was started for this.
+    """
+
+    def __init__(self, scan: Parted, session: SparkSession, log: Path | None = None) -> None:
+        self._scan = scan
+        self._session = session
+        self._log = log
+        self._reports = _reports(session)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the batches: the requested columns in the requested order."""
+        return self._scan.schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches; the driver holds those of one part at a time."""
+        return self._reader(self.schema.names, None)
+
+    def dataset(self) -> ds.Dataset:
+        """A dataset to which engines push columns and filters; both travel to the tasks."""
+        return ScanDataset(self.schema, self._reader)
+
+    def report(self) -> ScanReport:
+        """What the tasks that have ended told."""
+        whole = ScanReport(paths=dict(self._scan.report().paths), peak_bytes=0)
+        for report in self._reports.value:
+            whole.rows += report.rows
+            whole.warnings += [w for w in report.warnings if w not in whole.warnings]
+            whole.peak_bytes = max(whole.peak_bytes or 0, report.peak_bytes or 0)
+        return whole
+
+    def _reader(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> pa.RecordBatchReader:
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(columns, condition))
+
+    def _batches(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches as Arrow streams in binary values: no type of Arrow's is lost on the way."""
+        reports = self._reports
+        plan = self._session.sparkContext.broadcast(self._scan)
+
+        def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for number in _each(numbers):
+                part = plan.value.part(number, columns, condition)
+                for batch in part.to_reader():
+                    yield pa.record_batch([_stream(batch)], ["batch"])
+                reports.add([part.report()])
+
+        with _own_errors(self._log):
+            numbers = _one_task_each(self._session, self._scan.n_parts)
+            for row in numbers.mapInArrow(read, "batch binary").toLocalIterator():
+                yield from pa.ipc.open_stream(pa.py_buffer(row.batch))
+
+
+def data_frame(session: SparkSession, scan: Scan) -> DataFrame:
+    """A planned scan as a DataFrame, read by tasks when Spark asks for it.
+
+    Types become those that Spark's own reader of the format has: times of day are integers, fixed
+    binaries are binaries, milliseconds are microseconds.
+
+    Args:
+        session: the Spark session whose tasks read.
+        scan: made by a scanner whose scans are `Parted`.
+
+    Raises:
+        RefusedError: a column of a type that Spark does not have.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    plan = session.sparkContext.broadcast(_parted(scan))
+    columns = scan.schema.names
+    target = pa.schema([pa.field(f.name, _spark_type(f.type, f.name)) for f in scan.schema])
+
+    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in _each(numbers):
+            for batch in plan.value.part(number, columns, None).to_reader():
+                yield batch.cast(target)
+
+    numbers = _one_task_each(session, plan.value.n_parts)
+    return numbers.mapInArrow(read, from_arrow_schema(target))
+
+
+def _parted(scan: Scan) -> Parted:
+    if not isinstance(scan, Parted):
+        raise RefusedError(
+            f"{type(scan).__name__} cannot be cut into parts, so tasks of Spark cannot share it; "
+            "read with --engine local, or with one of the readers auto, native, merge, connector"
+        )
+    return scan
+
+
+def _one_task_each(session: SparkSession, n: int) -> DataFrame:
+    """The numbers from 0 to n - 1, each in a partition of its own."""
+    return session.range(0, n, 1, max(1, n))
+
+
+def _stream(batch: pa.RecordBatch) -> pa.Array:
+    """One binary value: the batch as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    content = sink.getvalue()
+    ends = pa.array([0, content.size], pa.int32())
+    return pa.Array.from_buffers(pa.binary(), 1, [None, ends.buffers()[1], content])
+
+
+def _each(numbers: Iterator[pa.RecordBatch]) -> Iterator[int]:
+    for batch in numbers:
+        yield from batch.column(0).to_pylist()
+
+
+def _reports(session: SparkSession) -> Accumulator[list[ScanReport]]:
+    """What tasks report, gathered on the driver."""
+    from pyspark.accumulators import AccumulatorParam
+
+    class Listing(AccumulatorParam):  # type: ignore[misc]  # pyspark comes without types
+        def zero(self, _: list[ScanReport]) -> list[ScanReport]:
+            return []
+
+        def addInPlace(  # noqa: N802 - Spark's name
+            self, value1: list[ScanReport], value2: list[ScanReport]
+        ) -> list[ScanReport]:
+            return value1 + value2
+
+    return session.sparkContext.accumulator([], Listing())
+
+
+def _spark_type(kind: pa.DataType, name: str) -> pa.DataType:
+    """The type of a column as Spark knows it."""
+    if pa.types.is_time32(kind):
+        return pa.int32()
+    if pa.types.is_time64(kind) and kind.unit == "us":
+        return pa.int64()
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(_spark_type(f.type, f"{name}.{f.name}")) for f in kind])
+    if pa.types.is_map(kind):
+        value = _spark_type(kind.item_type, f"{name}.value")
+        return pa.map_(_spark_type(kind.key_type, f"{name}.key"), value)
+    if pa.types.is_list(kind):
+        return pa.list_(_spark_type(kind.value_type, f"{name}.element"))
+    if (pa.types.is_timestamp(kind) and kind.unit == "ns") or pa.types.is_time(kind):
+        raise RefusedError(f"column '{name}' is {kind}: Spark has no nanoseconds; leave it out")
+    return kind
+
+
+@contextmanager
+def _own_errors(log: Path | None) -> Iterator[None]:
+    """Turns an error of ours that a task raised, and Spark wrapped, back into itself."""
+    try:
+        yield
+    except SeambenchError:
+        raise
+    except Exception as error:
+        found = re.findall(r"^seambench\.errors\.(\w+): (.+)$", str(error), re.MULTILINE)
+        if not found:
+            raise explain_failure(error, log, "reading the table's slices") from error
+        name, message = found[-1]
+        raise getattr(errors, name, SeambenchError)(message) from None

@@ -1,0 +1,86 @@
+"""A dataset over a scanner that pushes nothing down by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.dataset import ScanDataset, apply_filter, filter_columns, without_views
+from seambase.errors import SeambenchError
+from seambase.scan import ScanReport
+from seambench.contracts.scan import Scan, Scanner, ScanRequest
+
+__all__ = ["StreamDataset"]
+
+
+class StreamDataset(ScanDataset):
+    """A dataset over a scanner that pushes nothing down by itself: columns go to it, filters stay.
+
+    Attributes:
+        scans: the scans opened so far, oldest first.
+    """
+
+    def __init__(
+        self, scanner: Scanner, request: ScanRequest, schema: pa.Schema | None = None
+    ) -> None:
+        """Make a dataset over `scanner.open(request)`.
+
+        Args:
+            scanner: what is opened anew for each scan, with the columns that it needs.
+            request: table, query and limits; its `columns` are those the dataset shows.
+            schema: schema of the request's columns if known; otherwise the scanner is asked.
+        """
+        self._scanner = scanner
+        self._request = request
+        self.scans: list[Scan] = []
+        shown = scanner.open(request).schema if schema is None else schema
+        super().__init__(without_views(shown), self._open_scan)
+
+    def report(self) -> ScanReport:
+        """What all scans so far did, added up."""
+        total = ScanReport()
+        for scan in self.scans:
+            one = scan.report()
+            for path, count in one.paths.items():
+                total.paths[path] = total.paths.get(path, 0) + count
+            total.warnings.extend(one.warnings)
+            total.rows += one.rows
+            peaks = [peak for peak in (total.peak_bytes, one.peak_bytes) if peak is not None]
+            total.peak_bytes = max(peaks, default=None)
+        return total
+
+    def _open_scan(
+        self, columns: list[str], expression: pc.Expression | None
+    ) -> pa.RecordBatchReader:
+        wanted = [*columns]
+        wanted += [name for name in filter_columns(expression, self._shown) if name not in wanted]
+        # Rows can be counted in any column; a narrow one costs least.
+        needed = wanted or [_narrowest(self._shown)]
+        scan = self._scanner.open(replace(self._request, columns=needed))
+        self.scans.append(scan)
+        reader = scan.to_reader()
+        if reader.schema.names != needed:
+            raise SeambenchError(
+                f"{self._scanner.name}: asked for columns {needed}, "
+                f"a stream of {reader.schema.names} came"
+            )
+        plain = without_views(reader.schema)
+        if plain != reader.schema:
+            reader = pa.RecordBatchReader.from_batches(
+                plain, (batch.cast(plain) for batch in reader)
+            )
+        return apply_filter(reader, expression, columns)
+
+
+def _narrowest(schema: pa.Schema) -> str:
+    """The column with the fewest bits per value; strings and nested columns come last."""
+
+    def bits(field: pa.Field) -> int:
+        try:
+            return int(field.type.bit_width)
+        except ValueError:
+            return 1 << 30
+
+    return str(min(schema, key=bits).name)

@@ -1,0 +1,222 @@
+"""Golden tables: small tables that real engines wrote, kept as archives beside what was written.
+
+A folder holds `table.toml` (the operations, declared), `table.zip` (the engine's bytes; an archive,
+so that names with leading dots survive packaging) and `origin.toml` (writer, instants, digest).
+Where `table.toml` names `variants`, archive and origin lie in a folder for each: the same steps as
+other versions of the engine carried them out. `v6`, `v8` and `v9` are the table versions that Hudi
+0.15.0, 1.0.2 and 1.2.0 write of themselves; `v6-1.2.0` names another writer.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import re
+import tomllib
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from seambase.errors import InputError, UsageError
+from seambench.conformance.strict import build
+
+__all__ = [
+    "Operation",
+    "Origin",
+    "TableSpec",
+    "WriteSpec",
+    "extract",
+    "load_origin",
+    "load_table",
+    "table_folders",
+]
+
+Row = Mapping[str, Any]
+Operation = Literal[
+    "bulk_insert",
+    "insert",
+    "upsert",
+    "delete",
+    "insert_overwrite",
+    "insert_overwrite_table",
+    "delete_partition",
+    "sql",
+    "compact",
+    "schedule-compaction",
+    "cluster",
+    "schedule-clustering",
+    "rollback",
+    "savepoint",
+    "restore",
+    "clean",
+    "crash",
+]
+_WRITERS = {6: "0.15.0", 8: "1.0.2", 9: "1.2.0"}
+
+
+@dataclass(frozen=True)
+class WriteSpec:
+    """One step in the life of a golden table: a write, or something done to the table.
+
+    Attributes:
+        operation: Hudi's word for it. `sql` runs `sql`. `compact` and `cluster` run what is
+            scheduled, or schedule and run. `rollback`, `savepoint` and `restore` mean the step
+            `of`. `crash` takes the completion of the step before away, as if its writer had died.
+        rows: the rows; a column left out is null.
+        sql: the statement; the table is called `golden`, `{path}` is its folder, `{2}` the instant
+            of the second step.
+        of: number of a step, from 1.
+        partitions: paths of the partitions that `delete_partition` drops.
+        without: columns of the table that this write's schema lacks.
+        retype: columns that this write gives another type.
+        compaction: what happens right after the write.
+        options: further options of the writer.
+    """
+
+    operation: Operation
+    rows: Sequence[Row] = ()
+    sql: str = ""
+    of: int = 0
+    partitions: Sequence[str] = ()
+    without: Sequence[str] = ()
+    retype: Mapping[str, str] = field(default_factory=dict)
+    compaction: Literal["none", "schedule", "run"] = "none"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What a golden table is and how it came to be.
+
+    Attributes:
+        columns: its latest schema, with the types of cases (`seambench.conformance.plain`).
+        hudi: version of the Hudi that wrote it.
+        partition: its partition columns, a comma between them.
+        ordering: its ordering columns, a comma between them.
+        options: the writer's options for every write.
+        side_files: whether Hadoop's checksum files are kept.
+    """
+
+    name: str
+    note: str
+    table_version: int
+    merge: Literal["event-time", "commit-time", "custom"]
+    keys: Sequence[str]
+    columns: Mapping[str, str]
+    writes: Sequence[WriteSpec]
+    table_type: Literal["merge-on-read", "copy-on-write"] = "merge-on-read"
+    ordering: str | None = None
+    partition: str | None = None
+    index: Literal["bucket", "consistent", "simple", "bloom", "global_simple", "record_index"] = (
+        "bucket"
+    )
+    buckets: int = 1
+    log_blocks: Literal["avro", "parquet"] = "avro"
+    side_files: bool = False
+    hudi: str = "1.2.0"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who wrote a golden table.
+
+    Attributes:
+        instants: the requested instant of each step, in order; empty for one that left none.
+        completions: the completion time of each, from timeline layout 2 on; else empty.
+        sha256: of the archive.
+        spec: SHA-256 of the `table.toml` it was made from, empty if that is not known.
+    """
+
+    writer: str
+    made: str
+    instants: Sequence[str]
+    sha256: str
+    completions: Sequence[str] = ()
+    spec: str = ""
+
+
+def table_folders(root: Path) -> list[Path]:
+    """Folders of all golden tables below `golden/hudi` of a suite's root, one per variant."""
+    folders = []
+    for file in sorted(root.glob("golden/hudi/*/table.toml")):
+        variants = _read(file).get("variants")
+        folders += [file.parent / v for v in variants] if variants else [file.parent]
+    return folders
+
+
+def load_table(folder: Path, file: Path | None = None) -> TableSpec:
+    """Read what a golden table is.
+
+    Args:
+        folder: folder of the table, or of one of its variants.
+        file: its `table.toml`; None for the one there or, for a variant, in the folder above.
+
+    Raises:
+        UsageError: an unknown or missing key, a row with a column that the table lacks, a variant
+            that is none.
+    """
+    own = folder / "table.toml"
+    file = file or (own if own.exists() else folder.parent / "table.toml")
+    data = _read(file)
+    data["name"] = folder.name
+    if variants := data.pop("variants", None):
+        if folder.name not in variants:
+            raise UsageError(f"{file} has no variant {folder.name!r}; it has {variants}")
+        data |= _variant(folder.name, file)
+        data["name"] = f"{file.parent.name}/{folder.name}"
+    data["writes"] = [build(WriteSpec, write, file) for write in data.pop("write", [])]
+    spec: TableSpec = build(TableSpec, data, file)
+    for number, write in enumerate(spec.writes, 1):
+        for row in write.rows:
+            strange = sorted(set(row) - set(spec.columns) | set(row) & set(write.without))
+            if strange and not set(strange) <= set(write.retype):
+                raise UsageError(f"{file}: write {number} has values for {strange}, no columns")
+    return spec
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """A TOML file's content."""
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def _variant(name: str, file: Path) -> dict[str, Any]:
+    """Table version and writer that the name of a variant tells."""
+    match = re.fullmatch(r"v(\d+)(?:-(\d+\.\d+\.\d+))?", name)
+    if not match or (int(match[1]) not in _WRITERS and not match[2]):
+        raise UsageError(f"{file}: a variant is v6, v8, v9 or vN-WRITER, not {name!r}")
+    version = int(match[1])
+    return {"table_version": version, "hudi": match[2] or _WRITERS[version]}
+
+
+def load_origin(folder: Path) -> Origin:
+    """Read `origin.toml` of a golden table."""
+    file = folder / "origin.toml"
+    data = _read(file)
+    data["made"] = str(data.get("made"))
+    origin: Origin = build(Origin, data, file)
+    return origin
+
+
+def extract(folder: Path, target: Path) -> None:
+    """Unpack a golden table into the folder `target`, after checking its digest.
+
+    Files of the timeline are dated right after the instant in their name: Hudi takes the time at
+    which an instant of layout 1 completed from the file's date, and loses logs if that comes first.
+
+    Raises:
+        InputError: the archive is not the one that `origin.toml` describes.
+    """
+    archive = folder / "table.zip"
+    if hashlib.sha256(archive.read_bytes()).hexdigest() != load_origin(folder).sha256:
+        raise InputError(f"{archive} is not the archive that origin.toml describes; make it again")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(target)
+    for file in target.glob(".hoodie/[0-9]*"):
+        if match := re.match(r"(\d{14})(\d{3})", file.name):
+            second = dt.datetime.strptime(match[1], "%Y%m%d%H%M%S").replace(tzinfo=dt.UTC)
+            after = second.timestamp() + (int(match[2]) + 1) / 1000
+            os.utime(file, (after, after))

@@ -1,0 +1,164 @@
+"""Running one case of the column seam: golden buffers against an implementation's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from seambase import errors
+from seambench.conformance.refusals import told_as_mismatch
+from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnTable
+from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.seams.column.cases import ColumnCase
+
+__all__ = ["check_column", "kinds_of", "masked_difference", "needs_of"]
+
+_ALIASES = {
+    "smallint": "short",
+    "varchar": "string",
+    "char": "string",
+    "timestamp-micros": "timestamp",
+    "timestamp-millis": "timestamp",
+}
+_NESTED = frozenset({"array", "map", "struct"})
+
+
+def check_column(case: ColumnCase, table: ColumnTable) -> None:
+    """Run one case.
+
+    Raises:
+        NotOffered: a kind of the case is not among the implementation's capabilities.
+        Mismatch: buffers, row counts or slots differ, or memory is still held afterwards.
+    """
+    data = case.content()
+    if isinstance(data, list):
+        _check_type_strings(data, table)
+        return
+    for need in needs_of(data):
+        if not table.capabilities.get(need):
+            raise NotOffered(f"no {need}")
+    request = ColumnRequest(
+        fields=data["fields"],
+        types=data["types"],
+        rows=data["rows"],
+        required_fields=data["required_fields"],
+        nested_fields=data.get("nested_fields"),
+        fetch_size=data["fetch_size"],
+        chunk_rows=data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]],
+    )
+    if "refused" in data:
+        _check_refused(request, data["refused"], table)
+        return
+    with told_as_mismatch():
+        chunks = table.chunks(request)
+    if len(chunks) != len(data["chunks"]):
+        raise Mismatch(f"{len(data['chunks'])} chunks expected, {len(chunks)} came")
+    for number, (want, have) in enumerate(zip(data["chunks"], chunks, strict=True), 1):
+        _compare(number, want, have)
+    _check_nothing_held(table)
+
+
+def _check_refused(request: ColumnRequest, words: Sequence[str], table: ColumnTable) -> None:
+    """One of the named errors must be raised, and nothing be left behind."""
+    try:
+        table.chunks(request)
+    except errors.SeambenchError as error:
+        if type(error).__name__ not in words:
+            raise Mismatch(f"expected {' or '.join(words)}, came {type(error).__name__}") from error
+    else:
+        raise Mismatch(f"was to be refused with {' or '.join(words)}, but was done")
+    _check_nothing_held(table)
+
+
+def _check_nothing_held(table: ColumnTable) -> None:
+    if held := table.live_blocks():
+        raise Mismatch(f"{held} blocks of memory are still held after the last chunk")
+
+
+def kinds_of(type_string: str) -> Iterator[str]:
+    """Kinds that a type string names, as capabilities call them."""
+    text = re.sub(r"\([^)]*\)", "", type_string)
+    text = re.sub(r"(?<=[<,])[^<>,:]*:", "", text)  # names of fields
+    for word in re.findall(r"[A-Za-z][\w-]*", text):
+        yield _ALIASES.get(word, word)
+
+
+def needs_of(data: Mapping[str, Any] | Sequence[Any]) -> list[str]:
+    """Capabilities that the content of a golden file needs."""
+    if not isinstance(data, Mapping):
+        return ["type-strings"]
+    needs = [f"kinds.{kind}" for text in data["types"] for kind in kinds_of(text)]
+    if set(data["required_fields"]) - set(data["fields"]):
+        needs.append("missing-columns")
+    if data.get("nested_fields") is not None:
+        needs.append("pruning")
+    return list(dict.fromkeys(needs))
+
+
+def _compare(number: int, want: Mapping[str, Any], have: ColumnChunk) -> None:
+    """One chunk: rows, the chain's words in their order, and every determined byte."""
+    if have.num_rows != want["num_rows"]:
+        raise Mismatch(f"chunk {number}: {want['num_rows']} rows expected, {have.num_rows} came")
+    words = [(slot["kind"], slot["column"]) for slot in want["slots"]]
+    found = [(slot.kind, slot.column) for slot in have.slots]
+    if words != found:
+        raise Mismatch(f"chunk {number}: the chain must be {words}, it is {found}")
+    for slot, got in zip(want["slots"], have.slots, strict=True):
+        golden = None if slot["kind"] == "unknown" else slot["hex"]
+        problem = masked_difference(golden, got.content)
+        if problem:
+            raise Mismatch(f"chunk {number}, {got.kind} of {got.column}: {problem}")
+
+
+def masked_difference(golden: str | None, content: bytes | None) -> str | None:
+    """First difference of bytes from golden hex, where `??` stands for any byte; None if equal."""
+    if golden is None or content is None:
+        return None if golden is None and content is None else "a buffer on one side only"
+    if len(golden) != 2 * len(content):
+        return f"{len(golden) // 2} bytes expected, {len(content)} came"
+    text = content.hex()
+    for at in range(0, len(golden), 2):
+        byte = golden[at : at + 2]
+        if byte not in ("??", text[at : at + 2]):
+            return f"byte {at // 2} must be {byte}, it is {text[at : at + 2]}"
+    return None
+
+
+def _check_type_strings(entries: Sequence[Mapping[str, Any]], table: ColumnTable) -> None:
+    """Every string of the grammar must parse to the golden tree, broken ones must be refused.
+
+    Strings outside the grammar that the original parser takes leave a stricter parser free. One
+    that states `type-strings.lenient` must do with all of them what the original does.
+    """
+    if not table.capabilities.get("type-strings"):
+        raise NotOffered("no type-strings")
+    parse = getattr(table, "parse_type", None)
+    if parse is None:
+        raise Mismatch("type-strings is stated, but there is no parse_type")
+    lenient = table.capabilities.get("type-strings.lenient", False)
+    for entry in entries:
+        nested = _NESTED & set(kinds_of(entry["input"]))
+        if any(not table.capabilities.get(f"kinds.{kind}") for kind in nested):
+            continue
+        if problem := _type_problem(entry, parse, lenient=lenient):
+            raise Mismatch(f"{entry['input']!r} {problem}")
+
+
+def _type_problem(
+    entry: Mapping[str, Any], parse: Callable[[str], Any], *, lenient: bool
+) -> str | None:
+    """What is wrong with the answer to one type string; None if it is right."""
+    try:
+        tree = parse(entry["input"])
+    except errors.SeambenchError as error:
+        if entry["grammar"] or (lenient and entry["ok"]):
+            return f"means {entry['parsed']}, it was refused: {error}"
+        told = (getattr(error, "reason", None), getattr(error, "token", None))
+        wanted = (entry.get("error"), entry.get("token"))
+        return f"fails with {wanted}, told was {told}" if lenient and told != wanted else None
+    if not entry["ok"]:
+        return "is broken, but was parsed"
+    if tree != entry["parsed"] and (lenient or entry["grammar"]):
+        return f"means {entry['parsed']}, parsed was {tree}"
+    return None

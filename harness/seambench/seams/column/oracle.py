@@ -1,0 +1,238 @@
+"""What off-heap columns must hold, worked out value by value from the layout's description.
+
+The layout is that of StarRocks' JNI connector (`OffHeapColumnVector`, main tree of June 2025). Per
+column: a byte per row that is 1 for NULL; then values of fixed width, or int32 offsets and bytes,
+or offsets and children. Bytes under a NULL may be anything (`??`). Values are spelled as the golden
+tables spell them; types in the grammar of the type strings. Nothing here is fast, and nothing is
+shared with any implementation.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact
+from itertools import accumulate
+from typing import Any
+
+from seambase.errors import UsageError
+
+__all__ = ["TypeTree", "expected_slots", "parse_type"]
+
+_WIDTHS = {
+    "boolean": 1,
+    "tinyint": 1,
+    "short": 2,
+    "smallint": 2,
+    "int": 4,
+    "float": 4,
+    "date": 4,
+    "bigint": 8,
+    "double": 8,
+    "time": 8,
+    "timestamp": 8,
+    "timestamp-micros": 8,
+    "timestamp-millis": 8,
+}
+_NAMES = {"array": ("$0",), "map": ("$0", "$1")}
+
+
+@dataclass(frozen=True)
+class TypeTree:
+    """A type. `kind` is the word of its type string; `scale` counts for decimals."""
+
+    kind: str
+    width: int = 0
+    scale: int = 0
+    children: tuple[TypeTree, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+_UNKNOWN = TypeTree("unknown")
+
+
+def parse_type(text: str) -> TypeTree:
+    """Read a type string that follows the grammar.
+
+    Raises:
+        UsageError: it does not; a case is wrong then, not an implementation.
+    """
+    if text in _WIDTHS:
+        return TypeTree(text, _WIDTHS[text])
+    if text == "binary":
+        return TypeTree(text)
+    if text == "variant":  # laid out as a struct of two binaries
+        return TypeTree("variant", 0, 0, (TypeTree("binary"),) * 2, ("metadata", "value"))
+    if re.fullmatch(r"string|(var)?char(\(\d+\))?", text):
+        return TypeTree("string")
+    if found := re.fullmatch(r"decimal\((\d+),(\d+)\)", text):
+        width = 8 if int(found[1]) <= 18 else 16
+        return TypeTree("decimal", width, int(found[2]))
+    found = re.fullmatch(r"(array|map|struct)<(.+)>", text)
+    if not found:
+        raise UsageError(f"{text!r} does not follow the grammar of type strings")
+    parts = _split(found[2])
+    names = _NAMES.get(found[1], ())
+    if not names:
+        names = tuple(part.partition(":")[0] for part in parts)
+        parts = [part.partition(":")[2] for part in parts]
+    if len(parts) != len(names):
+        raise UsageError(f"{text!r} has {len(parts)} types inside, not {len(names)}")
+    return TypeTree(found[1], children=tuple(map(parse_type, parts)), names=names)
+
+
+def _split(text: str) -> list[str]:
+    """The pieces between the commas that lie in no brackets."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
+
+
+def expected_slots(
+    fields: Sequence[str],
+    types: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    required: Sequence[str],
+    nested: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """The words of one chunk's meta chain behind the row count, with what they point at.
+
+    Args:
+        fields: names of the source's columns.
+        types: their type strings.
+        rows: the chunk's rows, as long as `fields`.
+        required: columns asked for, in order; one that `fields` lacks is missing.
+        nested: dotted paths of the parts asked for.
+
+    Returns:
+        Slots as in a golden file: `kind`, `column` and, where there is a buffer, `hex`.
+    """
+    found: list[dict[str, Any]] = []
+    paths = [path.split(".") for path in nested]
+    for name in required:
+        if name in fields:
+            at = list(fields).index(name)
+            tree = parse_type(types[at])
+            below = [path[1:] for path in paths if path[0] == name and len(path) > 1]
+            _encode(_prune(tree, below), tree, name, [row[at] for row in rows], found)
+        else:
+            found.append({"kind": "unknown", "column": name})
+    return found
+
+
+def _prune(tree: TypeTree, paths: Sequence[Sequence[str]]) -> TypeTree:
+    """The parts that paths name, in the order in which they first name them."""
+    names = list(dict.fromkeys(path[0] for path in paths))
+    if not names:
+        return tree
+    if tree.kind == "map":
+        names.sort()  # keys lie in front of values, whatever comes first in the paths
+    known = dict(zip(tree.names, tree.children, strict=True))
+    children = [
+        _prune(known[name], [path[1:] for path in paths if path[0] == name and len(path) > 1])
+        if name in known
+        else _UNKNOWN
+        for name in names
+    ]
+    return TypeTree(tree.kind, tree.width, tree.scale, tuple(children), tuple(names))
+
+
+def _encode(
+    tree: TypeTree, source: TypeTree, name: str, values: Sequence[Any], found: list[dict[str, Any]]
+) -> None:
+    def slot(kind: str, content: str) -> None:
+        found.append({"kind": kind, "column": name, "hex": content})
+
+    if tree.kind == "unknown":
+        found.append({"kind": "unknown", "column": name})
+        return
+    slot("nulls", bytes(value is None for value in values).hex())
+    if tree.width:
+        slot("data", "".join(_fixed(tree, value) for value in values))
+    elif tree.kind in ("string", "binary"):
+        pieces = [_run(tree, value) for value in values]
+        slot("offsets", _offsets(map(len, pieces)))
+        slot("bytes", b"".join(pieces).hex())
+    elif tree.kind in ("struct", "variant"):
+        _encode_struct(tree, source, name, values, found)
+    else:
+        slot("offsets", _offsets(len(value or ()) for value in values))
+        entries = [entry for value in values for entry in value or ()]
+        if tree.kind == "array":
+            entries = [(entry,) for entry in entries]
+        for child, part in zip(tree.names, tree.children, strict=True):
+            at = source.names.index(child)
+            items = [entry[at] for entry in entries]
+            _encode(part, source.children[at], f"{name}.{child}", items, found)
+
+
+def _encode_struct(
+    tree: TypeTree, source: TypeTree, name: str, values: Sequence[Any], found: list[dict[str, Any]]
+) -> None:
+    for child, part in zip(tree.names, tree.children, strict=True):
+        if part.kind == "unknown":
+            found.append({"kind": "unknown", "column": f"{name}.{child}"})
+            continue
+        at = source.names.index(child)
+        items = [None if value is None else value[at] for value in values]
+        _encode(part, source.children[at], f"{name}.{child}", items, found)
+
+
+def _offsets(lengths: Any) -> str:
+    return struct.pack("<i", 0).hex() + "".join(
+        struct.pack("<i", end).hex() for end in accumulate(lengths)
+    )
+
+
+def _run(tree: TypeTree, value: str | None) -> bytes:
+    if value is None:
+        return b""
+    return bytes.fromhex(value) if tree.kind == "binary" else value.encode()
+
+
+def _fixed(tree: TypeTree, value: Any) -> str:
+    """One value of fixed width as hex."""
+    if value is None:
+        return "??" * tree.width
+    if tree.kind in ("float", "double"):
+        return struct.pack("<f" if tree.kind == "float" else "<d", float(value)).hex()
+    if tree.kind == "time":
+        return struct.pack("<d", value / 1000.0).hex()
+    if tree.kind == "decimal":
+        number = _unscaled(value, tree.scale)
+    elif tree.kind == "date":
+        number = _julian_day(value)
+    elif tree.kind.startswith("timestamp"):
+        day, _, clock = value.partition(" ")
+        number = _julian_day(day) << 40 | _micro_of_day(clock)
+    else:
+        number = int(value)
+    return number.to_bytes(tree.width, "little", signed=True).hex()
+
+
+def _unscaled(text: str, scale: int) -> int:
+    exact = Context(prec=200, traps=[Inexact])
+    return int(exact.to_integral_exact(exact.scaleb(Decimal(text), scale)))
+
+
+def _julian_day(text: str) -> int:
+    """The Julian day of YYYY-MM-DD in the Gregorian calendar (Fliegel and Van Flandern, 1968)."""
+    year, month, day = map(int, text.split("-"))
+    shift = (14 - month) // 12
+    y, m = year + 4800 - shift, month + 12 * shift - 3
+    return day + (153 * m + 2) // 5 + 365 * y + y // 4 - y // 100 + y // 400 - 32045
+
+
+def _micro_of_day(text: str) -> int:
+    """Microseconds of HH:MM:SS.f...; what is finer is cut off."""
+    hour, minute, rest = text.split(":")
+    second, _, fraction = rest.partition(".")
+    seconds = (int(hour) * 60 + int(minute)) * 60 + int(second)
+    return seconds * 1_000_000 + int(fraction[:6].ljust(6, "0"))

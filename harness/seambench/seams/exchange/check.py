@@ -1,0 +1,305 @@
+"""Running one case of the exchange seam: every row where it belongs, once, or an error."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from seambase import errors
+from seambench.conformance.plain import canonical
+from seambench.conformance.refusals import must_refuse, told_as_mismatch
+from seambench.contracts.exchange import Exchange, ExchangeReceiver, ExchangeSender, OpenExchange
+from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.seams.exchange.cases import ROW, ExchangeCase, sorted_rows
+from seambench.seams.serde.values import flat_type, plain_values
+
+__all__ = ["check_exchange", "needs_of"]
+
+#: Seconds that a reader waits for something to come: beyond what any case may take as a whole.
+_PATIENCE = 300.0
+
+
+def check_exchange(case: ExchangeCase, exchange: Exchange) -> None:
+    """Run one case.
+
+    Raises:
+        NotOffered: the implementation does not state what the case needs.
+        Mismatch: rows are lost, doubled, changed or elsewhere; or nothing failed where it must.
+    """
+    for need in needs_of(case):
+        if not exchange.capabilities.get(need):
+            raise NotOffered(f"no {need}")
+    held = _held(exchange)
+    if case.expect.refused:
+        _check_refusal(case, exchange)
+    else:
+        with told_as_mismatch():
+            opened = exchange.open(case.request)
+        with contextlib.closing(opened):
+            _run(case, opened)
+        del opened
+    if _held(exchange) > held:
+        gc.collect()
+    if (now := _held(exchange)) > held:
+        raise Mismatch(f"{now - held} blocks of memory are still held afterwards")
+
+
+def needs_of(case: ExchangeCase) -> list[str]:
+    """Capabilities that a case needs."""
+    request = case.request
+    needs = [f"partitions.{request.partition}", f"transports.{request.transport}"]
+    if request.transport not in ("pass-through", "local"):
+        needs.append(f"formats.{request.format}")
+    if request.function is not None:
+        needs.append(f"functions.{request.function}")
+    if request.drivers > 1:
+        needs.append("drivers")
+    if request.order != "none":
+        needs.append(f"orders.{request.order}")
+    if case.encoding not in ("plain", "sliced"):
+        needs.append(f"encodings.{case.encoding}")
+    if case.fault != "none":
+        needs.append("cancel")
+    kinds = {word for type_ in case.types for word in re.findall("[a-z_]+", _bare(type_.text))}
+    return [*needs, *(f"types.{kind}" for kind in sorted(kinds))]
+
+
+def _bare(text: str) -> str:
+    """A type without the names of fields."""
+    return re.sub(r"[\w ]+:", "", text)
+
+
+def _held(exchange: Exchange) -> int:
+    """Blocks that the implementation holds, 0 from one that does not count."""
+    count = getattr(exchange, "live_blocks", None)
+    return int(count()) if count is not None else 0
+
+
+def _check_refusal(case: ExchangeCase, exchange: Exchange) -> None:
+    """Opening or writing must be refused."""
+    with (
+        must_refuse(case.expect.refused, case.expect.says, exchange.kind),
+        contextlib.closing(exchange.open(case.request)) as opened,
+    ):
+        for batch in case.batches(0):
+            opened.senders[0].write(batch)
+
+
+@dataclass
+class _Course:
+    """What happened: batches of each part, who saw the end (and more after it), who failed."""
+
+    parts: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    late: set[int] = field(default_factory=set)
+    write_errors: dict[int, Exception] = field(default_factory=dict)
+    read_errors: dict[int, Exception] = field(default_factory=dict)
+
+
+def _run(case: ExchangeCase, opened: OpenExchange) -> None:
+    request = case.request
+    if len(opened.senders) != request.senders or len(opened.receivers) != request.receivers:
+        raise Mismatch(
+            f"{request.senders} senders and {request.receivers} receivers were asked for, "
+            f"{len(opened.senders)} and {len(opened.receivers)} came"
+        )
+    course = _Course()
+    started = threading.Event()
+    work: list[Callable[[], None]] = [
+        _writer(case, number, sender, course, started)
+        for number, sender in enumerate(opened.senders)
+    ]
+    for number, receiver in enumerate(opened.receivers):
+        work += [
+            _reader(case, number, driver, receiver, course, started)
+            for driver in range(request.drivers)
+        ]
+    with ThreadPoolExecutor(len(work)) as pool:
+        for done in [pool.submit(each) for each in work]:
+            done.result()
+    if course.late:
+        raise Mismatch(f"part {min(course.late)}: rows came after the end")
+    if case.fault != "none":
+        _must_fail(case, course)
+        return
+    for number, error in sorted(course.write_errors.items()):
+        raise Mismatch(f"sender {number} failed: {_said(error)}")
+    for part, error in sorted(course.read_errors.items()):
+        raise Mismatch(f"reading part {part} failed: {_said(error)}")
+    _check_rows(case, course)
+
+
+def _writer(
+    case: ExchangeCase,
+    number: int,
+    sender: ExchangeSender,
+    course: _Course,
+    started: threading.Event,
+) -> Callable[[], None]:
+    def work() -> None:
+        if case.fault == "receiver-cancels":
+            started.wait(_PATIENCE)
+        try:
+            for batch in case.batches(number):
+                sender.write(batch)
+            if case.fault == "sender-cancels" and number == 0:
+                sender.cancel("the check gives up")
+            else:
+                sender.finish()
+        except Exception as error:
+            course.write_errors[number] = error
+            sender.cancel("another part of the exchange failed")
+
+    return work
+
+
+def _reader(
+    case: ExchangeCase,
+    number: int,
+    driver: int,
+    receiver: ExchangeReceiver,
+    course: _Course,
+    started: threading.Event,
+) -> Callable[[], None]:
+    part = number * case.request.drivers + driver
+
+    def work() -> None:
+        found = course.parts.setdefault(part, [])
+        try:
+            if case.fault == "receiver-cancels" and number == 0:
+                receiver.cancel("the check needs no more")
+                started.set()
+            while (batch := receiver.read(driver, _PATIENCE)) is not None:
+                found.append(batch)
+            course.ended.add(part)
+            if receiver.read(driver, _PATIENCE) is not None:
+                course.late.add(part)
+        except Exception as error:
+            course.read_errors[part] = error
+
+    return work
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _must_fail(case: ExchangeCase, course: _Course) -> None:
+    """Nobody may take a part of the rows for all; errors must be ours, and of somebody's making."""
+    for error in (*course.read_errors.values(), *course.write_errors.values()):
+        if not isinstance(error, errors.SeambenchError):
+            raise Mismatch(f"no error of the seam: {_said(error)}")
+        if "nothing came" in str(error):
+            raise Mismatch(f"a reader waited until its time ran out: {error}")
+    if case.fault == "sender-cancels" and course.ended:
+        part = min(course.ended)
+        raise Mismatch(f"sender 0 cancelled, but part {part} ended as if all had come")
+    if case.fault == "receiver-cancels":
+        lost = sorted(set(range(case.request.senders)) - set(course.write_errors))
+        if lost:
+            raise Mismatch(f"receiver 0 cancelled, but sender {lost[0]} was told that all arrived")
+
+
+def _check_rows(case: ExchangeCase, course: _Course) -> None:
+    numbers: dict[int, list[int]] = {}
+    given = _plain_rows(case.plain())
+    for part, batches in sorted(course.parts.items()):
+        numbers[part] = []
+        for batch in batches:
+            _check_types(case, part, batch)
+            for row in _rows_of(batch):
+                _check_row(part, row, given)
+                numbers[part].append(row[-1])
+    _check_once(case, numbers, len(given))
+    _check_parts(case, numbers)
+    if case.request.order != "none":
+        _check_order(case, numbers)
+
+
+def _plain_rows(batch: pa.RecordBatch) -> list[tuple[str, ...]]:
+    return [tuple(canonical(value) for value in row[:-1]) for row in _rows_of(batch)]
+
+
+def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(plain_values(column) for column in batch.columns), strict=True)
+
+
+def _check_types(case: ExchangeCase, part: int, batch: pa.RecordBatch) -> None:
+    want = case.plain().schema
+    if batch.schema.names != want.names:
+        raise Mismatch(f"part {part}: columns {want.names} went in, {batch.schema.names} came")
+    for column, wanted in zip(batch.schema, want, strict=True):
+        if case.encoding in ("plain", "sliced") and flat_type(column.type) != wanted.type:
+            raise Mismatch(f"column {column.name!r} must be {wanted.type}, it is {column.type}")
+
+
+def _check_row(part: int, row: tuple[Any, ...], given: Sequence[tuple[str, ...]]) -> None:
+    number = row[-1]
+    if not isinstance(number, int) or not 0 <= number < len(given):
+        raise Mismatch(f"part {part}: a row came that nobody sent, its number is {number!r}")
+    came = tuple(canonical(value) for value in row[:-1])
+    if came != given[number]:
+        raise Mismatch(f"part {part}: row {number} was {given[number]}, {came} came")
+
+
+def _check_once(case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count: int) -> None:
+    """Every row once in all; broadcast once at every receiver."""
+    request = case.request
+    sides = (
+        [range(r * request.drivers, (r + 1) * request.drivers) for r in range(request.receivers)]
+        if request.partition == "broadcast"
+        else [range(request.receivers * request.drivers)]
+    )
+    for side in sides:
+        came = Counter(number for part in side for number in numbers.get(part, ()))
+        for number in range(count):
+            if came[number] != 1:
+                what = "is lost" if came[number] == 0 else f"came {came[number]} times"
+                raise Mismatch(f"row {number} of {count} {what} (parts {side.start} and on)")
+
+
+def _check_parts(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
+    if case.expect.parts is not None:
+        for part, rows in numbers.items():
+            for row in rows:
+                if case.expect.parts[row] != part:
+                    want = case.expect.parts[row]
+                    raise Mismatch(f"row {row} belongs to part {want}, it came to part {part}")
+    elif case.request.partition == "hash":
+        keys = [plain_values(case.plain()[name]) for name in case.request.keys]
+        seen: dict[tuple[str, ...], int] = {}
+        for part, rows in numbers.items():
+            for row in rows:
+                key = tuple(canonical(column[row]) for column in keys)
+                if seen.setdefault(key, part) != part:
+                    raise Mismatch(f"rows with key {key} came to parts {seen[key]} and {part}")
+
+
+def _check_order(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
+    request = case.request
+    written = [
+        [row for batch in case.batches(sender) for row in batch[ROW].to_pylist()]
+        for sender in range(request.senders)
+    ]
+    place = {row: at for rows in written for at, row in enumerate(rows)}
+    for part, rows in numbers.items():
+        for sender in range(request.senders):
+            places = [place[row] for row in rows if row % request.senders == sender]
+            if places != sorted(places):
+                raise Mismatch(f"part {part}: rows of sender {sender} changed their order")
+        if request.order == "merge":
+            plain = case.plain()
+            keys = [plain_values(plain[key.column]) for key in request.sort]
+            want = sorted_rows(plain, sorted(rows), request.sort)
+            for at, (a, b) in enumerate(zip(want, rows, strict=True)):
+                if [canonical(k[a]) for k in keys] != [canonical(k[b]) for k in keys]:
+                    raise Mismatch(f"part {part}: row {at} of the merged rows is out of order")

@@ -1,0 +1,157 @@
+"""Senders of one implementation facing receivers of another, over a wire that both speak."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from seambase.errors import UsageError
+from seambench.contracts import registry
+from seambench.contracts.common import Kind
+from seambench.contracts.exchange import (
+    Distributed,
+    ExchangeReceiver,
+    ExchangeRequest,
+    ExchangeSender,
+)
+
+__all__ = ["ARROW", "OpenPair", "Pair", "names_of_pairs"]
+
+#: Between the two names of a pair: senders on its left, receivers on its right.
+ARROW = " -> "
+_WIRE = "wires."
+_WITHIN = ("transports.pass-through", "transports.local")
+
+
+@runtime_checkable
+class _ManyWires(Protocol):
+    """An implementation that is told which of its wires to speak."""
+
+    def speaking(self, wire: str) -> Distributed:
+        """The same, bound to a wire."""
+        ...
+
+
+class Pair:
+    """Implements `contracts.exchange.Exchange` by two implementations, each of which is a side.
+
+    What the pair can do is what both state. The sides need not share a process, so ways within
+    one are not offered.
+
+    Args:
+        sender: whose senders it has.
+        receiver: whose receivers it has.
+
+    Raises:
+        UsageError: either lacks the side, or they have no wire in common.
+    """
+
+    def __init__(self, sender: Any, receiver: Any) -> None:
+        wires = [
+            word
+            for word in (*_stated(sender, "sender"), *_stated(receiver, "receiver"))
+            if word.startswith(_WIRE)
+        ]
+        common = [word for word in wires if wires.count(word) > 1]
+        if not common:
+            raise UsageError(
+                f"{sender.name} and {receiver.name} have no wire in common: they state "
+                f"{', '.join(wires) or 'none'}"
+            )
+        wire = common[0].removeprefix(_WIRE)
+        self._sender, self._receiver = _speaking(sender, wire), _speaking(receiver, wire)
+        self.name = f"{sender.name}{ARROW}{receiver.name}"
+        self.version = f"{sender.version}{ARROW}{receiver.version}"
+        self.kind: Kind = "peer" if "peer" in (sender.kind, receiver.kind) else sender.kind
+        self.capabilities: Mapping[str, bool] = {
+            word: True
+            for word, stated in sender.capabilities.items()
+            if stated and receiver.capabilities.get(word) and word not in _WITHIN
+        }
+
+    def open(self, request: ExchangeRequest) -> OpenPair:
+        """Get both sides ready; see `seambench.contracts.exchange.Exchange`."""
+        return OpenPair(self._sender, self._receiver, request)
+
+    def live_blocks(self) -> int:
+        """Blocks of memory that either still holds; of one that does not count, none."""
+        counts = [getattr(side, "live_blocks", int) for side in (self._sender, self._receiver)]
+        return sum(count() for count in counts)
+
+
+def _stated(side: Any, role: str) -> list[str]:
+    """What an implementation states, which must have a role."""
+    if not isinstance(side, Distributed) or not side.capabilities.get(role):
+        raise UsageError(f"{side.name} does not state that it can be paired as a {role}")
+    return [word for word, stated in side.capabilities.items() if stated]
+
+
+def _speaking(side: Distributed, wire: str) -> Distributed:
+    return side.speaking(wire) if isinstance(side, _ManyWires) else side
+
+
+def names_of_pairs(name: str, against: str) -> list[str]:
+    """Names of the pairs that two implementations make, as the registry takes them.
+
+    Args:
+        name: the one that is put under test, as senders and then as receivers if it states both.
+        against: which takes the other side.
+
+    Raises:
+        UsageError: an unknown name, or neither way is possible.
+    """
+    under_test = registry.resolve("exchange", name)
+    found = []
+    if under_test.capabilities.get("sender"):
+        found.append(f"{name}{ARROW}{against}")
+    if under_test.capabilities.get("receiver"):
+        found.append(f"{against}{ARROW}{name}")
+    if not found:
+        raise UsageError(f"{name} states neither `sender` nor `receiver`")
+    for pair in found:
+        registry.resolve("exchange", pair)
+    return list(dict.fromkeys(found))
+
+
+class OpenPair:
+    """Both sides of one exchange, connected by Unix sockets in a folder of their own.
+
+    Args:
+        sender: of the senders.
+        receiver: of the receivers.
+        request: the exchange.
+
+    Raises:
+        SeambenchError: a side refuses, or does not get ready.
+    """
+
+    def __init__(
+        self, sender: Distributed, receiver: Distributed, request: ExchangeRequest
+    ) -> None:
+        self._stack = contextlib.ExitStack()
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam")))
+        try:
+            receivers = [
+                self._kept(receiver.listen(request, f"unix:{folder / str(number)}"))
+                for number in range(request.receivers)
+            ]
+            addresses = [one.address for one in receivers]
+            self.receivers: Sequence[ExchangeReceiver] = receivers
+            self.senders: Sequence[ExchangeSender] = [
+                self._kept(sender.connect(request, number, addresses))
+                for number in range(request.senders)
+            ]
+        except BaseException:
+            self.close()
+            raise
+
+    def _kept(self, end: Any) -> Any:
+        self._stack.callback(end.close)
+        return end
+
+    def close(self) -> None:
+        """End every process and connection. Repeatable."""
+        self._stack.close()

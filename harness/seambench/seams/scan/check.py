@@ -1,0 +1,253 @@
+"""Running one scan case: read the golden table, compare the rows, then hold the invariants.
+
+The invariants need no expectation: a read of one row at a time, of some columns, of none, through
+the dataset and through a filter must all agree with the full read.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from seambase import errors
+from seambench.conformance.cases import ScanCase
+from seambench.conformance.plain import difference, rows_of
+from seambench.conformance.refusals import told_as_mismatch
+from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.contracts.scan import Scan, Scanner, ScanRequest
+from seambench.formats.hudi.edits import apply_edits
+from seambench.formats.hudi.golden import extract
+
+__all__ = [
+    "Rows",
+    "check_scan",
+    "literal",
+    "query_dataset",
+    "read_rows",
+    "same_rows",
+    "unpacked",
+]
+
+Rows = list[tuple[Any, ...]]
+
+
+def check_scan(case: ScanCase, scanner: Scanner) -> None:
+    """Run a case.
+
+    Raises:
+        NotOffered: the scanner does not state what the case needs.
+        Mismatch: it does, and the answer is wrong.
+    """
+    missing = [need for need in case.needs if not scanner.capabilities.get(need)]
+    if missing and case.otherwise == "not-offered":
+        raise NotOffered(f"no {missing[0]}")
+    with unpacked(case) as request:
+        if missing:
+            _must_not_be_wrong(case, scanner, request, missing[0])
+        elif case.expect.refused:
+            _must_refuse(scanner, request, case.expect.refused, case.expect.says)
+        else:
+            _must_read(case, scanner, request)
+
+
+@contextmanager
+def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
+    """A case's table in a folder of its own for a while, edited; what comes out is the request."""
+    with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
+        table = Path(work) / case.table.name
+        extract(case.folder, table)
+        apply_edits(table, case.edits, case.origin)
+        yield _request(case, table)
+
+
+def _request(case: ScanCase, table: Path) -> ScanRequest:
+    """The request of a case over an unpacked table."""
+    asked = case.request
+    return ScanRequest(
+        table=str(table),
+        query=asked.query,
+        as_of=case.instant(asked.as_of),
+        begin=case.bound(asked.begin),
+        end=case.bound(asked.end),
+        columns=asked.columns,
+        where=asked.where,
+        strict=asked.strict,
+        threads=2,
+    )
+
+
+def _must_refuse(
+    scanner: Scanner, request: ScanRequest, classes: Sequence[str], says: Sequence[str]
+) -> None:
+    """Open and read; one of the exceptions named must come, and its message must say the words."""
+    wanted = tuple(getattr(errors, name) for name in classes)
+    if scanner.kind == "peer":
+        # What comes in from outside says that it refuses, not in which of our words.
+        wanted = (errors.InputError, errors.RefusedError, errors.UsageError)
+    try:
+        rows = _read(scanner, request)[1]
+    except wanted as error:
+        for word in says:
+            if word not in str(error):
+                raise Mismatch(f"the refusal does not name {word!r}: {error}") from error
+        return
+    except errors.SeambenchError as error:
+        kind = type(error).__name__
+        raise Mismatch(f"{kind} instead of {' or '.join(classes)}: {error}") from error
+    raise Mismatch(f"{' or '.join(classes)} expected, but {len(rows)} rows were read")
+
+
+def _must_not_be_wrong(
+    case: ScanCase, scanner: Scanner, request: ScanRequest, missing: str
+) -> None:
+    """Whoever does not offer what a case needs may refuse it or be right, but never wrong."""
+    try:
+        _must_read(case, scanner, request)
+    except Mismatch as problem:
+        # What comes in from outside says that it refuses, not in which of our words.
+        refusals = (errors.SeambenchError,) if scanner.kind == "peer" else (errors.RefusedError,)
+        if isinstance(problem.__cause__, refusals):
+            raise NotOffered(f"no {missing}; refused as it must be") from problem
+        raise Mismatch(f"{missing} is not offered, yet it answers wrongly: {problem}") from problem
+
+
+def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
+    """Read; rows, schema, report and invariants must be right."""
+    with told_as_mismatch():
+        scan, rows = _read(scanner, request)
+    names = case.names
+    if list(scan.schema.names) != names:
+        raise Mismatch(f"columns {names} expected, the schema says {scan.schema.names}")
+    problems = [difference(a, _focused(case, rows), names) for a in case.expected_answers()]
+    if None not in problems:
+        raise Mismatch("; nor: ".join(str(problem) for problem in problems))
+    for name, wanted in case.expect.arrow.items():
+        found = str(scan.schema.field(name).type)
+        if found != wanted:
+            raise Mismatch(f"column {name} must be {wanted}, it is {found}")
+    _check_report(case, scan, len(rows))
+    if case.one_of_many or scanner.kind == "peer":
+        # A peer may take seconds for a read: for both, the invariants are a pass of their own.
+        return
+    with told_as_mismatch():
+        _check_invariants(case, scanner, request, rows)
+
+
+def _read(scanner: Scanner, request: ScanRequest) -> tuple[Scan, Rows]:
+    """All rows of a request; a filter goes through DuckDB over the dataset."""
+    if request.where is None or scanner.capabilities.get("where"):
+        scan = scanner.open(request)
+        names = scan.schema.names
+        with scan.to_reader() as reader:
+            return scan, rows_of(reader, names)
+    scan = scanner.open(replace(request, where=None))
+    return scan, query_dataset(scan, scan.schema.names, request.where)
+
+
+def read_rows(scanner: Scanner, request: ScanRequest) -> Rows:
+    """All rows of a request."""
+    return _read(scanner, request)[1]
+
+
+def query_dataset(scan: Scan, names: Sequence[str], where: str | None) -> Rows:
+    """Rows of a scan's dataset as DuckDB reads it, columns and filter pushed down."""
+    listed = ", ".join(f'"{name}"' for name in names)
+    condition = f" WHERE {where}" if where else ""
+    engine = _engine()
+    engine.register("scanned", scan.dataset())
+    try:
+        # The text is the suite's own: a case file's condition over a table of its own.
+        text = f"SELECT {listed} FROM scanned{condition}"  # noqa: S608
+        table = engine.sql(text).to_arrow_table()
+    finally:
+        engine.unregister("scanned")
+    return rows_of(table.to_batches(), names)
+
+
+@cache
+def _engine() -> duckdb.DuckDBPyConnection:
+    """One connection for all cases of a process: making one costs more than most cases."""
+    return duckdb.connect(config={"threads": 2})
+
+
+def _focused(case: ScanCase, rows: Rows) -> Rows:
+    """The rows that a case is about."""
+    for name, values in case.focus.items():
+        at = case.names.index(name)
+        rows = [row for row in rows if row[at] in values]
+    return rows
+
+
+def _check_report(case: ScanCase, scan: Scan, rows: int) -> None:
+    """What the scan says of itself must be true."""
+    report = scan.report()
+    if report.rows != rows and not case.request.where:
+        raise Mismatch(f"the report says {report.rows} rows, {rows} were read")
+    wanted = case.expect.warnings
+    if wanted is not None:
+        if len(report.warnings) != wanted:
+            said = [f"{w.file}:{w.offset}: {w.reason}" for w in report.warnings]
+            raise Mismatch(f"{wanted} warnings expected, these came: {said}")
+        if any(not w.file or w.offset < -1 or not w.reason for w in report.warnings):
+            raise Mismatch("a warning names no file, offset or reason")
+    if case.expect.paths is not None and dict(report.paths) != dict(case.expect.paths):
+        raise Mismatch(f"paths {dict(case.expect.paths)} expected, {dict(report.paths)} reported")
+
+
+def _check_invariants(case: ScanCase, scanner: Scanner, request: ScanRequest, rows: Rows) -> None:
+    """Other ways to ask for the same rows must give them."""
+    names = case.names
+    same_rows("one row at a time", rows, _read(scanner, replace(request, batch_size=1))[1], names)
+    if request.where is not None:
+        return
+    again = list(reversed(names))[: max(1, len(names) - 1)]
+    want = [tuple(row[names.index(name)] for name in again) for row in rows]
+    some = _read(scanner, replace(request, columns=again))[1]
+    same_rows(f"columns {again} alone", want, some, again)
+    nothing = scanner.open(replace(request, columns=[]))
+    counted = sum(batch.num_rows for batch in nothing.to_reader())
+    if counted != len(rows):
+        raise Mismatch(f"{counted} rows counted without columns, {len(rows)} read with them")
+    if scanner.capabilities.get("pushdown"):
+        _check_filters(scanner.open(request), rows, names)
+
+
+def _check_filters(scan: Scan, rows: Rows, names: Sequence[str]) -> None:
+    """Through the dataset, each value of each column must select just its rows, NULL included."""
+    same_rows("the dataset", rows, query_dataset(scan, names, None), names)
+    for at, name in enumerate(names):
+        kind = scan.schema.field(name).type
+        same_rows(
+            f"{name} IS NULL",
+            [row for row in rows if row[at] is None],
+            query_dataset(scan, names, f'"{name}" IS NULL'),
+            names,
+        )
+        if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
+            continue
+        values = {row[at] for row in rows if row[at] is not None}
+        for value in sorted(values)[:2]:
+            text = literal(value)
+            want = [row for row in rows if row[at] == value]
+            same_rows(
+                f"{name} = {text}", want, query_dataset(scan, names, f'"{name}" = {text}'), names
+            )
+
+
+def literal(value: str | int) -> str:
+    """A text or a number as SQL spells it."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+def same_rows(what: str, want: Rows, have: Rows, names: Sequence[str]) -> None:
+    """Both multisets must be equal."""
+    if problem := difference(want, have, names):
+        raise Mismatch(f"{what} differs from the full read: {problem}")

@@ -1,0 +1,131 @@
+"""What must hold for every scan case without knowing the right rows: a second pass over the suite.
+
+However a reader is asked, the rows are the same: in small batches or one big one, by one thread or
+four, some columns at a time, filtered by it or afterwards, counted or read. And whichever reader is
+asked: the connector path and the merge path, through the metadata table or a listing, with record
+positions or by key. Cases say themselves that compaction, log compaction and archiving change
+nothing, by expecting the same rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from seambench.conformance.cases import ScanCase, load_cases
+from seambench.conformance.check import choose_cases
+from seambench.conformance.isolate import Isolated
+from seambench.conformance.plain import canonical
+from seambench.contracts.outcomes import NotOffered, Outcome
+from seambench.contracts.scan import Scanner, ScanRequest
+from seambench.seams.scan.check import (
+    Rows,
+    literal,
+    query_dataset,
+    read_rows,
+    same_rows,
+    unpacked,
+)
+
+__all__ = ["hold_invariants", "run_invariants"]
+
+_WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
+    "one row at a time": lambda request: replace(request, batch_size=1),
+    "a million rows at a time": lambda request: replace(request, batch_size=1_000_000),
+    "one thread": lambda request: replace(request, threads=1),
+    "four threads": lambda request: replace(request, threads=4),
+}
+
+
+def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
+    """Ask for a case's rows in every way.
+
+    Returns:
+        A digest of the rows as a multiset, by which readers can be compared.
+
+    Raises:
+        NotOffered: the scanner does not state what the case needs, or the case expects a refusal.
+        Mismatch: two ways give different rows.
+        seambase.errors.SeambenchError: the scanner refuses the table.
+    """
+    missing = [need for need in case.needs if not scanner.capabilities.get(need)]
+    if missing or case.expect.refused:
+        raise NotOffered(f"no {missing[0]}" if missing else "a refusal is expected")
+    with unpacked(case) as request:
+        names = case.names
+        rows = read_rows(scanner, request)
+        for what, way in _WAYS.items():
+            same_rows(what, rows, read_rows(scanner, way(request)), names)
+        if request.where is None:
+            _hold_projections(scanner, request, rows, names)
+    told = sorted("\t".join(canonical(value) for value in row) for row in rows)
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def _hold_projections(
+    scanner: Scanner, request: ScanRequest, rows: Rows, names: Sequence[str]
+) -> None:
+    """Each column alone, and none at all; then each column where another has its first value."""
+    for at, name in enumerate(names):
+        want = [(row[at],) for row in rows]
+        found = read_rows(scanner, replace(request, columns=[name]))
+        same_rows(f"column {name} alone", want, found, [name])
+    counted = read_rows(scanner, replace(request, columns=[]))
+    same_rows("no columns", [() for _ in rows], counted, [])
+    if not rows or not scanner.capabilities.get("pushdown"):
+        return
+    scan = scanner.open(request)
+    for at, name in enumerate(names):
+        value = rows[0][at]
+        if not isinstance(value, (str, int)) or isinstance(value, bool):
+            continue
+        condition = f'"{name}" = {literal(value)}'
+        other = (at + 1) % len(names)
+        want = [(row[other],) for row in rows if row[at] == value]
+        found = query_dataset(scan, [names[other]], condition)
+        same_rows(f"{names[other]} where {condition}", want, found, [names[other]])
+
+
+def run_invariants(
+    implementations: Sequence[str],
+    cases: Sequence[str] | None = None,
+    timeout: float = 60.0,
+    root: Path | None = None,
+) -> Iterator[Outcome]:
+    """Hold every scan case's invariants for every implementation, then compare their rows.
+
+    Args:
+        implementations: names as the registry takes them.
+        cases: patterns of case ids; None for all.
+        timeout: seconds that a case may take.
+        root: folder with `cases/` and `golden/`; None for the installed suite's.
+
+    Yields:
+        An outcome per implementation and case; then a `fail` for each case where implementations
+        that answered do not agree, under the name `A = B`.
+    """
+    known = [case.id for case in load_cases("scan", root)]
+    chosen = choose_cases(known, cases)
+    digests: dict[str, dict[str, str]] = {}
+    for name in implementations:
+        with Isolated("scan", name, timeout) as process:
+            for case in chosen:
+                asked = {"case": case, "root": str(root) if root else None, "golden": None}
+                answer = process.ask({**asked, "do": "invariants"})
+                yield _outcome(name, case, answer)
+                if "digest" in answer:
+                    digests.setdefault(case, {})[name] = answer["digest"]
+    for case, found in digests.items():
+        first, *others = found
+        for other in others:
+            if found[other] != found[first]:
+                reason = "the two hand out different rows"
+                yield Outcome("scan", f"{first} = {other}", case, "fail", 0.0, reason)
+
+
+def _outcome(name: str, case: str, answer: Mapping[str, Any]) -> Outcome:
+    seconds, reason = answer.get("seconds", 0.0), answer.get("reason", "")
+    return Outcome("scan", name, case, answer["outcome"], seconds, reason)

@@ -1,0 +1,416 @@
+"""Running one case of the serde seam.
+
+Decoding is judged on plain values. Encoding is judged on bytes where the format leaves no choice,
+and on what an independent reader finds in them where it does. Both are asked in several ways that
+must give the same: unaligned input, slices, dictionaries.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from seambase import errors
+from seambase.serde import SerdeRequest
+from seambase.types import arrow_type
+from seambench.conformance.plain import canonical
+from seambench.conformance.refusals import must_refuse, told_as_mismatch
+from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.contracts.serde import Serde
+from seambench.seams.serde.blocks import block_array, block_values
+from seambench.seams.serde.cases import SerdeCase, kinds_of
+from seambench.seams.serde.damage import check_damage
+from seambench.seams.serde.pages import CHECKSUMMED, COMPRESSED, Page, read_pages
+from seambench.seams.serde.values import arrow_array, flat_type
+from seambench.seams.serde.vectors import Expected, Vector, decode_problem, page_options
+
+__all__ = [
+    "batches_of",
+    "check_serde",
+    "consume_serde",
+    "encode_problem",
+    "marker_differs",
+    "needs_of",
+    "produce_serde",
+]
+
+_DAMAGE = ("truncate", "flip", "garble")
+_RATIOS = {"presto": 0.9, "velox": 0.8}
+# Share below which every library of a codec finds compression worth it.
+_CLEARLY = 0.7
+
+
+def check_serde(case: SerdeCase, serde: Serde) -> None:
+    """Run a case.
+
+    Raises:
+        NotOffered: the implementation does not state what the case needs.
+        Mismatch: it does, and the answer is wrong, or memory is still held afterwards.
+    """
+    vector = case.vector()
+    _require_offered([*needs_of(case.operation, vector), *case.extra_needs], serde)
+    held = _held(serde)
+    if case.operation in _DAMAGE:
+        check_damage(case.operation, vector, serde)
+    elif case.expect.refused:
+        _check_refusal(case, vector, serde)
+    else:
+        with told_as_mismatch():
+            _CHECKS[case.operation](case, vector, serde)
+    if _held(serde) > held:
+        gc.collect()
+    if (now := _held(serde)) > held:
+        raise Mismatch(f"{now - held} blocks of memory are still held afterwards")
+
+
+def produce_serde(case: SerdeCase, serde: Serde) -> bytes:
+    """Bytes of a case's values, for others to read.
+
+    Raises:
+        NotOffered: the implementation does not state what the case needs.
+        Mismatch: it does, and refuses.
+    """
+    vector = case.vector()
+    _require_offered(["serialize", *_common_needs(vector)], serde)
+    with told_as_mismatch():
+        return bytes(serde.serialize(vector.request, batches_of(vector, case.given_types)))
+
+
+def consume_serde(case: SerdeCase, serde: Serde, data: bytes) -> None:
+    """Read what another wrote of a case's values.
+
+    Raises:
+        NotOffered: the implementation does not state what the case needs.
+        Mismatch: it does, and finds other values, or none.
+    """
+    vector = case.vector()
+    _require_offered(["deserialize", *_common_needs(vector)], serde)
+    with told_as_mismatch():
+        _require(vector, serde.deserialize(vector.request, data), "")
+
+
+def _require_offered(needs: Sequence[str], serde: Serde) -> None:
+    for need in needs:
+        if not serde.capabilities.get(need):
+            raise NotOffered(f"no {need}")
+
+
+def needs_of(operation: str, vector: Vector) -> list[str]:
+    """Capabilities that an operation on a vector needs."""
+    needs = ["serialize"] if operation in ("encode", "re-encode") else []
+    needs += ["deserialize"] if operation != "encode" else []
+    needs += ["re-encode"] if operation == "re-encode" else []
+    needs += ["strict"] if operation in _DAMAGE else []
+    return [*needs, *_common_needs(vector)]
+
+
+def _common_needs(vector: Vector) -> list[str]:
+    """Capabilities that a vector needs whatever is done with it."""
+    request, options = vector.request, vector.request.options
+    needs = [f"formats.{request.format}"]
+    if options.get("codec", "none") != "none":
+        needs.append(f"codecs.{options['codec']}")
+    needs += ["checksum"] if options.get("checksum") else []
+    needs += ["nulls-first"] if options.get("nulls_first") else []
+    for option, usual in (("dialect", "presto"), ("timestamps", "millis"), ("writer", "spark")):
+        if options.get(option, usual) != usual:
+            needs.append(f"{option}{'' if option == 'timestamps' else 's'}.{options[option]}")
+    needs += [f"framings.{options['framing']}"] if "framing" in options else []
+    needs += ["limits"] if {"size_limit", "depth_limit"} & set(options) else []
+    needs += [f"encodings.{trait}" for trait in ("rle", "dictionary") if trait in vector.traits]
+    kinds = frozenset().union(*(kinds_of(type_) for type_ in vector.types))
+    needs += [f"types.{kind}" for kind in sorted(kinds)]
+    return list(dict.fromkeys(needs))
+
+
+def _held(serde: Serde) -> int:
+    """Blocks that the implementation holds, 0 from one that does not count."""
+    count = getattr(serde, "live_blocks", None)
+    return int(count()) if count is not None else 0
+
+
+def _check_refusal(case: SerdeCase, vector: Vector, serde: Serde) -> None:
+    """Bytes or values that must be refused."""
+    with must_refuse(case.expect.refused, case.expect.says, serde.kind):
+        if case.operation == "encode":
+            serde.serialize(vector.request, batches_of(vector, case.given_types))
+        else:
+            assert vector.data is not None
+            serde.deserialize(vector.request, vector.data)
+
+
+def _decode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
+    """The bytes give the values, also from an odd address and without encodings."""
+    data = vector.data
+    if data is None:
+        raise NotOffered("no bytes are known")
+    request = vector.request
+    _require(vector, serde.deserialize(request, data), "")
+    shifted = memoryview(b"\0" + data)[1:]
+    _require(vector, serde.deserialize(request, shifted), "from an odd address: ")
+    if not vector.traits.isdisjoint({"rle", "dictionary"}):
+        _require_kept(vector, serde.deserialize(request, data))
+        flatten = replace(request, options={**request.options, "encodings": "flatten"})
+        batches = serde.deserialize(flatten, data)
+        _require(vector, batches, "flattened: ")
+        for batch in batches:
+            if bent := [f.name for f in batch.schema if f.type != flat_type(f.type)]:
+                raise Mismatch(f"flattened, column {bent[0]!r} is still encoded")
+
+
+def _require(vector: Vector, batches: Sequence[pa.RecordBatch], how: str) -> None:
+    if problem := decode_problem(vector, batches):
+        raise Mismatch(f"{how}{problem}")
+
+
+def _require_kept(vector: Vector, batches: Sequence[pa.RecordBatch]) -> None:
+    """A dictionary stays a dictionary, a run a run."""
+    for layouts, batch in zip(vector.layouts, batches, strict=False):
+        for layout, name, column in zip(layouts, batch.schema.names, batch.columns, strict=True):
+            if layout.startswith("DICTIONARY") and not pa.types.is_dictionary(column.type):
+                raise Mismatch(f"column {name!r} came as a dictionary and is {column.type}")
+            if layout.startswith("RLE") and not pa.types.is_run_end_encoded(column.type):
+                raise Mismatch(f"column {name!r} came as a run and is {column.type}")
+
+
+def batches_of(vector: Vector, given: Any = None) -> list[pa.RecordBatch]:
+    """Record batches of a vector's values: flat, or in the encodings of its pages.
+
+    Args:
+        vector: the vector.
+        given: Arrow types by column, for columns in another type than the format's.
+    """
+    if vector.data is not None and vector.request.format == "presto" and not vector.plain:
+        pages = read_pages(vector.data, page_options(vector.request), list(vector.types))
+        return [_page_batch(vector, page) for page in pages]
+    return [_flat_batch(vector, batch, given or {}) for batch in vector.batches]
+
+
+def _page_batch(vector: Vector, page: Page) -> pa.RecordBatch:
+    pairs = zip(page.columns, vector.types, strict=True)
+    arrays = [block_array(block, type_, vector.timestamps) for block, type_ in pairs]
+    return _batch(vector, arrays, page.rows)
+
+
+def _flat_batch(vector: Vector, batch: Expected, given: Any) -> pa.RecordBatch:
+    arrays = []
+    for field, type_, column in zip(
+        vector.request.fields, vector.types, batch.columns, strict=True
+    ):
+        wanted = arrow_type(type_, vector.timestamps)
+        if field.name in given:
+            wanted = pa.type_for_alias(given[field.name])
+        arrays.append(arrow_array(column, wanted))
+    return _batch(vector, arrays, batch.rows)
+
+
+def _batch(vector: Vector, arrays: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
+    """A batch of arrays; one without columns still has rows."""
+    if not arrays:
+        empty = pa.Array.from_buffers(pa.struct([]), rows, [None])
+        return pa.RecordBatch.from_struct_array(empty)
+    names = [field.name for field in vector.request.fields]
+    fields = [
+        pa.field(name, array.type, field.nullable)
+        for name, array, field in zip(names, arrays, vector.request.fields, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(list(arrays), schema=pa.schema(fields))
+
+
+def _encode(case: SerdeCase, vector: Vector, serde: Serde) -> None:
+    """The values give bytes that hold them, and just the bytes known where there is no choice."""
+    batches = batches_of(vector, case.given_types)
+    written = bytes(serde.serialize(vector.request, batches))
+    if problem := encode_problem(vector, written):
+        raise Mismatch(problem)
+    if vector.request.format == "arrow":
+        return
+    sliced = [_sliced(batch) for batch in batches]
+    _same("a slice of a longer batch", vector, written, serde.serialize(vector.request, sliced))
+    if vector.plain and serde.capabilities.get("encodings.dictionary"):
+        flat = replace(vector.request, options=_flat_options(vector.request))
+        coded = [_coded(batch) for batch in batches]
+        _same("dictionaries, flattened", vector, written, serde.serialize(flat, coded))
+
+
+def _flat_options(request: SerdeRequest) -> dict[str, Any]:
+    """Options of a request under which encodings are not kept; rows never keep any."""
+    extra = {"encodings": "flatten"} if request.format == "presto" else {}
+    return {**request.options, **extra}
+
+
+def _same(what: str, vector: Vector, want: bytes, have: Any) -> None:
+    """Another way to hand over the same values must give the same bytes."""
+    have = bytes(have)
+    if not vector.plain:
+        if problem := encode_problem(vector, have):
+            raise Mismatch(f"{what}: {problem}")
+        return
+    if have != want:
+        raise Mismatch(f"{what} gives other bytes: {_first_difference(want, have)}")
+
+
+def _sliced(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows as a slice of a batch with more; what stands around them must not show."""
+    if not batch.num_columns or not batch.num_rows or _has_runs(batch.schema):
+        return batch
+    around = [pa.concat_arrays([_flat_edge(c, -1), c, _flat_edge(c, 0)]) for c in batch.columns]
+    whole = pa.RecordBatch.from_arrays(around, schema=batch.schema)
+    return whole.slice(1, batch.num_rows)
+
+
+def _has_runs(schema: pa.Schema) -> bool:
+    """Whether runs occur anywhere, which pyarrow cannot join."""
+    return any("run_end_encoded" in str(field.type) for field in schema)
+
+
+def _flat_edge(column: pa.Array, at: int) -> pa.Array:
+    """One row of a column, the first or the last."""
+    return column.slice(0 if at == 0 else len(column) - 1, 1)
+
+
+def _coded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows through dictionaries whose entries stand in reverse."""
+    if not batch.num_columns:
+        return batch
+    rows = batch.num_rows
+    ids = pa.array(range(rows - 1, -1, -1), pa.int32())
+    arrays = [
+        pa.DictionaryArray.from_arrays(ids, column.take(ids)) if _takes(column) else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _takes(column: pa.Array) -> bool:
+    """Whether pyarrow can reorder a column's rows without changing its type."""
+    return not pa.types.is_null(column.type) and not isinstance(column.type, pa.BaseExtensionType)
+
+
+def encode_problem(vector: Vector, written: bytes) -> str | None:
+    """What is wrong with bytes that somebody wrote for a vector; None if nothing is."""
+    if vector.request.format == "presto":
+        return _page_problem(vector, written)
+    if vector.request.format == "arrow":
+        try:
+            with pa.ipc.open_stream(written) as reader:
+                return decode_problem(vector, list(reader))
+        except pa.ArrowException as error:
+            return f"no Arrow stream was written: {error}"
+    if vector.data is None:
+        return None
+    masked = bytearray(written)
+    wanted = bytearray(vector.data)
+    for offset, length in vector.dont_care:
+        masked[offset : offset + length] = bytes(len(masked[offset : offset + length]))
+        wanted[offset : offset + length] = bytes(length)
+    if masked != wanted:
+        return f"other bytes were written: {_first_difference(bytes(wanted), bytes(masked))}"
+    return None
+
+
+def _page_problem(vector: Vector, written: bytes) -> str | None:
+    """Pages are read by the witness; values must be right, and plain payloads the known ones."""
+    options = page_options(vector.request)
+    try:
+        pages = read_pages(written, options, list(vector.types))
+    except errors.SeambenchError as error:
+        return f"no valid pages were written: {error}"
+    if len(pages) != len(vector.batches):
+        return f"{len(vector.batches)} pages expected, {len(pages)} were written"
+    golden: Sequence[Page | None] = [None] * len(pages)
+    if vector.data is not None and vector.plain:
+        golden = read_pages(vector.data, options, list(vector.types))
+    for number, (page, want, known) in enumerate(zip(pages, vector.batches, golden, strict=True)):
+        problem = _header_problem(vector, page) or _block_problem(vector, page, want)
+        if problem is None and known is not None and page.payload != known.payload:
+            problem = f"another payload: {_first_difference(known.payload, page.payload)}"
+        if problem:
+            return f"page {number}: {problem}"
+    return None
+
+
+def _header_problem(vector: Vector, page: Page) -> str | None:
+    """Checksum and compression must be as asked for."""
+    options = vector.request.options
+    if bool(page.marker & CHECKSUMMED) != bool(options.get("checksum")):
+        return "the checksum is not as asked for"
+    compressed = bool(page.marker & COMPRESSED)
+    if compressed and options.get("codec", "none") == "none":
+        return "it is compressed, which was not asked for"
+    ratio = options.get("min_compression_ratio", _RATIOS[str(options.get("dialect", "presto"))])
+    if compressed and page.size > ratio * page.uncompressed_size:
+        return f"compressed to {page.size} of {page.uncompressed_size} bytes, which does not pay"
+    return None
+
+
+def _block_problem(vector: Vector, page: Page, want: Expected) -> str | None:
+    """What tells the values of a written page from those handed over."""
+    if page.rows != want.rows:
+        return f"{want.rows} rows expected, {page.rows} were written"
+    for field, type_, block, column in zip(
+        vector.request.fields, vector.types, page.columns, want.columns, strict=True
+    ):
+        found = block_values(block, type_, vector.timestamps)
+        for row, (a, b) in enumerate(zip(column, found, strict=True)):
+            if canonical(a) != canonical(b):
+                return f"column {field.name!r}, row {row}: {a!r} was given, {b!r} was written"
+    return None
+
+
+def _re_encode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
+    """What was read is written again as it was, encodings and flags included."""
+    if vector.data is None:
+        raise NotOffered("no bytes are known")
+    # What an Arrow batch cannot say of a page rides with it where the layout is to be kept.
+    layout = {"layout": "preserve"} if vector.request.format == "presto" else {}
+    request = replace(vector.request, options={**vector.request.options, **layout})
+    written = bytes(serde.serialize(request, serde.deserialize(request, vector.data)))
+    if vector.request.format != "presto":
+        if problem := encode_problem(vector, written):
+            raise Mismatch(problem)
+        return
+    options, types = page_options(vector.request), list(vector.types)
+    try:
+        pages = read_pages(written, options, types)
+    except errors.SeambenchError as error:
+        raise Mismatch(f"no valid pages were written: {error}") from error
+    known = read_pages(vector.data, options, types)
+    if len(pages) != len(known):
+        raise Mismatch(f"{len(known)} pages expected, {len(pages)} were written")
+    for number, (page, want) in enumerate(zip(pages, known, strict=True)):
+        # Source ids differ in every process, so columns are compared, which leaves them out.
+        if page.columns != want.columns:
+            difference = _first_difference(want.payload, page.payload)
+            raise Mismatch(f"page {number} is written differently: {difference}")
+        if marker_differs(page, want):
+            raise Mismatch(f"page {number}: marker {want.marker} expected, it is {page.marker}")
+
+
+def marker_differs(page: Page, want: Page) -> bool:
+    """Whether a page is compressed or checked where the other is not, and no codec explains it.
+
+    Libraries of one codec pack a payload in different sizes, so that one may find worth keeping
+    what another does not; but not where it becomes much smaller.
+    """
+    differs = page.marker ^ want.marker
+    packed = page if page.marker & COMPRESSED else want
+    return differs != 0 and not (
+        differs == COMPRESSED and packed.size > _CLEARLY * packed.uncompressed_size
+    )
+
+
+def _first_difference(want: bytes, have: bytes) -> str:
+    """Where two byte strings part."""
+    for at, (a, b) in enumerate(zip(want, have, strict=False)):
+        if a != b:
+            lengths = "" if len(want) == len(have) else f" ({len(want)} bytes against {len(have)})"
+            return f"byte {at} must be {a:02x}, it is {b:02x}{lengths}"
+    return f"{len(want)} bytes expected, {len(have)} came"
+
+
+_CHECKS = {"decode": _decode, "encode": _encode, "re-encode": _re_encode}

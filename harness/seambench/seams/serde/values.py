@@ -1,0 +1,349 @@
+"""Plain values of serde cases: golden JSON to plain values, those to Arrow arrays, and back.
+
+Equality is judged on plain values, whatever encoding a column came in:
+
+| type | plain value |
+|---|---|
+| boolean | bool |
+| whole numbers, dates (days), times, timestamps, intervals (their unit), packed zones | int |
+| real, double | float; any NaN equals any other, -0.0 and 0.0 differ |
+| decimal | Decimal with its scale |
+| text | str |
+| binary, uuid, addresses | bytes |
+| Spark's calendar interval | (months, days, micros) |
+| array | list |
+| map | list of (key, value) in stored order |
+| row, struct | tuple of field values |
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import UsageError
+from seambase.serde import SerdeRequest
+from seambase.types import SerdeType, arrow_type, schema_of
+from seambench.conformance.plain import canonical
+
+__all__ = [
+    "arrow_array",
+    "flat_type",
+    "from_golden",
+    "plain_batch",
+    "plain_values",
+    "value_difference",
+]
+
+_BYTES = frozenset(
+    {"varbinary", "binary", "uuid", "ipaddress", "ipprefix", "hyperloglog", "p4hyperloglog"}
+    | {"setdigest", "qdigest", "tdigest"}
+)
+_TEXT = frozenset({"varchar", "char", "json", "string"})
+_PER_MILLI = {"millis": 1, "micros": 1000, "lossless": 1_000_000}
+
+
+def from_golden(value: Any, type_: SerdeType, timestamps: str = "millis") -> Any:
+    """A value as the golden files spell it, as a plain value.
+
+    Args:
+        value: parsed JSON; None is null.
+        type_: its type.
+        timestamps: the unit that Presto's `timestamp` shall be in; golden files give milliseconds.
+
+    Raises:
+        UsageError: the type takes no such value.
+    """
+    if value is None:
+        return None
+    try:
+        return _read(value, type_, timestamps)
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise UsageError(f"{value!r} is no golden value of type {type_.text}: {error}") from error
+
+
+def _read(value: Any, type_: SerdeType, timestamps: str) -> Any:
+    """As `from_golden`, for what is not null."""
+    if type_.kind in ("array", "map", "row", "struct"):
+        return _read_nested(value, type_, timestamps)
+    kind = type_.kind
+    if kind == "decimal":
+        return _decimal(value, type_)
+    if kind in _SIMPLE:
+        wanted, convert = _SIMPLE[kind]
+        return convert(_expect(value, wanted))
+    if isinstance(value, Mapping):
+        return _read_parts(value, type_)
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise TypeError("a whole number is expected")
+    scale = _PER_MILLI[timestamps] if (type_.language, kind) == ("presto", "timestamp") else 1
+    return int(value) * scale
+
+
+def _read_nested(value: Any, type_: SerdeType, timestamps: str) -> Any:
+    """An array, map, row or struct."""
+    children = type_.children
+    if type_.kind == "array":
+        return [from_golden(item, children[0], timestamps) for item in _list(value)]
+    if type_.kind == "map":
+        pairs = [_list(pair, 2) for pair in _list(value)]
+        return [
+            tuple(from_golden(*both, timestamps) for both in zip(p, children, strict=True))
+            for p in pairs
+        ]
+    items = zip(_list(value, len(children)), children, strict=True)
+    return tuple(from_golden(item, child, timestamps) for item, child in items)
+
+
+def _read_parts(value: Mapping[str, Any], type_: SerdeType) -> Any:
+    """A value that golden files spell as an object of its parts."""
+    if type_.kind == "timestamp with time zone":
+        return int(value["millis"]) << 12 | int(value["zoneKey"])
+    if type_.kind == "interval":
+        return int(value["months"]), int(value["days"]), int(value["micros"])
+    raise TypeError("an object is not expected")
+
+
+def _single(text: str) -> float:
+    """The 32-bit float that a text names."""
+    number: float = struct.unpack("<f", struct.pack("<f", float(text)))[0]
+    return number
+
+
+_SIMPLE: Mapping[str, tuple[type, Callable[[Any], Any]]] = {
+    "boolean": (bool, bool),
+    "real": (str, _single),
+    "float": (str, _single),
+    "double": (str, float),
+    **dict.fromkeys(_BYTES, (str, bytes.fromhex)),
+    **dict.fromkeys(_TEXT, (str, str)),
+}
+
+
+def _list(value: Any, length: int | None = None) -> Sequence[Any]:
+    """A JSON list of a length."""
+    if not isinstance(value, list) or (length is not None and len(value) != length):
+        raise TypeError(f"a list{'' if length is None else f' of {length}'} is expected")
+    return value
+
+
+def _expect(value: Any, kind: type) -> Any:
+    """A JSON value of a kind."""
+    if not isinstance(value, kind):
+        raise TypeError(f"a {kind.__name__} is expected")
+    return value
+
+
+def _decimal(value: Any, type_: SerdeType) -> Decimal:
+    """A decimal with just the digits of its type."""
+    number = Decimal(_expect(value, str))
+    sign, digits, exponent = number.as_tuple()
+    del sign
+    if exponent != -type_.scale or len(digits) > max(type_.precision, type_.scale + 1):
+        raise ValueError("other digits than the type has")
+    return number
+
+
+def arrow_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    """A flat Arrow array of plain values.
+
+    Args:
+        values: plain values; None is null.
+        type_: a type as `seambase.types.arrow_type` gives it.
+    """
+    if isinstance(type_, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(type_, arrow_array(values, type_.storage_type))
+    if pa.types.is_map(type_):
+        return _map(values, type_)
+    if pa.types.is_list(type_):
+        offsets, flat = _spread(values)
+        child = arrow_array(flat, type_.value_type)
+        return pa.ListArray.from_arrays(offsets, child, type=type_, mask=_mask(values))
+    if pa.types.is_struct(type_):
+        return _struct(values, type_)
+    return pa.array(values, type_)
+
+
+def _map(values: Sequence[Any], type_: pa.MapType) -> pa.Array:
+    """A map column; by buffers, since the convenient way knows no null maps in all releases."""
+    offsets, flat = _spread(values)
+    keys = arrow_array([key for key, _ in flat], type_.key_type)
+    items = arrow_array([item for _, item in flat], type_.item_type)
+    entries = pa.StructArray.from_arrays([keys, items], fields=[type_.key_field, type_.item_field])
+    return pa.Array.from_buffers(
+        type_, len(values), [_validity(values), offsets.buffers()[1]], children=[entries]
+    )
+
+
+def _struct(values: Sequence[Any], type_: pa.StructType) -> pa.Array:
+    """A struct column; fields of null rows are null."""
+    children = [
+        arrow_array([None if row is None else row[i] for row in values], type_.field(i).type)
+        for i in range(type_.num_fields)
+    ]
+    return pa.Array.from_buffers(type_, len(values), [_validity(values)], children=children)
+
+
+def _spread(values: Sequence[Any]) -> tuple[pa.Array, list[Any]]:
+    """Offsets of lists, and their items end to end."""
+    lengths = (0 if value is None else len(value) for value in values)
+    flat = [item for value in values if value is not None for item in value]
+    return pa.array(accumulate(lengths, initial=0), pa.int32()), flat
+
+
+def _mask(values: Sequence[Any]) -> pa.Array | None:
+    """Where nulls are, or None without any."""
+    if all(value is not None for value in values):
+        return None
+    return pa.array([value is None for value in values], pa.bool_())
+
+
+def _validity(values: Sequence[Any]) -> pa.Buffer | None:
+    """A validity bitmap, or None without nulls."""
+    if all(value is not None for value in values):
+        return None
+    return pa.array([value is not None for value in values], pa.bool_()).buffers()[1]
+
+
+def flat_type(type_: pa.DataType) -> pa.DataType:
+    """A type without dictionaries and runs at any level, and without wide or view layouts.
+
+    It is what a column's values are of, however they are laid out.
+    """
+    if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_):
+        return flat_type(type_.value_type)
+    if pa.types.is_map(type_):
+        return pa.map_(flat_type(type_.key_type), flat_type(type_.item_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([(field.name, flat_type(field.type)) for field in type_])
+    if any(test(type_) for test in _LISTS):
+        return pa.list_(flat_type(type_.value_type))
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return pa.string()
+    if pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_):
+        return pa.binary()
+    return type_
+
+
+_LISTS: Sequence[Callable[[pa.DataType], bool]] = (
+    pa.types.is_list,
+    pa.types.is_large_list,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
+
+
+def plain_values(array: pa.Array) -> list[Any]:
+    """Plain values of an array, dictionaries and runs looked through."""
+    type_ = array.type
+    if isinstance(type_, pa.BaseExtensionType):
+        return plain_values(array.storage)
+    if pa.types.is_dictionary(type_):
+        entries = plain_values(array.dictionary)
+        return [None if i is None else entries[i] for i in array.indices.to_pylist()]
+    if pa.types.is_run_end_encoded(type_):
+        return _of_runs(array)
+    if pa.types.is_map(type_):
+        return _of_lists(array, _entries(array))
+    if any(test(type_) for test in _LISTS):
+        return _of_lists(array, plain_values(array.values))
+    if pa.types.is_struct(type_):
+        fields = [plain_values(array.field(i)) for i in range(type_.num_fields)]
+        rows = list(zip(*fields, strict=True)) if fields else [()] * len(array)
+        present = array.is_valid().to_pylist()
+        return [row if there else None for row, there in zip(rows, present, strict=True)]
+    values: list[Any] = _as_number(array).to_pylist()
+    return values
+
+
+def _of_runs(array: pa.RunEndEncodedArray) -> list[Any]:
+    """Plain values of runs, of which a slice may show only a part."""
+    ends, entries = array.run_ends.to_pylist(), plain_values(array.values)
+    found: list[Any] = []
+    for end, entry in zip(ends, entries, strict=True):
+        reach = min(end - array.offset, len(array))
+        found += [entry] * (reach - len(found))
+    return found
+
+
+def _of_lists(array: pa.Array, items: Sequence[Any]) -> list[Any]:
+    """Plain values of lists whose items (of the whole child) are known."""
+    present = array.is_valid().to_pylist()
+    offsets = array.offsets.to_pylist()
+    if hasattr(array, "sizes"):
+        ends = [at + size for at, size in zip(offsets, array.sizes.to_pylist(), strict=True)]
+    else:
+        offsets, ends = offsets[:-1], offsets[1:]
+    spans = zip(present, offsets, ends, strict=True)
+    return [list(items[begin:end]) if there else None for there, begin, end in spans]
+
+
+def _entries(array: pa.MapArray) -> list[tuple[Any, Any]]:
+    """Pairs of a map's keys and items, those of all rows end to end."""
+    return list(zip(plain_values(array.keys), plain_values(array.items), strict=True))
+
+
+def _as_number(array: pa.Array) -> pa.Array:
+    """An array of what Python would turn into dates and the like, as whole numbers."""
+    type_ = array.type
+    if pa.types.is_date32(type_) or pa.types.is_time32(type_):
+        return array.view(pa.int32())
+    if any(test(type_) for test in _LONGS):
+        return array.view(pa.int64())
+    return array
+
+
+_LONGS: Sequence[Callable[[pa.DataType], bool]] = (
+    pa.types.is_timestamp,
+    pa.types.is_duration,
+    pa.types.is_time64,
+    pa.types.is_date64,
+)
+
+
+def plain_batch(batch: pa.RecordBatch, request: SerdeRequest) -> pa.RecordBatch:
+    """The rows of a batch without dictionaries and runs, in the request's own Arrow types."""
+    schema = schema_of(request)
+    if not batch.num_columns:
+        return batch
+    arrays = [
+        column if column.type == field.type else arrow_array(plain_values(column), field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def value_difference(
+    expected: Sequence[Any], batch: pa.RecordBatch, at: int, type_: SerdeType, timestamps: str
+) -> str | None:
+    """What tells a column of a batch from what it should be; None if nothing does.
+
+    Args:
+        expected: plain values.
+        batch: what came.
+        at: number of the column.
+        type_: its type in the format's words.
+        timestamps: see `seambase.types.arrow_type`.
+    """
+    column, name = batch.column(at), batch.schema.names[at]
+    wanted = flat_type(arrow_type(type_, timestamps))
+    if flat_type(column.type) != wanted:
+        return f"column {name!r} must be {wanted}, it is {column.type}"
+    found = plain_values(column)
+    if len(found) != len(expected):
+        return f"column {name!r}: {len(expected)} rows expected, {len(found)} came"
+    for row, (want, have) in enumerate(zip(expected, found, strict=True)):
+        if canonical(want) != canonical(have):
+            return f"column {name!r}, row {row}: {_short(want)} expected, {_short(have)} came"
+    return None
+
+
+def _short(value: Any) -> str:
+    """A value for a message."""
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -1,0 +1,261 @@
+"""Test vectors of the serde seam: a request, its bytes, and the values that they stand for.
+
+Golden files come in pairs. `NAME.bin` holds bytes of a real engine, `NAME.json` says what
+they mean: `columns` (name, type, nullable) and either `pages` (SerializedPages: `rows`, `values` by
+column, `layout`) with `codec`, `checksum` and `traits`, or `rows` (rows of Spark: `offset`,
+`length`, `values`) with `framing` and `dontCare`. An object `options` adds options of the request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError, UsageError
+from seambase.serde import SerdeField, SerdeRequest
+from seambase.types import SerdeType, parse_schema
+from seambench.seams.serde.pages import PageOptions, frame
+from seambench.seams.serde.plain_pages import payload_of
+from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
+from seambench.seams.serde.values import from_golden, value_difference
+
+__all__ = ["Expected", "Vector", "decode_problem", "derived", "load_golden", "page_options"]
+
+#: Traits of a page that a plain writer would write as well.
+PLAIN_TRAITS = frozenset({"compressed", "checksummed"})
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One batch: a page, or all rows of a stream. `columns` holds plain values by column."""
+
+    rows: int
+    columns: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Bytes with their meaning.
+
+    Attributes:
+        request: format, columns and options.
+        types: types of the columns.
+        batches: what the bytes hold, batch by batch.
+        data: the bytes; None where no engine or witness wrote any.
+        traits: how a page differs from what a plain writer gives.
+        dont_care: (offset, length) of bytes that the writer left to chance.
+        row_ends: offsets at which a stream of rows may end, if it is one.
+        layouts: encodings of the columns of each page, if known.
+    """
+
+    request: SerdeRequest
+    types: Sequence[SerdeType]
+    batches: Sequence[Expected]
+    data: bytes | None
+    traits: frozenset[str] = frozenset()
+    dont_care: Sequence[tuple[int, int]] = ()
+    row_ends: Sequence[int] = ()
+    layouts: Sequence[Sequence[str]] = ()
+
+    @property
+    def timestamps(self) -> str:
+        """Unit of Presto's timestamps."""
+        return str(self.request.options.get("timestamps", "millis"))
+
+    @property
+    def plain(self) -> bool:
+        """Whether a plain writer gives just these bytes (compression aside)."""
+        return self.data is not None and not self.traits - PLAIN_TRAITS
+
+
+def load_golden(file: Path) -> Vector:
+    """A pair of golden files.
+
+    Args:
+        file: the `.json` of the two.
+
+    Raises:
+        UsageError: the JSON is not of the documented form.
+        InputError: the bytes are missing, or not those that the JSON describes.
+    """
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return _golden_pages(content, file) if "pages" in content else _golden_rows(content, file)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{file}: not a golden file of pages or rows: {error!r}") from error
+
+
+def _bytes_of(content: Mapping[str, Any], file: Path) -> bytes:
+    """The other file of a pair."""
+    other = file.with_name(str(content.get("file", f"{file.stem}.bin")))
+    try:
+        data = other.read_bytes()
+    except OSError as error:
+        raise InputError(f"{other}: not readable ({error})") from error
+    told = content.get("sha256")
+    if told is not None and hashlib.sha256(data).hexdigest() != told:
+        raise InputError(f"{other}: its digest is not the one that {file.name} tells")
+    return data
+
+
+def _fields(content: Mapping[str, Any]) -> list[SerdeField]:
+    return [
+        SerdeField(column["name"], column["type"], column.get("nullable", True))
+        for column in content["columns"]
+    ]
+
+
+def _golden_pages(content: Mapping[str, Any], file: Path) -> Vector:
+    options = {
+        "dialect": "presto",
+        "codec": content.get("codec", "none"),
+        "checksum": content.get("checksum", False),
+        "encodings": "preserve",
+        **content.get("options", {}),
+    }
+    request = SerdeRequest("presto", _fields(content), options)
+    types = parse_schema(request)
+    timestamps = str(options.get("timestamps", "millis"))
+    batches = []
+    told = all("layout" in page for page in content["pages"])
+    for page in content["pages"]:
+        pairs = zip(page["values"], types, strict=True)
+        columns = [[from_golden(v, type_, timestamps) for v in values] for values, type_ in pairs]
+        batches.append(Expected(page["rows"], columns))
+    return Vector(
+        request,
+        types,
+        batches,
+        _bytes_of(content, file),
+        traits=frozenset(content.get("traits", ())),
+        layouts=[page["layout"] for page in content["pages"]] if told else (),
+    )
+
+
+def _golden_rows(content: Mapping[str, Any], file: Path) -> Vector:
+    rows = content["rows"]
+    options: dict[str, Any] = {"writer": "spark", "framing": content["framing"]}
+    if content["framing"] == "packed":
+        options["offsets"] = [row["offset"] for row in rows]
+        options["lengths"] = [row["length"] for row in rows]
+    options |= content.get("options", {})
+    request = SerdeRequest(content.get("format", "unsaferow"), _fields(content), options)
+    types = parse_schema(request)
+    columns = [
+        [from_golden(row["values"][at], type_) for row in rows] for at, type_ in enumerate(types)
+    ]
+    ends = [row["offset"] + row["length"] for row in rows]
+    return Vector(
+        request,
+        types,
+        [Expected(len(rows), columns)],
+        _bytes_of(content, file),
+        dont_care=[(offset, length) for offset, length in content.get("dontCare", ())],
+        row_ends=[0, *ends] if content["framing"] == "be32" else (),
+    )
+
+
+def page_options(request: SerdeRequest) -> PageOptions:
+    """What the witness must know to read pages of a request."""
+    options = request.options
+    return PageOptions(
+        codec=str(options.get("codec", "none")),
+        nulls_first=bool(options.get("nulls_first", False)),
+        timestamps=options.get("timestamps", "millis"),
+    )
+
+
+def derived(vector: Vector, format_: str, options: Mapping[str, Any]) -> Vector:
+    """The values of a vector in another format, or with other options, by specification.
+
+    The bytes are those of the plain writers, where the format has one.
+
+    Raises:
+        UsageError: the format has no plain writer for a type of the vector.
+    """
+    request = SerdeRequest(format_, vector.request.fields, options)
+    types = vector.types
+    batches = vector.batches
+    if format_ == "arrow":
+        return Vector(request, types, batches, None)
+    if format_ == "presto":
+        batches = [
+            _rescaled(batch, types, str(options.get("timestamps", "millis"))) for batch in batches
+        ]
+        checksum = bool(options.get("checksum", False))
+        settings = page_options(request)
+        payloads = [payload_of(batch.columns, types, settings) for batch in batches]
+        data = b"".join(
+            frame(batch.rows, payload, checksum=checksum)
+            for batch, payload in zip(batches, payloads, strict=True)
+        )
+        return Vector(request, types, batches, data)
+    rows = [
+        [tuple(column[row] for column in batch.columns) for row in range(batch.rows)]
+        for batch in batches
+    ]
+    listed = [row for batch in rows for row in batch]
+    whole = Expected(len(listed), list(map(list, zip(*listed, strict=True))) or [[] for _ in types])
+    if format_ == "compactrow":
+        written = [compact_row(row, types) for row in listed]
+    else:
+        written = [unsafe_row(row, types, str(options.get("writer", "spark"))) for row in listed]
+    framing = str(options.get("framing", "be32"))
+    ends = list(accumulate((4 + len(row) for row in written), initial=0))
+    lengths = {"lengths": [len(row) for row in written]} if framing == "packed" else {}
+    request = SerdeRequest(format_, request.fields, {**options, **lengths})
+    data = framed(written, framing)
+    return Vector(request, types, [whole], data, row_ends=ends if framing == "be32" else ())
+
+
+def _rescaled(batch: Expected, types: Sequence[SerdeType], timestamps: str) -> Expected:
+    """Timestamps in another unit than the milliseconds of golden files."""
+    factor = {"millis": 1, "micros": 1000, "lossless": 1_000_000}[timestamps]
+    pairs = zip(batch.columns, types, strict=True)
+    columns = [[_times(value, type_, factor) for value in column] for column, type_ in pairs]
+    return Expected(batch.rows, columns)
+
+
+def _times(value: Any, type_: SerdeType, factor: int) -> Any:
+    """A value with its timestamps multiplied."""
+    if value is None:
+        return None
+    if type_.kind == "timestamp":
+        return value * factor
+    if type_.kind == "array":
+        return [_times(item, type_.children[0], factor) for item in value]
+    if type_.kind in ("map", "row"):
+        rows = value if type_.kind == "map" else [value]
+        moved = [
+            tuple(_times(v, t, factor) for v, t in zip(row, type_.children, strict=True))
+            for row in rows
+        ]
+        return moved if type_.kind == "map" else moved[0]
+    return value
+
+
+def decode_problem(vector: Vector, batches: Sequence[pa.RecordBatch]) -> str | None:
+    """What tells decoded batches from what they should be; None if nothing does."""
+    if len(batches) != len(vector.batches):
+        return f"{len(vector.batches)} batches expected, {len(batches)} came"
+    names = [field.name for field in vector.request.fields]
+    for number, (want, batch) in enumerate(zip(vector.batches, batches, strict=True)):
+        if batch.schema.names != names:
+            return f"batch {number}: columns {names} expected, {batch.schema.names} came"
+        if batch.num_rows != want.rows:
+            return f"batch {number}: {want.rows} rows expected, {batch.num_rows} came"
+        try:
+            batch.validate(full=True)
+        except pa.ArrowInvalid as error:
+            return f"batch {number} is no valid batch: {error}"
+        for at, (column, type_) in enumerate(zip(want.columns, vector.types, strict=True)):
+            if problem := value_difference(column, batch, at, type_, vector.timestamps):
+                return f"batch {number}: {problem}"
+    return None

@@ -1,1 +1,0 @@
-"""Tests of the harness: run with `pytest --pyargs seambench`."""

@@ -1,0 +1,134 @@
+"""Turns are fair, samples are raw, and a wrong answer leaves no time behind."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from seambase.errors import SeambenchError, UsageError
+from seambench.bench.measure import (
+    Competitor,
+    MemorySampler,
+    interleave,
+    peak_of_own_process,
+    run_drain,
+)
+from seambench_tests import SAMPLES
+
+COMMAND = SAMPLES / "reader_command.py"
+
+
+def right(_: object) -> None:
+    """A check that finds nothing wrong."""
+
+
+def answers(*values: object) -> Callable[[], object]:
+    """Work that gives these answers one after the other; exceptions are raised."""
+    rest = list(values)
+
+    def run() -> object:
+        value = rest.pop(0)
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    return run
+
+
+def test_competitors_take_turns() -> None:
+    """Every round runs each competitor once; the first round is cold."""
+    turns: list[str] = []
+    both = {name: Competitor(lambda: None, right) for name in "ab"}
+    results = interleave(both, 3, on_run=turns.append)
+
+    assert "".join(turns) == "abababab"
+    for result in results.values():
+        assert len(result.cold) == 1
+        assert len(result.hot) == 3
+        assert all(sample.wall > 0 for sample in result.hot)
+        assert result.growth_bytes is not None
+
+
+@pytest.mark.parametrize("wrong_at", [0, 1, 3])
+def test_a_wrong_answer_leaves_no_time(wrong_at: int) -> None:
+    """One wrong answer, even the last, drops every sample and says what was wrong."""
+    given = ["right"] * 4
+    given[wrong_at] = "wrong"
+
+    def check(answer: object) -> str | None:
+        return None if answer == "right" else f"{answer} is not right"
+
+    results = interleave(
+        {"bad": Competitor(answers(*given), check), "good": Competitor(lambda: "right", check)}, 3
+    )
+
+    assert (results["bad"].cold, results["bad"].hot) == ([], [])
+    assert results["bad"].wrong == "wrong is not right"
+    assert results["bad"].growth_bytes is None
+    assert len(results["good"].hot) == 3
+
+
+def test_an_error_stops_only_its_own_competitor() -> None:
+    """An exception is kept, its competitor runs no more, the others go on."""
+    broken = ValueError("broken")
+    results = interleave(
+        {"bad": Competitor(answers(1, broken), right), "good": Competitor(lambda: 1, right)}, 2
+    )
+
+    assert results["bad"].error is broken
+    assert (results["bad"].cold, results["bad"].hot) == ([], [])
+    assert len(results["good"].hot) == 2
+
+
+def test_a_slow_competitor_gets_fewer_samples() -> None:
+    """Over its budget a competitor keeps one hot sample and is not started again."""
+    results = interleave({"slow": Competitor(lambda: None, right)}, 5, budget_seconds=0)
+
+    assert len(results["slow"].hot) == 1
+
+
+def test_ctrl_c_is_not_swallowed() -> None:
+    """An interrupt ends the measuring; it is no result of a competitor."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interleave({"a": Competitor(interrupted, right)}, 1)
+
+
+def test_no_samples_are_refused() -> None:
+    """At least one hot sample is needed."""
+    with pytest.raises(UsageError, match="0 samples"):
+        interleave({}, 0)
+
+
+def test_memory_is_seen_while_it_is_held() -> None:
+    """The sampler's peak holds what was held only inside the block."""
+    with MemorySampler() as memory:
+        held = bytearray(b"x") * (64 << 20)
+        time.sleep(0.2)
+        del held
+
+    assert memory.peak_bytes - memory.start_bytes > 32 << 20
+    assert peak_of_own_process() >= memory.peak_bytes * 0.99
+
+
+def test_a_scan_is_drained_in_its_own_process() -> None:
+    """Rows and memory of a streamed scan are told by the process that ran it, children included."""
+    reader = "cmd:" + shlex.join([sys.executable, str(COMMAND)])
+    drained = run_drain(reader, {"table": "t", "columns": ["id"]})
+
+    assert drained.rows == 10
+    assert drained.peak_bytes > drained.base_bytes > 1 << 20
+
+
+def test_a_drain_that_fails_says_why() -> None:
+    """The reader's own sentence comes back from the other process."""
+    reader = "cmd:" + shlex.join([sys.executable, str(COMMAND)])
+    with pytest.raises(SeambenchError, match="table version 3 is not supported"):
+        run_drain(reader, {"table": "refuse properly"})

@@ -1,0 +1,128 @@
+"""Timing the steps of a seam: who takes part, what counts, and what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import RefusedError, UsageError
+from seambench.bench.throughput import MEMCPY, ThroughputOptions, lineitem, measure_throughput
+from seambench.contracts.common import Stage
+from seambench.records.record import load_record, write_record
+
+_HERE = "seambench_tests.bench.test_throughput"
+
+
+class Right:
+    """Offers a step that keeps every row."""
+
+    name, version, kind = "right", "1", "reference"
+    capabilities: Mapping[str, bool] = {}
+
+    def serialize(self) -> None:
+        """What makes it an implementation of the serde seam."""
+
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
+        """One step of the shared name, one of its own."""
+        return [
+            Stage("keep", lambda: batch, lambda found: found),
+            Stage("own", lambda: batch, lambda found: found, bytes=1000),
+        ]
+
+
+class Wrong(Right):
+    """Loses a row."""
+
+    name = "wrong"
+
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
+        """The result stands for one row less."""
+        return [Stage("keep", lambda: batch.slice(1), lambda found: found)]
+
+
+class Refusing(Right):
+    """Cannot hold such columns."""
+
+    name = "refusing"
+
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
+        """Refuses every batch."""
+        raise RefusedError(f"no column {batch.schema.names[0]} here")
+
+
+class Stepless:
+    """An implementation that nobody can time."""
+
+    name, version, kind = "stepless", "1", "reference"
+    capabilities: Mapping[str, bool] = {}
+
+    def serialize(self) -> None:
+        """What makes it an implementation of the serde seam."""
+
+
+def _measure(*names: str, **options: Any) -> dict[str, dict[str, Any]]:
+    found = measure_throughput(
+        ThroughputOptions(
+            "serde", [f"{_HERE}:{name}" for name in names], rows=(100,), samples=2, **options
+        )
+    )
+    return {one["implementation"]["name"].rpartition(":")[2]: one for one in found}
+
+
+def test_a_step_is_timed_beside_a_copy_of_as_many_bytes(tmp_path: Path) -> None:
+    """Each case has one timing per implementation that offers it and one of the copy."""
+    records = _measure("Right")
+    cases = [timing["case"] for timing in records[MEMCPY]["timings"]]
+    assert cases == ["serde/keep/100", "serde/own/100"]
+    own = records["Right"]["timings"][1]
+    assert own["bytes"] == records[MEMCPY]["timings"][1]["bytes"] == 1000
+    assert len(own["hot"]) == 2
+    assert own["rows"] == 100
+    for record in records.values():
+        assert load_record(write_record(tmp_path, record)) == record
+
+
+def test_a_step_that_loses_a_row_keeps_no_time() -> None:
+    """A result is compared with the rows that went in before its time counts."""
+    timing = _measure("Wrong")["Wrong"]["timings"][0]
+    assert timing["outcome"] == "fail"
+    assert timing["hot"] == []
+    assert "100:" in timing["error"]
+
+
+def test_one_that_refuses_the_batch_has_no_case() -> None:
+    """Another implementation is timed all the same."""
+    records = _measure("Refusing", "Right")
+    assert records["Refusing"]["timings"] == []
+    assert records["Right"]["timings"]
+
+
+def test_only_named_steps_are_timed() -> None:
+    """A run in which no step is left is a wrong use."""
+    records = _measure("Right", only=["own"])
+    assert [t["case"] for t in records["Right"]["timings"]] == ["serde/own/100"]
+    with pytest.raises(UsageError, match="no step to time"):
+        _measure("Right", only=["teleport"])
+
+
+def test_an_implementation_without_steps_is_a_wrong_use() -> None:
+    """`stages` is optional; asking for it where it is not offered is said at once."""
+    with pytest.raises(UsageError, match="offers no steps"):
+        _measure("Stepless")
+
+
+def test_the_rows_are_always_the_same_and_own_their_buffers() -> None:
+    """Batches of one size are equal; the fixed set leaves the five columns of text out."""
+    batch = lineitem(5000)
+    assert batch.num_columns == 16
+    assert batch.equals(lineitem(5000))
+    assert lineitem(5000, "fixed").num_columns == 11
+    assert batch.column("l_orderkey").buffers()[1].size < 2 * 5000 * 8
+    with pytest.raises(UsageError, match="rows"):
+        lineitem(0)
+    with pytest.raises(UsageError, match="set of columns"):
+        lineitem(10, "wide")

@@ -1,0 +1,108 @@
+"""Plain values: what counts as equal, and what a case may spell."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import UsageError
+from seambench.conformance.plain import canonical, difference, rows_of, typed
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        (math.nan, -math.nan, True),
+        (0.0, -0.0, False),
+        (1, 1.0, False),
+        (1, True, False),
+        (Decimal("1.0"), Decimal("1.00"), False),
+        ("", None, False),
+        (b"a", "a", False),
+        (
+            dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC),
+            dt.datetime(2020, 1, 1, 13, tzinfo=dt.timezone(dt.timedelta(hours=1))),
+            True,
+        ),
+        (dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC), False),
+    ],
+)
+def test_equal_text_means_equal_value(left: Any, right: Any, equal: bool) -> None:
+    """Types and every bit count, NaN equals NaN, and instants are compared, not zones."""
+    assert (canonical(left) == canonical(right)) == equal
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "says"),
+    [
+        ([(1,), (2,)], [(2,), (1,)], None),
+        ([(1,)], [(1,), (1,)], "unexpected (a=int:1)"),
+        ([(1,), (1,)], [(1,)], "missing (a=int:1)"),
+        ([(1,)], [("1",)], "missing (a=int:1); unexpected (a=str:1)"),
+        ([(n,) for n in range(9)], [], "and 6 more"),
+    ],
+)
+def test_rows_are_multisets(
+    expected: list[tuple[Any]], actual: list[tuple[Any]], says: str | None
+) -> None:
+    """The order of rows does not matter, how often each comes does."""
+    found = difference(expected, actual, ["a"])
+
+    assert found is None if says is None else says in str(found)
+
+
+def test_nested_values_are_those_of_arrow() -> None:
+    """Entries of a map are pairs, a struct has all its fields, decimals may be anywhere."""
+    type_ = "map<string,array<struct<x:decimal(4,2), y:map<string,int>>>>"
+
+    found = typed({"a": [{"x": "1.50"}, {"y": {"b": 1}}]}, type_)
+
+    expected = [("a", [{"x": Decimal("1.50"), "y": None}, {"x": None, "y": [("b", 1)]}])]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (True, "int"),
+        (1, "boolean"),
+        (1, "double"),
+        ("1.5", "decimal(9,2)"),
+        (1.5, "decimal(9,1)"),
+        (dt.datetime(2020, 1, 1), "date"),
+        ("a", "text"),
+        ([1, "a"], "array<int>"),
+        ({"a": 1}, "array<int>"),
+        ({"b": 1}, "struct<a:int>"),
+        ({"a": "1"}, "map<string,int>"),
+        ({"a": 1}, "map<int,int>"),
+    ],
+)
+def test_values_of_another_type_are_refused(value: Any, type_: str) -> None:
+    """A case cannot pass off one type's value as another's."""
+    with pytest.raises(UsageError):
+        typed(value, type_)
+
+
+def test_rows_keep_their_number_without_columns() -> None:
+    """Rows without columns still count."""
+    batch = pa.RecordBatch.from_struct_array(pa.array([{}] * 3, pa.struct([])))
+
+    assert rows_of([batch], []) == [(), (), ()]
+
+
+def test_timestamps_with_and_without_zone_are_alike() -> None:
+    """A timestamp without a zone is taken as UTC, to the microsecond."""
+    naive = pa.array([1], pa.timestamp("us"))
+    zoned = pa.array([1], pa.timestamp("us", "UTC"))
+    rows = [
+        rows_of([pa.RecordBatch.from_arrays([column], names=["t"])], ["t"])
+        for column in (naive, zoned)
+    ]
+
+    assert difference(rows[0], rows[1], ["t"]) is None

@@ -1,0 +1,104 @@
+"""Implementations are found by name, and a wrong name is told with the known ones."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambench.contracts import registry
+from seambench_tests.samples.fakes import EmptyScanner
+
+FAKE = "seambench_tests.samples.fakes:EmptyScanner"
+
+
+@pytest.fixture
+def points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
+    """Entry points that stand in for those of installed packages."""
+    made = [
+        EntryPoint("scan.empty", FAKE, "seambench.impl"),
+        EntryPoint("scan.lonely", "seambench_absent_package.reader:Reader", "seambench.impl"),
+        EntryPoint("column.empty", FAKE, "seambench.impl"),
+        EntryPoint("numbers", "seambench_tests.samples.fakes:SUITE", "seambench.suite"),
+    ]
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [p for p in made if p.group == group]
+    )
+    return made
+
+
+@pytest.mark.usefixtures("points")
+def test_names_are_those_of_the_seam() -> None:
+    """Each seam lists its own implementations."""
+    assert registry.names("scan") == ["empty", "lonely"]
+    assert registry.names("column") == ["empty"]
+    assert registry.names("exchange") == []
+
+
+@pytest.mark.usefixtures("points")
+@pytest.mark.parametrize("name", ["empty", FAKE])
+def test_short_and_long_names_give_an_instance(name: str) -> None:
+    """An entry point's name and `module:Class` both give a fresh instance."""
+    first, second = registry.resolve("scan", name), registry.resolve("scan", name)
+
+    assert isinstance(first, EmptyScanner)
+    assert first is not second
+
+
+@pytest.mark.usefixtures("points")
+@pytest.mark.parametrize(
+    ("seam", "name", "reason"),
+    [
+        ("scan", "emty", r"unknown implementation .*'emty'; did you mean 'empty'; known are empty"),
+        ("scan", "zzz", "known are empty, lonely"),
+        ("scam", "empty", "unknown seam 'scam'; the seams are scan"),
+        ("scan", "seambench_absent.x:Y", "there is no module 'seambench_absent'"),
+        ("scan", "seambench_tests.samples.fakes:Absent", "has no 'Absent'"),
+        ("scan", "seambench_tests.samples.fakes:SUITE", "not a class"),
+        ("scan", "seambench_tests.samples.fakes:MemoryScanner", "without arguments"),
+        ("scan", "collections:OrderedDict", "lacks 'name'"),
+        ("column", "empty", "no implementation of the column seam: it lacks 'chunks'"),
+        ("scan", "cmd:", "there is no program"),
+        ("scan", "cmd:./absent-reader --fast", "there is no program './absent-reader'"),
+        ("scan", "cmd:'", "No closing quotation"),
+        ("scan", "lib:./absent.so", r"lib:\./absent\.so"),
+    ],
+)
+def test_wrong_names_are_usage_errors(seam: str, name: str, reason: str) -> None:
+    """A name that stands for nothing is told in a sentence."""
+    with pytest.raises(UsageError, match=reason):
+        registry.resolve(seam, name)
+
+
+def test_two_packages_may_not_share_a_name(points: list[EntryPoint]) -> None:
+    """A name announced twice with different classes is refused, not chosen by chance."""
+    points.append(EntryPoint("scan.empty", "elsewhere:Reader", "seambench.impl"))
+    with pytest.raises(UsageError, match="more than once: elsewhere:Reader"):
+        registry.resolve("scan", "empty")
+
+
+def test_missing_package_is_unavailable(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that is there but needs an absent package is `unavailable`, which names it."""
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "needs_more.py").write_text("import seambench_absent_package\n")
+    monkeypatch.syspath_prepend(folder)
+    with pytest.raises(UnavailableError, match="needs the package 'seambench_absent_package'"):
+        registry.resolve("scan", "needs_more:Reader")
+
+
+def test_other_seams_take_no_commands() -> None:
+    """Only the scan seam has a command and a library door."""
+    with pytest.raises(RefusedError, match="column seam"):
+        registry.resolve("column", "cmd:true")
+
+
+@pytest.mark.usefixtures("points")
+def test_suites_come_by_name_too() -> None:
+    """A suite is the object that its entry point names."""
+    assert registry.suites() == ["numbers"]
+    assert registry.resolve_suite("numbers").queries == {1: "SELECT 1 AS one"}
+    with pytest.raises(UsageError, match="unknown suite 'letters'; known are numbers"):
+        registry.resolve_suite("letters")

@@ -1,0 +1,139 @@
+"""Expected rows on disk, queries over them, and their kept answers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import UsageError
+from seambench.data import oracle
+from seambench.data.dataset import Dataset, State, open_dataset, write_manifest
+from seambench.data.oracle import answer, connect, digest_parquet, generator_batches, write_expected
+from seambench.data.tpch import TABLES, generate_single_process
+from seambench.data.updates import Updates
+from seambench.engines.digest import rows_of
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """A data set without Hudi tables: generator's rows, and expected rows of orders."""
+    scale = tmp_path_factory.mktemp("data") / "sf0.01"
+    generate_single_process(0.01, scale, tuple(TABLES))
+    for table in TABLES:
+        (scale / "parquet" / table).mkdir(parents=True)
+        (scale / f"{table}.parquet").rename(scale / "parquet" / table / "part-0.parquet")
+    folder = scale / "mor"
+    states: tuple[State, ...] = ("snapshot", "base")
+    folders = {state: folder / "expected" / state for state in states}
+    updates = Updates("orders", 42, 50, 100, 5)
+    found = write_expected(scale / "parquet" / "orders", updates, "event", folders)
+    expected: dict[str, dict[str, object]] = {}
+    for state in states:
+        expected[state] = {
+            table: {
+                "path": f"../parquet/{table}",
+                "ts": None,
+                "rows": 0,
+                "digest": digest_parquet(scale / "parquet" / table, table),
+            }
+            for table in TABLES
+        }
+        expected[state]["orders"] = {
+            "path": f"expected/{state}/orders.parquet",
+            "ts": None,
+            "rows": found.rows[state],
+            "digest": digest_parquet(folders[state] / "orders.parquet", "orders", with_ts=True),
+        }
+    content = {"layout": "mor", "scale": 0.01, "tables": {}, "knobs": {}, "expected": expected}
+    write_manifest(folder, content)
+    return open_dataset(folder)
+
+
+def test_expected_files_hold_what_the_updates_say(dataset: Dataset) -> None:
+    """The files equal the pure function over all rows at once, for both states."""
+    source = dataset.path.parent / "parquet" / "orders"
+    updates = Updates("orders", 42, 50, 100, 5)
+    whole = next(iter(generator_batches(source, "orders")))
+    for state, wanted in (
+        ("snapshot", updates.expected_rows(whole, "event")),
+        ("base", updates.base_rows(whole)),
+    ):
+        got = pq.read_table(dataset.path / "expected" / state / "orders.parquet")
+        key = [("o_orderkey", "ascending")]
+        assert got.sort_by(key).to_pylist() == wanted.sort_by(key).to_pylist()
+
+
+def test_slices_are_those_with_rows(tmp_path: Path, dataset: Dataset) -> None:
+    """A slice is expected only where a row falls into it: 5 regions cannot fill 8 slices."""
+    source = dataset.path.parent / "parquet" / "region"
+    updates = Updates("region", 42, 100, 100, 8)
+    found = write_expected(source, updates, "event", {})
+    buckets = set(updates.buckets(next(iter(generator_batches(source, "region")))).tolist())
+    assert found.base_slices <= buckets < set(range(8))
+    assert found.log_slices <= buckets
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_added_ordering_value(dataset: Dataset) -> None:
+    """A stored table can stand for one with a constant `ts`; its digest counts that column."""
+    source = dataset.path.parent / "parquet" / "region"
+    plain = digest_parquet(source, "region")
+    added = digest_parquet(source, "region", 1000, with_ts=True)
+    assert rows_of(plain) == rows_of(added) == 5
+    assert plain != added
+    assert added != digest_parquet(source, "region", 2000, with_ts=True)
+
+
+@pytest.mark.parametrize("state", ["snapshot", "base"])
+def test_connection_has_the_eight_tables(dataset: Dataset, state: State) -> None:
+    """All eight tables can be queried by name, each with the expected number of rows."""
+    with connect(dataset, state) as con:
+        for table in TABLES:
+            [(rows,)] = con.execute(f"SELECT count(*) FROM {table}").fetchall()  # noqa: S608
+            assert rows == rows_of(dataset.expected(state)[table].digest)
+
+
+def test_answer_is_kept(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time the answer comes from its file, equal in values and types."""
+    sql = """
+        SELECT max(o_orderdate) AS last, sum(o_totalprice) AS total, count(*) AS n,
+               avg(o_totalprice::DOUBLE) AS mean, min(o_comment) AS c, NULL::INTEGER AS nothing
+        FROM orders;
+    """
+    first = answer(dataset, "probe", sql)
+    [row] = first.rows
+    assert isinstance(row[0], dt.date)
+    assert isinstance(row[1], decimal.Decimal)
+    assert row[5] is None
+    assert first.digest.startswith("duckdb2:1:")
+    monkeypatch.setattr(oracle, "connect", None)
+    assert answer(dataset, "probe", sql) == first
+
+
+def test_answers_differ_by_state_and_text(dataset: Dataset) -> None:
+    """Neither another state nor another query of the same name gets a kept answer."""
+    counts = {
+        answer(dataset, "q", sql, state).rows
+        for sql in ("SELECT count(*) FROM orders", "SELECT count(*) + 1000000 FROM orders")
+        for state in ("snapshot", "base")
+    }
+    assert len(counts) == 4
+
+
+def test_damaged_answer_is_computed_again(dataset: Dataset) -> None:
+    """A broken file of a kept answer is not an answer."""
+    sql = "SELECT count(*) FROM nation"
+    first = answer(dataset, "damaged", sql)
+    [file] = (dataset.path / "answers" / "snapshot").glob("damaged-*.json")
+    file.write_text("{")
+    assert answer(dataset, "damaged", sql) == first
+
+
+def test_bad_query(dataset: Dataset) -> None:
+    """A query that DuckDB refuses is named."""
+    with pytest.raises(UsageError, match="query q99"):
+        answer(dataset, "q99", "SELECT nothing FROM nowhere")

@@ -1,0 +1,203 @@
+"""Commands and libraries give rows, refusals and failures as the contract says."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambench.conformance.doors.command import (
+    CommandCrashError,
+    CommandScanner,
+    CommandTimeoutError,
+)
+from seambench.conformance.doors.library import LibraryScanner
+from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
+from seambench_tests import SAMPLES
+
+HERE = SAMPLES
+COMMAND = shlex.join([sys.executable, str(HERE / "reader_command.py")])
+
+
+def read(scanner: CommandScanner | LibraryScanner, table: str, **more: object) -> pa.Table:
+    """All rows of one read."""
+    with scanner.open(ScanRequest(table=table, **more)).to_reader() as reader:  # type: ignore[arg-type]
+        return reader.read_all()
+
+
+def test_command_gets_the_whole_request() -> None:
+    """The JSON holds the members of the contract, absent ones meaning null."""
+    table = read(
+        CommandScanner(COMMAND),
+        "t",
+        query="incremental",
+        begin="20240101000000000",
+        columns=["request"],
+        batch_size=7,
+        threads=2,
+        strict=True,
+    )
+
+    assert json.loads(table["request"][0].as_py()) == {
+        "version": 1,
+        "seam": "scan",
+        "table": "t",
+        "query": {"type": "incremental", "begin": "20240101000000000"},
+        "columns": ["request"],
+        "batch_size": 7,
+        "threads": 2,
+        "strict": True,
+    }
+
+
+def test_schema_and_rows_come_from_one_run() -> None:
+    """Asking for the schema first does not lose rows, and a scan can be read again."""
+    scan = CommandScanner(COMMAND).open(ScanRequest(table="t", columns=["id"]))
+
+    assert scan.schema == pa.schema([("id", pa.int64())])
+    for _ in range(2):
+        assert scan.to_reader().read_all()["id"].to_pylist() == list(range(10))
+        assert scan.report().rows == 10
+
+
+def test_command_is_queried_through_its_dataset() -> None:
+    """DuckDB gets columns and filters through the harness's dataset."""
+    scan = CommandScanner(COMMAND).open(ScanRequest(table="t"))
+    with duckdb.connect() as con:
+        con.register("t", scan.dataset())
+
+        assert con.execute("SELECT sum(id) FROM t WHERE id > 6").fetchall() == [(24,)]
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(10,)]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "kind", "reason"),
+    [
+        ("refuse properly", RefusedError, "table version 3 is not supported"),
+        ("refuse", CommandCrashError, "exit code 1; it said: 2 is refused"),
+        ("garbage", InputError, "no Arrow IPC stream"),
+        ("crash half way", CommandCrashError, "killed by signal 11"),
+        ("fail half way", CommandCrashError, "exit code 7; it said: disk gone"),
+        ("other columns", SeambenchError, r"asked for columns \['id'\], a stream of \['other'\]"),
+    ],
+)
+def test_failures_of_a_command(behaviour: str, kind: type[Exception], reason: str) -> None:
+    """Refusal, crash and nonsense are told apart, even after rows have come."""
+    with pytest.raises(kind, match=reason):
+        read(CommandScanner(COMMAND), behaviour, columns=["id"])
+
+
+def test_a_command_that_hangs_is_killed() -> None:
+    """After its time is up the command is killed, and that is what the error says."""
+    with pytest.raises(CommandTimeoutError, match=r"not finished after 0\.3 s"):
+        read(CommandScanner(COMMAND, timeout=0.3), "hang")
+
+
+def test_filter_is_sent_only_to_readers_that_state_it() -> None:
+    """A reader that does not claim `where` would ignore a filter: refused instead."""
+    with pytest.raises(RefusedError, match="where"):
+        read(CommandScanner(COMMAND), "t", where="id > 3")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """The command as an executable file of its own, so that facts can lie beside it."""
+    file = tmp_path / "reader"
+    file.write_text(f"#!/bin/sh\nexec {COMMAND}\n")
+    file.chmod(0o755)
+    return file
+
+
+def test_facts_lie_beside_the_command(script: Path) -> None:
+    """Name, version and capabilities come from the JSON file beside the reader."""
+    assert CommandScanner(str(script)).capabilities == {}
+    facts = {"name": "mine", "version": "3", "capabilities": {"where": True, "strict": False}}
+    script.with_name("reader.seambench.json").write_text(json.dumps(facts))
+    scanner = registry.resolve("scan", f"cmd:{script}")
+
+    assert (scanner.name, scanner.version) == ("mine", "3")
+    assert scanner.capabilities == {"where": True, "strict": False}
+    assert read(scanner, "t", where="id > 3").num_rows == 10
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"capability": {}}', '{"capabilities": {"a": 1}}'])
+def test_wrong_facts_are_told(script: Path, text: str) -> None:
+    """A file of facts that is not as documented is an error, not ignored."""
+    script.with_name("reader.seambench.json").write_text(text)
+    with pytest.raises(UsageError, match=r"reader\.seambench\.json"):
+        CommandScanner(str(script))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C reader, compiled."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler on this machine")
+    target = tmp_path_factory.mktemp("library") / "reader.so"
+    source = HERE / "reader_library.c"
+    flags = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1"]
+    subprocess.run([compiler, *flags, "-o", str(target), str(source)], check=True)
+    return target
+
+
+def test_library_gives_rows_and_its_stream_back(library: Path) -> None:
+    """Rows come through the C stream, and every stream is released, read or not."""
+    scanner = registry.resolve("scan", f"lib:{library}")
+    scan = scanner.open(ScanRequest(table="t", columns=["id"]))
+
+    assert scan.schema == pa.schema([("id", pa.int64())])
+    assert scan.to_reader().read_all()["id"].to_pylist() == [0, 1, 2, 3, 4, 5]
+    assert scan.report().rows == 6
+    scan.to_reader().close()
+    del scan
+    gc.collect()
+    assert ctypes.CDLL(str(library)).reader_open_streams() == 0
+
+
+def test_library_is_queried_through_its_dataset(library: Path) -> None:
+    """DuckDB gets columns and filters through the harness's dataset."""
+    with duckdb.connect() as con:
+        con.register("t", LibraryScanner(str(library)).open(ScanRequest(table="t")).dataset())
+
+        assert con.execute("SELECT count(*), sum(id) FROM t WHERE id >= 4").fetchall() == [(2, 9)]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "kind", "reason"),
+    [
+        ("refuse", RefusedError, "table version 3 is not supported"),
+        ("fail", SeambenchError, "disk gone"),
+        ("nothing", SeambenchError, "handed out no stream"),
+        ("break", InputError, "block 2 is torn"),
+    ],
+)
+def test_failures_of_a_library(
+    library: Path, behaviour: str, kind: type[Exception], reason: str
+) -> None:
+    """Refusal, failure, an empty hand and a stream that breaks off are told apart."""
+    with pytest.raises(kind, match=reason):
+        read(LibraryScanner(str(library)), behaviour)
+
+
+def test_a_library_without_the_function_is_told(tmp_path: Path, library: Path) -> None:
+    """A shared library that lacks `seambench_scan` is no reader."""
+    compiler = shutil.which("cc")
+    assert compiler is not None
+    source, target = tmp_path / "none.c", tmp_path / "none.so"
+    source.write_text("int other(void) { return 0; }\n")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(target), str(source)], check=True)
+    with pytest.raises(UsageError, match="seambench_scan"):
+        LibraryScanner(str(target))
+    assert library.exists()

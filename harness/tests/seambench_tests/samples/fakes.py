@@ -1,0 +1,280 @@
+"""Scanners over tables in memory, to test the harness without any real implementation."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from seambase.errors import InputError, UnavailableError, UsageError
+from seambase.scan import ScanReport, ScanWarning
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import Scan, ScanRequest
+from seambench.engines.stream_dataset import StreamDataset
+
+__all__ = [
+    "SUITE",
+    "AbsentScanner",
+    "BoastingScanner",
+    "BrokenScanner",
+    "CrashingScanner",
+    "EmptyScanner",
+    "EndlessScanner",
+    "FolderScan",
+    "FolderScanner",
+    "LossyScanner",
+    "MemoryScan",
+    "MemoryScanner",
+    "RefusingScanner",
+    "Suite",
+    "WarningScanner",
+    "WrongTypeScanner",
+]
+
+
+class MemoryScan:
+    """One read of a table in memory."""
+
+    def __init__(self, owner: MemoryScanner, request: ScanRequest) -> None:
+        names = list(owner.table.schema.names if request.columns is None else request.columns)
+        for name in names:
+            if name not in owner.table.schema.names:
+                raise UsageError(f"unknown column {name!r}")
+        self._owner = owner
+        self._request = request
+        self._table = owner.table.select(names)
+        self._report = ScanReport(paths={"memory": 1})
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the columns asked for."""
+        return self._table.schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows, in batches."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in self._table.to_batches(max_chunksize=self._owner.batch_rows):
+                self._report.rows += batch.num_rows
+                yield batch
+            if self._owner.fails_with is not None:
+                raise self._owner.fails_with
+
+        return pa.RecordBatchReader.from_batches(self._table.schema, batches())
+
+    def dataset(self) -> ds.Dataset:
+        """The harness's own dataset over this scanner."""
+        return StreamDataset(self._owner, self._request)
+
+    def report(self) -> ScanReport:
+        """Rows handed out so far."""
+        return self._report
+
+
+class MemoryScanner:
+    """A scanner that ignores the folder it is given.
+
+    Attributes:
+        opened: the requests seen so far.
+        fails_with: raised after the last batch, if any.
+    """
+
+    name = "memory"
+    version = "1"
+    kind: Kind = "peer"
+    capabilities: Mapping[str, bool] = {"query.snapshot": True}
+
+    def __init__(self, table: pa.Table, batch_rows: int = 3) -> None:
+        self.table = table
+        self.batch_rows = batch_rows
+        self.opened: list[ScanRequest] = []
+        self.fails_with: Exception | None = None
+
+    def open(self, request: ScanRequest) -> Scan:
+        """Plan a read."""
+        self.opened.append(request)
+        return MemoryScan(self, request)
+
+
+class EmptyScanner(MemoryScanner):
+    """A scanner of a table without rows, made without arguments."""
+
+    name = "empty"
+
+    def __init__(self) -> None:
+        super().__init__(pa.table({"a": pa.array([], pa.int64())}))
+
+
+class Suite:
+    """A suite of one query."""
+
+    queries: Mapping[int, str] = {1: "SELECT 1 AS one"}
+
+    def ordered(self, number: int) -> bool:
+        """Whether the order of the rows is part of the answer."""
+        return number == 1
+
+
+SUITE = Suite()
+
+
+class FolderScan:
+    """One read of the Parquet files of a folder, changed by its scanner."""
+
+    def __init__(self, owner: FolderScanner, request: ScanRequest) -> None:
+        whole = ds.dataset(request.table, format="parquet").to_table()
+        names = [name for name in whole.schema.names if not name.startswith("_hoodie_")]
+        asked = names if request.columns is None else list(request.columns)
+        for name in asked:
+            if name not in whole.schema.names:
+                raise UsageError(f"unknown column {name!r}")
+        self._owner = owner
+        self._request = request
+        self._table = owner.change(whole).select(asked)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the columns asked for."""
+        return self._table.schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows."""
+        schema, size = self._table.schema, self._request.batch_size
+        batches = self._table.to_batches(max_chunksize=size)
+        return pa.RecordBatchReader.from_batches(schema, self._owner.slowly(batches))
+
+    def dataset(self) -> ds.Dataset:
+        """The harness's own dataset over this scanner."""
+        return StreamDataset(self._owner, self._request)
+
+    def report(self) -> ScanReport:
+        """One slice, and a warning if the scanner warns."""
+        return ScanReport(paths={"native": 1}, warnings=list(self._owner.warnings))
+
+
+class FolderScanner:
+    """A right reader of folders of Parquet files; its heirs get things wrong."""
+
+    name = "folder"
+    version = "1"
+    kind: Kind = "peer"
+    capabilities: Mapping[str, bool] = {"query.snapshot": True, "query.read-optimized": True}
+    warnings: tuple[ScanWarning, ...] = ()
+
+    def open(self, request: ScanRequest) -> Scan:
+        """Read the folder."""
+        if not Path(request.table).is_dir():
+            raise InputError(f"{request.table}: no such table")
+        return FolderScan(self, request)
+
+    def change(self, table: pa.Table) -> pa.Table:
+        """What this reader makes of the rows."""
+        return table
+
+    def slowly(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """How this reader hands out batches."""
+        yield from batches
+
+
+class LossyScanner(FolderScanner):
+    """Loses the last row."""
+
+    name = "lossy"
+
+    def change(self, table: pa.Table) -> pa.Table:
+        """All rows but one."""
+        return table.slice(0, table.num_rows - 1)
+
+
+class WrongTypeScanner(FolderScanner):
+    """Hands out decimals as doubles."""
+
+    name = "wrong-type"
+
+    def change(self, table: pa.Table) -> pa.Table:
+        """The same values in another type."""
+        fields = [
+            field.with_type(pa.float64()) if pa.types.is_decimal(field.type) else field
+            for field in table.schema
+        ]
+        return table.cast(pa.schema(fields))
+
+
+class BrokenScanner(FolderScanner):
+    """Fails when it is read."""
+
+    name = "broken"
+
+    def slowly(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Gives one batch, then fails."""
+        yield batches[0].slice(0, 1)
+        raise InputError("base.parquet: footer is cut off at byte 12")
+
+
+class CrashingScanner(FolderScanner):
+    """Raises what no reader should."""
+
+    name = "crashing"
+
+    def open(self, request: ScanRequest) -> Scan:  # noqa: ARG002 - the seam's signature
+        """Never succeeds."""
+        raise ZeroDivisionError("a fault\nwith a second line")
+
+
+class EndlessScanner(FolderScanner):
+    """Never stops handing out rows; says so in a file, so that a test can interrupt it then."""
+
+    name = "endless"
+
+    def slowly(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same batches, again and again."""
+        while True:
+            yield from batches
+            print("reading", file=sys.stderr, flush=True)  # noqa: T201 - the test waits for it
+            time.sleep(0.05)
+
+
+class WarningScanner(FolderScanner):
+    """Skips damage and says so."""
+
+    name = "warning"
+    warnings = tuple(ScanWarning(f"log.{i}", i, "block without footer") for i in range(12))
+
+
+class AbsentScanner(FolderScanner):
+    """Needs what this machine lacks."""
+
+    name = "absent"
+
+    def __init__(self) -> None:
+        raise UnavailableError("absent needs the package 'nothing': pip install nothing")
+
+
+class RefusingScanner(FolderScanner):
+    """Offers no view of a table at all."""
+
+    name = "refusing"
+    capabilities: Mapping[str, bool] = {}
+
+
+class BoastingScanner(EmptyScanner):
+    """Claims everything and reads nothing."""
+
+    name = "boasting"
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (
+            "formats.hudi",
+            "query.snapshot",
+            "query.read-optimized",
+            "as-of",
+            "merge.commit-time",
+            "blocks.avro",
+            "blocks.delete",
+            "table-version.6",
+        ),
+        True,
+    )

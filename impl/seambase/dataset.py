@@ -1,0 +1,348 @@
+"""The dataset door: a stream of batches dressed as a `pyarrow.dataset.Dataset`.
+
+DuckDB and Polars query any subclass of `Dataset` and hand the columns and the filter they need to
+its `scanner(columns=, filter=)`. DuckDB does not apply a filter again that it handed over, so what
+comes back must be filtered exactly, rows whose filter is NULL left out. Two classes do that:
+
+- `ScanDataset` asks a callback for an already projected and filtered stream: for readers that can
+  push columns and filters down themselves.
+- `StreamDataset` wraps any `seambench.contracts.scan.Scanner`: it opens the reader with the columns
+  that are
+  needed and filters its batches here.
+
+A schema with string or binary views switches DuckDB's push-down off (and pyarrow cannot filter
+views), so `ScanDataset` refuses them and `StreamDataset` casts them to plain strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from seambase.errors import RefusedError, SeambenchError, UsageError
+
+__all__ = [
+    "Open",
+    "ScanDataset",
+    "StreamScanner",
+    "apply_filter",
+    "filter_columns",
+    "original_errors",
+    "without_views",
+]
+
+Open = Callable[[list[str], pc.Expression | None], pa.RecordBatchReader]
+
+
+def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """Names of the columns that a filter reads, in the order of `schema`.
+
+    Raises:
+        UsageError: the filter does not fit the schema: unknown column or types that do not compare.
+    """
+    if expression is None:
+        return []
+    empty = schema.empty_table()
+    problem = _binding_problem(empty, expression)
+    if problem is not None:
+        raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
+    # An expression does not list its fields, but it stops binding once one of them is gone.
+    return [
+        name
+        for name in schema.names
+        if _binding_problem(empty.drop_columns([name]), expression) is not None
+    ]
+
+
+def apply_filter(
+    reader: pa.RecordBatchReader, expression: pc.Expression | None, columns: Sequence[str]
+) -> pa.RecordBatchReader:
+    """Filter a stream exactly and project it, one batch at a time.
+
+    Args:
+        reader: batches with at least `columns` and what the filter reads; it is drained.
+        expression: rows for which it is false or NULL are left out; None keeps all.
+        columns: names to hand out, in this order; may be empty, the rows are counted then.
+
+    Returns:
+        A stream of `columns`.
+    """
+    names = list(columns)
+    if expression is None and names == reader.schema.names:
+        return reader
+    schema = pa.schema([reader.schema.field(name) for name in names], reader.schema.metadata)
+    return pa.RecordBatchReader.from_batches(schema, _filtered(reader, expression, names))
+
+
+def _filtered(
+    reader: pa.RecordBatchReader, expression: pc.Expression | None, names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    # Filtered here and now: a scanner of Arrow's would read ahead in threads of its own, which go
+    # on calling the reader after an engine has stopped asking.
+    with reader:
+        for batch in reader:
+            if expression is None:
+                yield batch.select(names)
+                continue
+            kept = pa.Table.from_batches([batch]).filter(expression)
+            for part in kept.to_batches():
+                yield part.select(names)
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """The schema with string and binary views as plain strings and binaries (top level only)."""
+    return pa.schema(
+        [field.with_type(_plain_type(field.type)) for field in schema], metadata=schema.metadata
+    )
+
+
+class StreamScanner:
+    """One scan of a `ScanDataset`: what engines use of `pyarrow.dataset.Scanner`, over one stream.
+
+    It reads nothing ahead and has no threads, so that a query that stops early leaves nothing
+    running. It can be read once; `scanner()` gives a fresh one.
+    """
+
+    def __init__(self, reader: pa.RecordBatchReader, dataset_schema: pa.Schema) -> None:
+        self._reader = reader
+        self.dataset_schema = dataset_schema
+        self.projected_schema = reader.schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The stream itself."""
+        return self._reader
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The batches."""
+        with self._reader as reader:
+            yield from reader
+
+    def to_table(self) -> pa.Table:
+        """All rows."""
+        with self._reader as reader:
+            return reader.read_all()
+
+    def head(self, num_rows: int) -> pa.Table:
+        """The first rows; the rest is not read."""
+        kept: list[pa.RecordBatch] = []
+        left = num_rows
+        with self._reader as reader:
+            while left > 0:
+                try:
+                    batch = reader.read_next_batch()
+                except StopIteration:
+                    break
+                kept.append(batch.slice(0, left))
+                left -= kept[-1].num_rows
+        return pa.Table.from_batches(kept, schema=self.projected_schema)
+
+    def count_rows(self) -> int:
+        """Number of rows of the stream."""
+        return sum(batch.num_rows for batch in self.to_batches())
+
+    def take(self, indices: Any) -> pa.Table:
+        """Rows by their number."""
+        return self.to_table().take(indices)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._reader.__arrow_c_stream__(requested_schema)
+
+
+class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without types
+    """A dataset over a callback that opens a projected, exactly filtered stream.
+
+    Each scan calls the callback anew, so a query may read the dataset several times. Everything a
+    `Dataset` offers through its scanner works (`to_table`, `to_batches`, `head`, `count_rows`,
+    `take`, `filter`); what needs fragments is refused.
+
+    Attributes:
+        failure: the last exception the callback or its stream raised, which engines replace by one
+            of their own; `original_errors` raises it again.
+    """
+
+    def __init__(self, schema: pa.Schema, open_stream: Open) -> None:
+        """Make a dataset.
+
+        Args:
+            schema: all columns that may be asked for, without views.
+            open_stream: called with the names wanted (possibly none) and the filter or None; hands
+                back a stream of exactly these columns in this order, holding exactly the rows for
+                which the filter is true. Both arguments are checked against `schema` before.
+
+        Raises:
+            RefusedError: the schema has a view, which would switch push-down off.
+        """
+        for field in schema:
+            if field.type != _plain_type(field.type):
+                raise RefusedError(
+                    f"column {field.name!r} is a {field.type}: a dataset shows strings or "
+                    "dictionaries, since engines push no filter into views"
+                )
+        self._shown = schema
+        self._open_stream = open_stream
+        self.failure: BaseException | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns that may be asked for."""
+        return self._shown
+
+    def scanner(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,  # noqa: A002 - the name engines use
+        batch_size: int | None = None,
+        fragment_scan_options: object = None,
+        **_tuning: Any,
+    ) -> StreamScanner:
+        """Open one scan.
+
+        Args:
+            columns: names in the order wanted; None for all.
+            filter: rows for which it is false or NULL are left out.
+            batch_size: most rows in a batch.
+            fragment_scan_options: there are no fragments, so anything but None is refused.
+            **_tuning: pyarrow's knobs for files (read-ahead, threads, pools); nothing to tune here.
+
+        Raises:
+            UsageError: unknown column, or a filter that does not fit the schema.
+        """
+        if fragment_scan_options is not None:
+            self._refuse("fragment_scan_options")
+        names = self._names(columns)
+        filter_columns(filter, self._shown)
+        try:
+            reader = self._open_stream(names, filter)
+        except BaseException as error:
+            self.failure = error
+            raise
+        if reader.schema.names != names:
+            raise SeambenchError(
+                f"asked for columns {names}, a stream of {reader.schema.names} came"
+            )
+        watched = pa.RecordBatchReader.from_batches(
+            reader.schema, self._watched(reader, batch_size)
+        )
+        return StreamScanner(watched, self._shown)
+
+    def filter(self, expression: pc.Expression) -> ScanDataset:
+        """A dataset over the rows for which `expression` is true, besides any later filter."""
+
+        def open_filtered(columns: list[str], inner: pc.Expression | None) -> pa.RecordBatchReader:
+            both = expression if inner is None else expression & inner
+            return self._open_stream(columns, both)
+
+        filter_columns(expression, self._shown)
+        return ScanDataset(self._shown, open_filtered)
+
+    def _names(self, columns: Sequence[str] | None) -> list[str]:
+        if columns is None:
+            return list(self._shown.names)
+        if isinstance(columns, (dict, str)):
+            raise UsageError("columns of a scan are given as a list of names, not as expressions")
+        for name in columns:
+            if self._shown.get_field_index(name) < 0:
+                raise UsageError(f"unknown column {name!r}; the columns are {self._shown.names}")
+        return list(columns)
+
+    def _watched(
+        self, reader: pa.RecordBatchReader, batch_size: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        """The batches; an error on the way is kept, because engines hide it behind their own."""
+        try:
+            with reader:
+                for batch in reader:
+                    step = batch_size or max(batch.num_rows, 1)
+                    for start in range(0, max(batch.num_rows, 1), step):
+                        yield batch.slice(start, step)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            # A Ctrl-C too: DuckDB would tell it as a fault of the stream.
+            self.failure = error
+            raise
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise RefusedError(
+            f"{what} is not offered by a dataset over a stream; use scanner() instead"
+        )
+
+    def count_rows(self, filter: pc.Expression | None = None, **tuning: Any) -> int:  # noqa: A002
+        """Number of rows, with no column read that neither counting nor the filter needs."""
+        return self.scanner(columns=[], filter=filter, **tuning).count_rows()
+
+    # The base class holds no C++ dataset here: these would read through a null pointer.
+
+    def get_fragments(self, filter: pc.Expression | None = None) -> NoReturn:  # noqa: A002, ARG002
+        """Refused: there are no fragments."""
+        self._refuse("get_fragments")
+
+    def replace_schema(self, schema: pa.Schema) -> NoReturn:  # noqa: ARG002
+        """Refused: the schema is the table's."""
+        self._refuse("replace_schema")
+
+    def sort_by(self, *_: object, **__: object) -> NoReturn:
+        """Refused: sort the table that `to_table` gives."""
+        self._refuse("sort_by")
+
+    def join(self, *_: object, **__: object) -> NoReturn:
+        """Refused: join the table that `to_table` gives."""
+        self._refuse("join")
+
+    def join_asof(self, *_: object, **__: object) -> NoReturn:
+        """Refused: join the table that `to_table` gives."""
+        self._refuse("join_asof")
+
+    @property
+    def partition_expression(self) -> pc.Expression:
+        """Nothing is known of all rows."""
+        return pc.scalar(True)
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickling")
+
+
+@contextmanager
+def original_errors(*datasets: ds.Dataset) -> Iterator[None]:
+    """Raise what a dataset's reader raised, in place of the engine's error about it.
+
+    Use around a query over the datasets: DuckDB and Arrow turn any exception of a stream into one
+    of their own, which no longer tells a refused table from a fault.
+    """
+    watched = [dataset for dataset in datasets if isinstance(dataset, ScanDataset)]
+    for dataset in watched:
+        dataset.failure = None
+    try:
+        yield
+    except SeambenchError:
+        raise
+    except Exception as error:
+        if str(error) == "Query interrupted":
+            # So DuckDB tells of a Ctrl-C that comes while it runs.
+            raise KeyboardInterrupt from error
+        for dataset in watched:
+            if dataset.failure is not None:
+                raise dataset.failure from error
+        raise
+
+
+def _binding_problem(empty: pa.Table, expression: pc.Expression) -> str | None:
+    try:
+        ds.Scanner.from_batches(empty.to_reader(), filter=expression)
+    except (pa.ArrowException, TypeError, ValueError, KeyError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind

@@ -1,0 +1,53 @@
+"""What every scan says of itself: the views of a table, warnings, and a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["META_COLUMNS", "Query", "ScanReport", "ScanWarning"]
+
+
+Query = Literal["snapshot", "read-optimized", "incremental", "cdc"]
+
+
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Columns that Hudi adds to every table; they are read only when asked for."""
+
+
+@dataclass(frozen=True)
+class ScanWarning:
+    """Something that was skipped because the format says so: never a silent loss.
+
+    Attributes:
+        file: what was not read, or not wholly.
+        offset: byte at which what was skipped begins; -1 if all of it was left out.
+        reason: a sentence.
+    """
+
+    file: str
+    offset: int
+    reason: str
+
+
+@dataclass
+class ScanReport:
+    """What a finished scan did.
+
+    Attributes:
+        paths: how many slices each path served, e.g. `{"native": 6, "merge": 2}`.
+        warnings: damage that was skipped as the format's own reader skips it.
+        rows: rows handed out.
+        peak_bytes: most bytes the scanner's own allocator held at once, if it counts.
+    """
+
+    paths: dict[str, int] = field(default_factory=dict)
+    warnings: list[ScanWarning] = field(default_factory=list)
+    rows: int = 0
+    peak_bytes: int | None = None

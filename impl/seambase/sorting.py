@@ -1,0 +1,16 @@
+"""Keys of an order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SortKey"]
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One key of an order: `nulls_first` says where its nulls stand, whatever the direction."""
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = False

@@ -1,0 +1,137 @@
+"""Walking over bytes with a note of what was met where: for witnesses and for explanations."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from seambase.errors import InputError
+
+__all__ = ["BrokenError", "Cursor", "Met"]
+
+
+class BrokenError(InputError):
+    """Bytes that break their format.
+
+    Attributes:
+        offset: where, counted like the offsets of `Met`.
+    """
+
+    def __init__(self, offset: int, what: str, reason: str) -> None:
+        super().__init__(f"at byte {offset}, {what}: {reason}")
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class Met:
+    """One field of a format as it was met.
+
+    Attributes:
+        offset: byte offset; within the payload once that had to be decompressed.
+        length: bytes.
+        depth: level of nesting, for indentation.
+        what: the field's name.
+        value: what it says; None for bytes that speak for themselves.
+    """
+
+    offset: int
+    length: int
+    depth: int
+    what: str
+    value: Any = None
+
+
+class Cursor:
+    """A place in bytes that moves forward and never past the end.
+
+    Args:
+        data: the bytes; not copied.
+        begin: where to start.
+        end: where to stop.
+        met: list to which every field is added.
+        shift: added to offsets that are told.
+    """
+
+    def __init__(
+        self,
+        data: bytes | memoryview,
+        begin: int = 0,
+        end: int | None = None,
+        met: list[Met] | None = None,
+        shift: int = 0,
+    ) -> None:
+        self.data = memoryview(data)
+        self.at = begin
+        self.end = len(self.data) if end is None else end
+        self.met = [] if met is None else met
+        self.depth = 0
+        self.shift = shift
+
+    @property
+    def left(self) -> int:
+        """Bytes before the end."""
+        return self.end - self.at
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """What is met inside is one level deeper."""
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def broken(self, what: str, reason: str, at: int | None = None) -> BrokenError:
+        """An error at a place, the present one unless told otherwise."""
+        return BrokenError(self.shift + (self.at if at is None else at), what, reason)
+
+    def note(self, begin: int, what: str, value: Any = None) -> None:
+        """Note a field that reaches from `begin` to the present place."""
+        met = Met(self.shift + begin, self.at - begin, self.depth, what, value)
+        self.met.append(met)
+
+    def take(self, count: int, what: str, value: Any = None) -> bytes:
+        """The next bytes."""
+        if not 0 <= count <= self.left:
+            raise self.broken(what, f"{count} bytes are needed, {self.left} are left")
+        begin, self.at = self.at, self.at + count
+        self.note(begin, what, value)
+        return bytes(self.data[begin : self.at])
+
+    def text(self, count: int, what: str) -> str:
+        """The next bytes as ASCII; others show as question marks."""
+        if not 0 <= count <= self.left:
+            raise self.broken(what, f"{count} bytes are needed, {self.left} are left")
+        begin, self.at = self.at, self.at + count
+        value = bytes(self.data[begin : self.at]).decode("ascii", "replace")
+        self.note(begin, what, value)
+        return value
+
+    def number(self, layout: str, what: str) -> int:
+        """One number in `struct`'s notation."""
+        size = struct.calcsize(layout)
+        if size > self.left:
+            raise self.broken(what, f"{size} bytes are needed, {self.left} are left")
+        begin, self.at = self.at, self.at + size
+        value: int = struct.unpack_from(layout, self.data, begin)[0]
+        self.note(begin, what, value)
+        return value
+
+    def count(self, what: str, limit: int | None = None) -> int:
+        """A little-endian i32 that may not be negative, nor beyond a limit."""
+        value = self.number("<i", what)
+        if value < 0 or (limit is not None and value > limit):
+            reason = f"{value} is {'negative' if value < 0 else f'more than {limit}'}"
+            raise self.broken(what, reason, self.at - 4)
+        return value
+
+    def numbers(self, layout: str, count: int, what: str) -> list[int]:
+        """`count` little-endian numbers of a `struct` letter."""
+        size = count * struct.calcsize(f"<{layout}")
+        if size > self.left:
+            raise self.broken(what, f"{size} bytes are needed, {self.left} are left")
+        begin, self.at = self.at, self.at + size
+        values = list(struct.unpack_from(f"<{count}{layout}", self.data, begin))
+        self.note(begin, what, values)
+        return values

@@ -1,0 +1,134 @@
+"""Filters typed as text: one DuckDB expression over a table's columns, checked before use."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from seambase.errors import UsageError
+
+__all__ = ["Filter", "parse_filter", "require_columns"]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter that binds.
+
+    Attributes:
+        sql: the expression in parentheses.
+        columns: names of the columns it reads.
+    """
+
+    sql: str
+    columns: tuple[str, ...]
+
+
+def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
+    """Check that columns exist; names are case-sensitive.
+
+    Args:
+        names: what was asked for.
+        known: the table's columns.
+        what: where they were named, e.g. `--columns`.
+
+    Raises:
+        UsageError: one is unknown; close names are suggested.
+    """
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{what}: unknown column {name!r}{_suggestion(name, known)}")
+
+
+def parse_filter(text: str, schema: pa.Schema) -> Filter:
+    """Read one expression and bind it to a table's columns.
+
+    Args:
+        text: DuckDB SQL, e.g. `l_quantity > 30 AND l_comment LIKE '%fox%'`.
+        schema: all columns that it may name.
+
+    Raises:
+        UsageError: it is no single expression, reads anything but the columns, names an unknown
+            one, or is no condition.
+    """
+    try:
+        # Tells an expression from a list of them, and from one that breaks out of parentheses.
+        duckdb.SQLExpression(text)
+    except duckdb.Error as error:
+        raise UsageError(f"--where {text!r}: {_first_line(error)}") from error
+    # The line break ends a comment that the text may end with.
+    sql = f"({text}\n)"
+    with duckdb.connect() as con:
+        columns = _columns(con, text, sql, schema)
+        empty = schema.empty_table()
+        con.register("rows", empty)
+        try:
+            [kind] = con.sql(f"SELECT {sql} AS condition FROM rows").types  # noqa: S608 - that is what --where is
+            con.execute(f"SELECT 1 FROM rows WHERE {sql}").fetchall()  # noqa: S608 - as above
+        except duckdb.Error as error:
+            raise UsageError(f"--where {text!r}: {_first_line(error)}") from error
+        finally:
+            con.unregister("rows")
+    _require_apart(text, columns, schema.names)
+    if str(kind) != "BOOLEAN":
+        raise UsageError(f"--where {text!r} is no condition: it gives a {kind}")
+    return Filter(sql, columns)
+
+
+def _require_apart(text: str, columns: Sequence[str], known: Sequence[str]) -> None:
+    """DuckDB takes names that differ only in case for one: the filter could read the wrong one."""
+    for name in columns:
+        for other in known:
+            if other != name and other.lower() == name.lower():
+                raise UsageError(
+                    f"--where {text!r}: the columns {name!r} and {other!r} differ only in case, "
+                    "which DuckDB does not tell apart"
+                )
+
+
+def _columns(
+    con: duckdb.DuckDBPyConnection, text: str, sql: str, schema: pa.Schema
+) -> tuple[str, ...]:
+    [(serialized,)] = con.execute(
+        "SELECT json_serialize_sql(?)",
+        [f"SELECT 1 FROM rows WHERE {sql}"],  # noqa: S608 - parsed, not run
+    ).fetchall()
+    tree = json.loads(serialized)
+    if tree.get("error"):
+        raise UsageError(f"--where {text!r}: {tree.get('error_message', 'no expression')}")
+    nodes = list(_nodes(tree))
+    classes = {node.get("class") for node in nodes}
+    for kind, word in (("SUBQUERY", "a query"), ("PARAMETER", "a parameter")):
+        if kind in classes:
+            raise UsageError(f"--where {text!r} holds {word}: only the table's columns can be read")
+    names = [node["column_names"][0] for node in nodes if node.get("class") == "COLUMN_REF"]
+    # A lambda names its own parameters, which only DuckDB's binder can tell from columns.
+    if "LAMBDA" not in classes:
+        require_columns(names, schema.names, "--where")
+    return tuple(dict.fromkeys(name for name in names if name in schema.names))
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _nodes(part)
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    lower = {other.lower(): other for other in known}
+    close = [lower[near] for near in difflib.get_close_matches(name.lower(), lower, n=3)]
+    if close:
+        return f"; did you mean {', '.join(close)}?"
+    return f"; the columns are {', '.join(known)}"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

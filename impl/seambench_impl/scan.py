@@ -1,0 +1,169 @@
+"""The scanners that the package brings, one per path, as the registry names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+from typing import ClassVar
+
+from seambase.errors import UsageError
+from seambase.walk import Met
+from seambench import __version__
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import Scan, ScanRequest
+from seamkit.tables.hudi.explain import explain_log, explain_table
+from seamkit.tables.hudi.hudi_scan import Path
+from seamkit.tables.hudi.listing.planning import ListingSource
+from seamkit.tables.hudi.table import HudiTable
+
+__all__ = [
+    "AutoReader",
+    "ConnectorReader",
+    "MergeReader",
+    "MetadataReader",
+    "NativeReader",
+    "PositionsReader",
+]
+
+_CAPABILITIES = (
+    "formats.hudi",
+    "query.snapshot",
+    "query.read-optimized",
+    "query.incremental",
+    "query.cdc",
+    "as-of",
+    "merge.commit-time",
+    "merge.event-time",
+    "blocks.avro",
+    "blocks.parquet",
+    "blocks.delete",
+    "merge.payloads",
+    "delete-marker",
+    "several-orderings",
+    "partial-updates",
+    "virtual-keys",
+    "base-files.orc",
+    "partitions.dropped",
+    "table-version.5",
+    "table-version.6",
+    "table-version.8",
+    "table-version.9",
+    "partitioned",
+    "pushdown",
+    "replace-commit",
+    "schema-evolution",
+    "schema-on-read",
+    "strict",
+    "warnings",
+)
+
+_OF_MERGING = (
+    "query.snapshot",
+    "query.incremental",
+    "query.cdc",
+    "delete-marker",
+    "several-orderings",
+    "partial-updates",
+)
+
+
+class _HudiReader:
+    """What the readers share: they differ in the path, or in where names and matches come from."""
+
+    version = __version__
+    kind: Kind = "native"
+    capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
+    path: ClassVar[Path]
+    listing: ClassVar[ListingSource] = "auto"
+    positions: ClassVar[bool] = False
+
+    def open(self, request: ScanRequest) -> Scan:
+        """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
+        if request.where is not None:
+            raise UsageError("this scanner takes filters over its dataset, not as text")
+        table = HudiTable(request.table, request.storage_options, listing=self.listing)
+        if request.query == "cdc":
+            return self._changes(table, request)
+        return table.scan(
+            request.columns,
+            query=request.query,
+            as_of=request.as_of,
+            begin=request.begin,
+            end=request.end,
+            changes_alone=request.changes_alone,
+            path=self.path,
+            batch_size=request.batch_size,
+            threads=request.threads,
+            memory_limit=request.memory_limit,
+            strict=request.strict,
+            positions=self.positions,
+        )
+
+    def _changes(self, table: HudiTable, request: ScanRequest) -> Scan:
+        if request.as_of is not None or request.changes_alone:
+            raise UsageError("a cdc query has begin and end, and nothing else")
+        return table.changes(
+            request.columns,
+            begin=request.begin,
+            end=request.end,
+            path=self.path,
+            batch_size=request.batch_size,
+            threads=request.threads,
+            memory_limit=request.memory_limit,
+            strict=request.strict,
+        )
+
+    def explain(self, path: FilePath) -> Iterator[Met]:
+        """What a table's folder or a log file says; see `seambench.contracts.scan.Scanner`."""
+        return explain_table(HudiTable(str(path))) if path.is_dir() else explain_log(path)
+
+
+class AutoReader(_HudiReader):
+    """Per slice: native where no log applies, merge otherwise."""
+
+    name = "auto"
+    path = "auto"
+    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
+
+
+class MetadataReader(AutoReader):
+    """As `auto`, but the files are those that the table's metadata table lists."""
+
+    name = "metadata"
+    kind: Kind = "variant"
+    listing = "metadata"
+
+
+class MergeReader(_HudiReader):
+    """Vectorised merge-on-read for every slice."""
+
+    name = "merge"
+    path = "merge"
+
+
+class PositionsReader(MergeReader):
+    """As `merge`, but records are matched by position where all logs of a slice tell theirs."""
+
+    name = "positions"
+    kind: Kind = "variant"
+    positions = True
+
+
+class ConnectorReader(_HudiReader):
+    """One row at a time through off-heap tables: the seam's executable description."""
+
+    name = "connector"
+    kind: Kind = "reference"
+    path = "connector"
+
+
+class NativeReader(_HudiReader):
+    """Base files alone: the read-optimised view."""
+
+    name = "native"
+    path = "native"
+    capabilities: Mapping[str, bool] = {
+        word: True
+        for word in _CAPABILITIES
+        if not word.startswith(("merge.", "blocks.")) and word not in _OF_MERGING
+    }

@@ -1,0 +1,122 @@
+"""All formats as one serde: what the suites and the command line see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from seambase.serde import SerdeRequest
+from seambase.types import TYPE_WORDS
+from seambase.walk import Met
+from seambench import __version__
+from seambench.contracts.common import Kind, Stage
+from seambench_impl.peers.arrow_ipc import read_arrow, write_arrow
+from seambench_impl.stages.serde import page_stages, row_stages
+from seamkit.core.memory import TrackedAllocator
+from seamkit.serde.presto.read import deserialize as read_pages
+from seamkit.serde.presto.write import serialize as write_page
+from seamkit.serde.rows.explain import explain as explain_rows
+from seamkit.serde.rows.serde import deserialize as read_rows
+from seamkit.serde.rows.serde import serialize as write_rows
+
+__all__ = ["SeambenchSerde"]
+
+_FORMATS = ("presto", "unsaferow", "compactrow", "arrow")
+_CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")
+
+Bytes = bytes | bytearray | memoryview
+
+
+class SeambenchSerde:
+    """Implements `seambench.contracts.serde.Serde` for every format, over the C core.
+
+    All that it hands out comes from one tracked allocator.
+    """
+
+    name = "seambench"
+    version = __version__
+    kind: Kind = "reference"
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (
+            *("serialize", "deserialize", "re-encode", "strict", "limits", "checksum"),
+            *("encodings.dictionary", "encodings.rle", "dialects.velox", "nulls-first"),
+            *("timestamps.micros", "timestamps.lossless", "writers.velox"),
+            *(f"framings.{framing}" for framing in ("be32", "packed", "velox-group")),
+            *(f"formats.{format_}" for format_ in _FORMATS),
+            *(f"codecs.{codec}" for codec in _CODECS),
+            *(f"types.{word}" for word in TYPE_WORDS),
+        ),
+        True,
+    )
+
+    def __init__(self) -> None:
+        self._allocator = TrackedAllocator()
+        self._readers: list[TrackedAllocator] = []
+
+    def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+        """One page for each batch, the rows of all, or an Arrow stream.
+
+        Raises:
+            seambase.errors.UsageError: batches, options or types that do not fit.
+            seambase.errors.InputError: a value that its type cannot have.
+            seambase.errors.RefusedError: a type or option that the format does not have.
+        """
+        if request.format == "presto":
+            return b"".join(memoryview(self._page(request, batch)) for batch in batches)
+        if request.format == "arrow":
+            return write_arrow(request, batches)
+        return bytes(
+            write_rows(
+                request.format,
+                batches,
+                request.fields,
+                request.options,
+                allocator=self._allocator,
+            )
+        )
+
+    def _page(self, request: SerdeRequest, batch: pa.RecordBatch) -> pa.Buffer:
+        return write_page(batch, request.fields, request.options, allocator=self._allocator)
+
+    def deserialize(self, request: SerdeRequest, data: Bytes) -> list[pa.RecordBatch]:
+        """A batch for each page, one for all rows, or those of an Arrow stream.
+
+        Raises:
+            seambase.errors.UsageError: options or types that do not fit.
+            seambase.errors.InputError: the bytes break their format; the message names the offset.
+            seambase.errors.RefusedError: a limit, or what the format does not have.
+        """
+        if request.format == "presto":
+            return read_pages(data, request.fields, request.options, allocator=self._allocator)
+        if request.format == "arrow":
+            return read_arrow(request, data)
+        # Rows are held to their limit by an allocator of their own.
+        limit = request.options.get("size_limit", 0)
+        allocator = TrackedAllocator(limit if isinstance(limit, int) and limit > 0 else 0)
+        self._readers.append(allocator)
+        return [
+            read_rows(request.format, data, request.fields, request.options, allocator=allocator)
+        ]
+
+    def explain(self, request: SerdeRequest, data: Bytes) -> Iterator[Met]:
+        """Every field of a stream of rows with its offset; what was met before a break comes first.
+
+        Raises:
+            seambase.errors.InputError: the bytes break their format.
+            seambase.errors.UsageError: another format, or options that do not fit.
+        """
+        return explain_rows(request.format, data, request.fields, request.options)
+
+    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+        """Pages and rows written and read.
+
+        Raises:
+            seambase.errors.RefusedError: a column that Presto or Spark has no type for.
+        """
+        return [*page_stages(batch, self._allocator), *row_stages(batch, self._allocator)]
+
+    def live_blocks(self) -> int:
+        """Blocks of memory still held for what was handed out."""
+        self._readers = [one for one in self._readers if one.counters().live_blocks]
+        return sum(one.counters().live_blocks for one in [self._allocator, *self._readers])

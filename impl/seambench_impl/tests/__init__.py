@@ -1,1 +1,0 @@
-"""Tests of the implementations; installed with them, run by `pytest --pyargs seambench_impl`."""

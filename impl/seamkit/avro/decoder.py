@@ -1,0 +1,236 @@
+"""The Avro decoder: blocks in, a record batch out."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro.plan import Column, Plan, new_native_decoder, plan_column
+from seamkit.avro.schema import AvroType, parse_schema
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.promotion import resolve_column
+
+__all__ = ["AvroDecoder", "BlockPiece", "cut_block", "finish_native_decoder"]
+
+# Layouts of data blocks: versions 1 to 3 are the same, a record count before the records.
+_BLOCK_VERSIONS = frozenset((1, 2, 3))
+
+
+@dataclass(frozen=True)
+class BlockPiece:
+    """Some neighbouring records of an Avro data block.
+
+    Attributes:
+        content: the whole block's content, as the core takes it.
+        begin: where the first of them starts, in bytes from the content's start.
+        end: where the last one ends.
+        count: how many there are.
+        source: what messages call the block.
+    """
+
+    content: Any
+    begin: int
+    end: int
+    count: int
+    source: str
+
+
+def finish_native_decoder(decoder: Any, schema: pa.Schema, source: str) -> pa.RecordBatch:
+    """Hand the rows of a decoder to pyarrow without copying them."""
+    array = ffi.new("struct ArrowArray *")
+    error = new_error()
+    check(lib.seam_avro_finish(decoder, array, error), error, source=source)
+    return pa.RecordBatch._import_from_c(int(ffi.cast("uintptr_t", array)), schema)
+
+
+class AvroDecoder:
+    """Decodes the Avro data blocks that one writer schema wrote.
+
+    Memory belongs to the allocator; the batches keep it alive for as long as they need it. One
+    thread at a time may use a decoder; the core runs outside the GIL.
+
+    Args:
+        writer_schema: the block's schema (header 2), JSON text or parsed.
+        schema: the columns wanted, in order, matched to the writer's fields by name. A column that
+            the writer lacks holds its default, or null.
+        allocator: where the memory comes from; None for one of its own without a limit.
+        defaults: values of columns that the writer lacks, by name (plain Python values).
+        source: what messages call the input, such as the file's path.
+
+    Raises:
+        InputError: the writer schema is no schema of a record.
+        RefusedError: a field's type cannot be read as its column's.
+    """
+
+    def __init__(
+        self,
+        writer_schema: str | bytes | Mapping[str, Any] | AvroType,
+        schema: pa.Schema,
+        allocator: TrackedAllocator | None = None,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        source: str = "",
+    ) -> None:
+        self._writer = (
+            writer_schema if isinstance(writer_schema, AvroType) else parse_schema(writer_schema)
+        )
+        if self._writer.kind != "record":
+            raise InputError(
+                f"{source}: an Avro data block holds records, not {self._writer.kind}."
+            )
+        self.schema = schema
+        self._source = source
+        self._defaults = dict(defaults or {})
+        self._allocator = allocator or TrackedAllocator()
+        self._decoder = self._compile()
+
+    def _compile(self) -> Any:
+        positions = {name: i for i, name in enumerate(self._writer.names)}
+        wanted: dict[int, Column] = {}
+        present: list[pa.Field] = []
+        for field in self.schema:
+            position = positions.get(field.name)
+            avro = None if position is None else self._writer.children[position]
+            if position is None or avro is None or _is_nothing(avro, field.type):
+                self._check_missing(field)
+                continue
+            wanted[position], kind = plan_column(field.name, avro, field, self._source)
+            present.append(field.with_type(kind))
+        self._present = pa.schema(present)
+        return new_native_decoder(Plan(self._writer, wanted), self._allocator, self._source)
+
+    def _check_missing(self, wanted: pa.Field) -> None:
+        if self._defaults.get(wanted.name) is None and not wanted.nullable:
+            raise InputError(
+                f"{self._source}: field '{wanted.name}' is not in the writer's schema, and its "
+                "column allows no nulls and has no default."
+            )
+
+    @property
+    def rows(self) -> int:
+        """Rows decoded since the start or the last `finish`."""
+        return int(lib.seam_avro_rows(self._decoder))
+
+    def decode(self, content: Any, source: str | None = None) -> int:
+        """Append the records of one Avro data block.
+
+        Args:
+            content: the block's content (bytes-like, contiguous), its two int32 included. It may go
+                away after the call.
+            source: what messages call this block, instead of the decoder's own source.
+
+        Returns:
+            How many records the block had.
+
+        Raises:
+            InputError: the bytes break the format; the offset counts from the content's start. The
+                decoder cannot be used any more.
+            RefusedError: a content version that is not known.
+        """
+        where = self._source if source is None else source
+        view, count = _open(content, where)
+        self._append(view, 8, len(view), count, where)
+        return count
+
+    def decode_in_pieces(
+        self, content: Any, piece_bytes: int, source: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Decode one block, and hand its records over piece by piece.
+
+        Rows that were decoded before belong to the first piece.
+
+        Args:
+            content: as for `decode`; it must stay until the iterator is exhausted.
+            piece_bytes: encoded bytes of a piece, to be passed by one record at most.
+            source: as for `decode`.
+        """
+        where = self._source if source is None else source
+        for piece in cut_block(content, piece_bytes, where):
+            self.decode_piece(piece)
+            yield self.finish()
+
+    def decode_piece(self, piece: BlockPiece) -> None:
+        """Append the records of a piece of a block; errors as of `decode`.
+
+        Only records of a block's first piece are counted from the block's beginning in messages.
+        """
+        self._append(piece.content, piece.begin, piece.end, piece.count, piece.source)
+
+    def _append(self, view: Any, begin: int, end: int, count: int, where: str) -> None:
+        error = new_error()
+        code = lib.seam_avro_decode(self._decoder, view, end, begin, count, error)
+        check(code, error, source=where)
+
+    def finish(self) -> pa.RecordBatch:
+        """Hand over all rows decoded so far, in order; the decoder is empty and usable again.
+
+        Returns:
+            A batch of the schema asked for; its buffers belong to the allocator.
+        """
+        rows = self.rows
+        batch = finish_native_decoder(self._decoder, self._present, self._source)
+        if self._present.equals(self.schema):
+            return batch
+        arrays = []
+        for wanted in self.schema:
+            index = self._present.get_field_index(wanted.name)
+            if index < 0:
+                arrays.append(self._missing(wanted, rows))
+            else:
+                arrays.append(resolve_column(batch.column(index), wanted, self._source))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _missing(self, wanted: pa.Field, rows: int) -> pa.Array:
+        value = self._defaults.get(wanted.name)
+        if value is None:
+            return pa.nulls(rows, wanted.type)
+        return pa.repeat(pa.scalar(value, wanted.type), rows)
+
+
+def cut_block(content: Any, piece_bytes: int, source: str) -> Iterator[BlockPiece]:
+    """Cut an Avro data block between records; nothing but their lengths is looked at.
+
+    Args:
+        content: as for `AvroDecoder.decode`; pieces borrow from it.
+        piece_bytes: encoded bytes of a piece, to be passed by one record at most.
+        source: what messages call the block.
+
+    Yields:
+        The pieces in order, at least one.
+
+    Raises:
+        InputError: the block is too short for its header.
+        RefusedError: a content version that is not known.
+    """
+    view, left = _open(content, source)
+    end, count, at = ffi.new("int64_t *"), ffi.new("int64_t *"), 8
+    while True:
+        lib.seam_avro_cut(view, len(view), at, left, piece_bytes, end, count)
+        yield BlockPiece(view, at, int(end[0]), int(count[0]), source)
+        left -= int(count[0])
+        at = int(end[0])
+        if not left:
+            return
+
+
+def _open(content: Any, where: str) -> tuple[Any, int]:
+    """The bytes of a data block, and how many records it says it has."""
+    view = ffi.from_buffer("uint8_t[]", content)
+    if len(view) < 8:
+        raise InputError(f"{where}: an Avro data block of {len(view)} bytes has no header.")
+    version, count = struct.unpack_from(">ii", ffi.buffer(view, 8))
+    if version not in _BLOCK_VERSIONS:
+        raise RefusedError(f"{where}: Avro data block of unknown content version {version}.")
+    return view, int(count)
+
+
+def _is_nothing(avro: AvroType, wanted: pa.DataType) -> bool:
+    """Whether the writer's type has no value that could stand in such a column."""
+    return avro.value_type().kind == "null" and pa.types.is_nested(wanted)

@@ -1,0 +1,72 @@
+"""Arrow data across the border to the C core, by the C Data Interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from seamkit.core._seam import ffi, lib
+
+__all__ = [
+    "ExportedBatch",
+    "address",
+    "batch_without_views",
+    "exported_schema",
+    "new_array",
+    "without_views",
+]
+
+
+def address(pointer: Any) -> int:
+    """The address of a cffi pointer, as pyarrow wants it."""
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+def new_array() -> Any:
+    """An empty `struct ArrowArray`; it is released with the handle unless it was moved on."""
+    return ffi.gc(ffi.new("struct ArrowArray *"), lib.seam_array_release)
+
+
+def exported_schema(schema: pa.Schema) -> Any:
+    """A schema as `struct ArrowSchema *`, released with the handle."""
+    exported = ffi.gc(ffi.new("struct ArrowSchema *"), lib.seam_schema_release)
+    schema._export_to_c(address(exported))
+    return exported
+
+
+class ExportedBatch:
+    """A record batch or array as C structures: `schema` and `array` point at them.
+
+    The structures share its buffers and keep them alive; they are released with this
+    object.
+    """
+
+    def __init__(self, batch: pa.RecordBatch | pa.Array) -> None:
+        self.schema: Any = ffi.gc(ffi.new("struct ArrowSchema *"), lib.seam_schema_release)
+        self.array: Any = new_array()
+        batch._export_to_c(address(self.array), address(self.schema))
+
+
+def without_views(array: pa.Array) -> pa.Array:
+    """The array, a copy of it where it is of string or binary views, which the core does not read.
+
+    Views inside nested types stay: the core refuses them by name.
+    """
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(array.type):
+        return array.cast(pa.large_binary())
+    return array
+
+
+def batch_without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, its columns as `without_views` gives them."""
+    kinds = pa.types
+    if not any(
+        kinds.is_string_view(kind) or kinds.is_binary_view(kind) for kind in batch.schema.types
+    ):
+        return batch
+    return pa.RecordBatch.from_arrays(
+        list(map(without_views, batch.columns)), names=batch.schema.names
+    )

@@ -1,0 +1,122 @@
+"""The Python handle on the core's tracked allocator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
+
+__all__ = ["Block", "MemoryCounters", "TrackedAllocator"]
+
+
+@dataclass(frozen=True)
+class MemoryCounters:
+    """What an allocator has handed out, in bytes and blocks (`limit_bytes` 0 = no limit)."""
+
+    limit_bytes: int
+    current_bytes: int
+    peak_bytes: int
+    live_blocks: int
+    total_blocks: int
+
+
+@dataclass(frozen=True)
+class HostMemory:
+    """A host engine's memory, by the addresses of its C functions.
+
+    They must stay valid until the last block of the allocator is free, and be safe to call from any
+    thread. Blocks may have any alignment.
+
+    Attributes:
+        malloc: `void *(*)(void *context, size_t size)`; NULL means that there is no memory.
+        free: `void (*)(void *context, void *block)`.
+        context: handed to both as it is.
+    """
+
+    malloc: int
+    free: int
+    context: int = 0
+
+
+class TrackedAllocator:
+    """Owns one `struct seam_allocator`.
+
+    Blocks may outlive this handle (arrays handed to Arrow do): each keeps the allocator alive.
+    Thread-safe.
+
+    Args:
+        limit_bytes: most bytes alive at once; 0 for no limit.
+        host: where blocks come from; the system by default.
+    """
+
+    def __init__(self, limit_bytes: int = 0, host: HostMemory | None = None) -> None:
+        if host is None:
+            pointer = lib.seam_allocator_new(limit_bytes)
+        else:
+            backing = ffi.new("struct seam_backing *")
+            backing.malloc = ffi.cast("void *(*)(void *, size_t)", host.malloc)
+            backing.free = ffi.cast("void (*)(void *, void *)", host.free)
+            backing.context = ffi.cast("void *", host.context)
+            pointer = lib.seam_allocator_new_backed(limit_bytes, backing)
+        if pointer == ffi.NULL:
+            raise MemoryError("the system has no memory for an allocator")
+        self.pointer: Any = ffi.gc(pointer, lib.seam_allocator_release)
+
+    def counters(self) -> MemoryCounters:
+        """A snapshot of the counters."""
+        out = ffi.new("struct seam_memory_counters *")
+        lib.seam_allocator_counters(self.pointer, out)
+        return MemoryCounters(
+            int(out.limit_bytes),
+            int(out.current_bytes),
+            int(out.peak_bytes),
+            int(out.live_blocks),
+            int(out.total_blocks),
+        )
+
+    def fail_after(self, n: int) -> None:
+        """Make the n-th allocation from now on fail once (0 switches it off); a test aid."""
+        lib.seam_allocator_fail_after(self.pointer, n)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None and (live := self.counters().live_blocks):
+            raise AssertionError(f"{live} blocks are still alive at the end of their allocator")
+
+
+class Block:
+    """Bytes of an allocator, given back when nothing refers to them any more.
+
+    `view` is a writable view on the bytes; it keeps the block alive.
+
+    Args:
+        allocator: who counts the bytes.
+        size_bytes: how many; their content is undefined.
+
+    Raises:
+        seamkit.core.errors.NativeMemoryError: the allocator's limit.
+    """
+
+    def __init__(self, allocator: TrackedAllocator, size_bytes: int) -> None:
+        out = ffi.new("void **")
+        error = new_error()
+        check(lib.seam_alloc(allocator.pointer, size_bytes, out, error), error)
+        self.pointer: Any = ffi.gc(ffi.cast("uint8_t *", out[0]), lib.seam_free)
+        self.view = memoryview(ffi.buffer(self.pointer, size_bytes)).cast("B")
+
+    def buffer(self, size_bytes: int | None = None) -> pa.Buffer:
+        """An Arrow buffer on the first `size_bytes` bytes, which shares them."""
+        size = len(self.view) if size_bytes is None else size_bytes
+        return pa.foreign_buffer(int(ffi.cast("uintptr_t", self.pointer)), size, base=self)

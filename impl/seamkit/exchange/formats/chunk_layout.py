@@ -1,0 +1,97 @@
+"""Which parts a chunk's columns consist of: the schema of an exchange in StarRocks' terms.
+
+Source of the rules: StarRocks (June 2025), `ColumnHelper::create_column` and `ColumnArraySerde`.
+Columns at the top have null flags as their field says; what is nested always has them. Decimals of
+up to 9 digits are DECIMAL32, of up to 18 DECIMAL64. A column of Arrow's large strings or binaries
+is a LargeBinaryColumn, with sizes and offsets of 64 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError
+from seamkit.exchange.formats.column_types import table_type
+from seamkit.offheap.columns.types import ColumnType, Kind
+from seamkit.offheap.engine.columns import EngineSchema
+
+__all__ = ["ChunkColumn", "TopColumn", "top_column"]
+
+
+@dataclass(frozen=True)
+class ChunkColumn:
+    """A column on the wire, a tree.
+
+    Attributes:
+        path: its name, its parents' before it.
+        kind: how values are stored.
+        large: sizes and offsets of the bytes have 64 bits.
+        children: an array's element; a map's key and value; a struct's fields.
+    """
+
+    path: str
+    kind: Kind
+    large: bool = False
+    children: tuple[ChunkColumn, ...] = ()
+
+
+@dataclass(frozen=True)
+class TopColumn:
+    """A column of a chunk.
+
+    Attributes:
+        field: of the schema.
+        type: the whole type.
+        wire: how it lies in a chunk.
+        values: Arrow type of what it holds: of runs, their values.
+        runs: the field is run-end encoded, so that a constant column may stay one.
+    """
+
+    field: Any
+    type: ColumnType
+    wire: ChunkColumn
+    values: Any
+    runs: bool
+
+
+def top_column(field: Any) -> TopColumn:
+    """What a `pyarrow.Field` is in a chunk.
+
+    Raises:
+        RefusedError: StarRocks has no column for its type, or none that is supported.
+    """
+    runs = pa.types.is_run_end_encoded(field.type)
+    values = field.type.value_type if runs else field.type
+    column = table_type(values)
+    wire = _wire(field.name, values, column)
+    EngineSchema(pa.schema([pa.field(field.name, values)]), [column])  # refuses what it cannot read
+    return TopColumn(field, column, wire, values, runs)
+
+
+def _wire(path: str, data_type: Any, column: ColumnType) -> ChunkColumn:
+    kinds = pa.types
+    while kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):
+        data_type = data_type.value_type
+    if column.kind is Kind.ARRAY:
+        inner = [data_type.value_type]
+    elif column.kind is Kind.MAP:
+        inner = [data_type.key_type, data_type.item_type]
+    elif column.kind is Kind.STRUCT:
+        inner = [part.type for part in data_type]
+    else:
+        if column.kind.is_datetime and data_type.unit == "ns":
+            raise RefusedError(
+                f"column '{path}': StarRocks' datetimes have microseconds, {data_type} has more; "
+                "cast it to timestamp[us] first"
+            )
+        large = kinds.is_large_string(data_type) or kinds.is_large_binary(data_type)
+        return ChunkColumn(path, column.kind, large)
+    parts = zip(column.names, inner, column.children, strict=True)
+    return ChunkColumn(
+        path,
+        column.kind,
+        children=tuple(_wire(f"{path}.{name}", part, child) for name, part, child in parts),
+    )

@@ -1,0 +1,201 @@
+"""How a chunk becomes bytes, by name: see `FORMATS`.
+
+Both sides of an exchange are given the same name and schema; the bytes do not say what they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.type_fields import fields_of
+from seamkit.core.memory import TrackedAllocator
+from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
+from seamkit.exchange.formats.chunk_reader import ChunkReader
+from seamkit.exchange.partition import DealtChunk
+from seamkit.serde.presto import read, write
+from seamkit.serde.rows import serde as rows
+
+__all__ = ["FORMATS", "ChunkFormat", "chunk_format"]
+
+Bytes = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True)
+class ChunkFormat:
+    """A format bound to a schema.
+
+    Attributes:
+        name: of the format.
+        encode: a batch as one buffer.
+        decode: a buffer as a batch; memory of the buffer may be shared.
+        encode_dealt: what a partitioner hands out as a payload (see `payloads`), where that is less
+            work than making it a batch first; None where it is not.
+    """
+
+    name: str
+    encode: Callable[[pa.RecordBatch], Any]
+    decode: Callable[[Bytes], pa.RecordBatch]
+    encode_dealt: Callable[[DealtChunk], Any] | None = None
+
+
+def chunk_format(
+    name: str,
+    schema: pa.Schema,
+    options: Mapping[str, Any] | None = None,
+    allocator: TrackedAllocator | None = None,
+) -> ChunkFormat:
+    """Bind a format to the schema of an exchange.
+
+    Args:
+        name: see `FORMATS`.
+        schema: of every chunk.
+        options: of the format: those of `seambase.serde.SerdeRequest`, Arrow's `codec`, or fields
+            of `ChunkOptions`.
+        allocator: owner of what is made; a new one without limit by default.
+
+    Raises:
+        UsageError: an unknown name or option.
+        RefusedError: a column that the format has no type for.
+    """
+    if name not in FORMATS:
+        raise UsageError(f"unknown chunk format {name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[name](schema, dict(options or {}), allocator or TrackedAllocator())
+
+
+def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> ChunkFormat:
+    codec = options.pop("codec", None)
+    if options:
+        raise UsageError(f"the arrow format has no option {next(iter(options))!r}")
+    settings = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec)
+
+    def encode(batch: pa.RecordBatch) -> Any:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema, options=settings) as writer:
+            writer.write_batch(batch)
+        return sink.getvalue()
+
+    def decode(data: Bytes) -> pa.RecordBatch:
+        try:
+            [batch] = pa.ipc.open_stream(pa.py_buffer(data))
+        except (pa.ArrowInvalid, OSError, ValueError) as error:
+            raise InputError(f"a chunk is no Arrow stream of one batch: {error}") from error
+        return _checked(batch, schema)
+
+    return ChunkFormat("arrow", encode, decode)
+
+
+def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> ChunkFormat:
+    """One encapsulated message of Arrow's IPC format: a record batch without its schema.
+
+    The exchange knows the schema, so it is not said again with every chunk. Columns that were dealt
+    leave from where they lie. Buffers are used where they arrived, after their offsets and sizes
+    are checked; values (UTF-8, digits) are not.
+    """
+    if options:
+        raise UsageError(f"the arrow-batch format has no option {next(iter(options))!r}")
+    for field in schema:
+        if _holds_dictionary(field.type):
+            raise RefusedError(
+                f"column {field.name}: {field.type} needs its dictionary sent first, which the "
+                "arrow-batch format does not; use the arrow format"
+            )
+    structure = pa.schema([pa.field(one.name, _structure(one.type)) for one in schema])
+
+    def decode(data: Bytes) -> pa.RecordBatch:
+        buffer = pa.py_buffer(data)
+        try:
+            pa.ipc.read_record_batch(buffer, structure).validate(full=True)
+            return pa.ipc.read_record_batch(buffer, schema)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise InputError(f"a chunk is no Arrow record batch of {schema}: {error}") from error
+
+    def check_types(found: pa.Schema) -> None:
+        if not found.equals(schema) and found.types != schema.types:
+            raise InputError(f"a chunk of {found.types}, not of {schema.types}")
+
+    def encode(batch: pa.RecordBatch) -> Any:
+        check_types(batch.schema)
+        return batch.serialize()
+
+    def encode_dealt(chunk: DealtChunk) -> Any:
+        check_types(chunk.schema)
+        return chunk.pieces()
+
+    return ChunkFormat("arrow-batch", encode, decode, encode_dealt)
+
+
+def _holds_dictionary(kind: pa.DataType) -> bool:
+    return pa.types.is_dictionary(kind) or any(
+        _holds_dictionary(kind.field(number).type) for number in range(kind.num_fields)
+    )
+
+
+def _structure(kind: pa.DataType) -> pa.DataType:
+    """The type of the same buffers whose validation looks at sizes and offsets alone."""
+    if pa.types.is_string(kind):
+        return pa.binary()
+    if pa.types.is_large_string(kind):
+        return pa.large_binary()
+    return pa.binary(16) if pa.types.is_decimal128(kind) else kind
+
+
+def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
+    fields = fields_of(schema, "presto")
+
+    def decode(data: Bytes) -> pa.RecordBatch:
+        [batch] = read.deserialize(data, fields, options, allocator=owner)
+        return _checked(batch, schema)
+
+    return ChunkFormat(
+        "presto",
+        lambda batch: write.serialize(batch, fields, options, allocator=owner),
+        decode,
+    )
+
+
+def _starrocks(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
+    known = {field.name for field in dataclasses.fields(ChunkOptions)}
+    if unknown := [name for name in options if name not in known]:
+        raise UsageError(f"the starrocks format has no option {unknown[0]!r}")
+    bound = ChunkOptions(**options)
+    reader = ChunkReader(schema, bound, owner)
+    # Every chunk says all of its columns: who reads it may be anybody.
+    return ChunkFormat(
+        "starrocks",
+        ChunkWriter(schema, bound, owner).encode,
+        lambda data: reader.decode(data)[0],
+    )
+
+
+def _unsaferow(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
+    fields = fields_of(schema, "spark")
+    return ChunkFormat(
+        "unsaferow",
+        lambda batch: rows.serialize("unsaferow", [batch], fields, options, allocator=owner),
+        lambda data: _checked(
+            rows.deserialize("unsaferow", data, fields, options, allocator=owner), schema
+        ),
+    )
+
+
+def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch in the exchange's own schema: nullability and metadata are not in the bytes."""
+    if batch.schema.types != schema.types or batch.schema.names != schema.names:
+        raise InputError(f"a chunk of another schema: {batch.schema.types}, not {schema.types}")
+    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+#: Formats by name.
+FORMATS: Mapping[str, Callable[[pa.Schema, dict[str, Any], TrackedAllocator], ChunkFormat]] = {
+    "arrow": _arrow,
+    "arrow-batch": _arrow_batch,
+    "presto": _presto,
+    "starrocks": _starrocks,
+    "unsaferow": _unsaferow,
+}

@@ -1,0 +1,262 @@
+"""The receiver's state machine: what is kept, what is answered when, and who may read.
+
+The rules are those of StarRocks' DataStreamRecvr and SenderQueue (be/src/runtime, June 2025): data
+is always queued; above a limit the answer is withheld until the request's chunks are read, which
+makes the sender's window the brake. Better than the original by default: a request that comes twice
+counts once, bytes that wait for a gap to close count as buffered, an end that comes before all data
+is an error, and so is a sender or a driver that the query does not have.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from seambase.errors import UsageError
+from seamkit.exchange.logic.messages import Answer, Chunk, Request
+from seamkit.exchange.logic.options import ReceiverOptions
+
+__all__ = ["Receiver", "ReceiverStatistics"]
+
+
+@dataclass
+class ReceiverStatistics:
+    """Counts of what came (RequestReceived, BytesReceived, ClosureBlockCount, ...)."""
+
+    requests_received: int = 0
+    bytes_received: int = 0
+    duplicates: int = 0
+    answers_withheld: int = 0
+    unplugs: int = 0
+    peak_buffered_bytes: int = 0
+
+
+@dataclass(eq=False)
+class _Arrival:
+    """A request that came; it is answered when `unread` falls to 0, if that was put off."""
+
+    answer: Answer
+    unread: int
+    withheld: bool = False
+
+
+@dataclass
+class _Sender:
+    """What came from one sender."""
+
+    in_order: int = -1  # every sequence number up to this one came
+    ahead: dict[int, tuple[Request, _Arrival]] = field(default_factory=dict)
+    unanswered: dict[int, _Arrival] = field(default_factory=dict)
+    ended: bool = False
+
+
+@dataclass
+class _Queue:
+    """Chunks for one driver, or from one sender of a merge."""
+
+    chunks: deque[tuple[Chunk, _Arrival]] = field(default_factory=deque)
+    unplugged: bool = False
+    closed: bool = False  # its driver needs no more
+
+
+class Receiver:
+    """Chunks of all senders of an exchange on their way to the drivers of a fragment instance.
+
+    Methods that can let go answers return them; each is to be given to the transport.
+
+    Args:
+        senders: number of sending fragment instances.
+        queues: drivers that read; with `keep_order` the inputs of the merge, one per sender id.
+        options: the knobs.
+    """
+
+    def __init__(self, senders: int, queues: int = 1, options: ReceiverOptions | None = None):
+        if senders < 1 or queues < 1:
+            raise UsageError("an exchange has at least one sender and one reader")
+        self._options = options or ReceiverOptions()
+        self._senders: dict[int, _Sender] = {}
+        self._expected_senders = senders
+        self._remaining = senders
+        self._queues = [_Queue() for _ in range(queues)]
+        self._buffered_bytes = 0
+        self._cancelled = False
+        self.error: str | None = None
+        self.statistics = ReceiverStatistics()
+
+    def on_request(self, request: Request) -> list[Answer]:
+        """A request arrived."""
+        self.statistics.requests_received += 1
+        self.statistics.bytes_received += request.bytes
+        answer = Answer(request.be_number, request.sequence)
+        if self._cancelled:
+            return [Answer(request.be_number, request.sequence, self.error)]
+        wrong = self._problem(request)
+        if wrong is not None:
+            self.error = wrong
+            released = self.cancel()
+            return [*released, Answer(request.be_number, request.sequence, wrong)]
+        sender = self._senders.setdefault(request.be_number, _Sender())
+        if self._options.duplicates == "drop" and self._came_before(sender, request.sequence):
+            self.statistics.duplicates += 1
+            # One that is withheld will be answered when it is read: not earlier, by its double.
+            return [] if request.sequence in sender.unanswered else [answer]
+        return self._take(sender, request, _Arrival(answer, len(request.chunks)))
+
+    def get_chunk(self, queue: int) -> tuple[Chunk | None, list[Answer]]:
+        """The next chunk of a queue, or None, and what reading it lets go."""
+        chunks = self._queues[queue].chunks
+        if not chunks:
+            self._queues[queue].unplugged = False
+            return None, []
+        chunk, arrival = chunks.popleft()
+        return chunk, self._was_read(chunk, arrival)
+
+    def has_output(self, queue: int) -> bool:
+        """Whether the driver of a queue should read now: rather many chunks at once than often."""
+        found = self._queues[queue]
+        if self._cancelled or not found.chunks:
+            found.unplugged = False
+            return False
+        if self._options.keep_order or found.unplugged:
+            return True
+        if len(found.chunks) >= self._options.unplug_threshold:
+            found.unplugged = True
+            self.statistics.unplugs += 1
+            return True
+        return (
+            self._buffered_bytes > self._options.exchg_node_buffer_size_bytes
+            or self._remaining == 0
+            or any(arrival.withheld for _, arrival in found.chunks)
+        )
+
+    def short_circuit(self, queue: int) -> list[Answer]:
+        """The driver of a queue needs nothing more: what it has and what still comes is dropped."""
+        found = self._queues[queue]
+        found.closed = True
+        released = []
+        while found.chunks:
+            released += self._was_read(*found.chunks.popleft())
+        return released
+
+    def cancel(self) -> list[Answer]:
+        """Drop everything and let every answer go: a sender must not wait for what will not be."""
+        self._cancelled = True
+        for queue in self._queues:
+            queue.chunks.clear()
+        self._buffered_bytes = 0
+        released = [
+            Answer(arrival.answer.be_number, arrival.answer.sequence, self.error)
+            for sender in self._senders.values()
+            for arrival in sender.unanswered.values()
+        ]
+        for sender in self._senders.values():
+            sender.unanswered.clear()
+            sender.ahead.clear()
+        return released
+
+    def is_finished(self, queue: int | None = None) -> bool:
+        """Whether nothing will come any more, for one queue or for all."""
+        queues = self._queues if queue is None else [self._queues[queue]]
+        return self._cancelled or all(
+            found.closed or (self._remaining == 0 and not found.chunks) for found in queues
+        )
+
+    def has_ended(self, be_number: int) -> bool:
+        """Whether a sender's end came, and everything before it."""
+        sender = self._senders.get(be_number)
+        return sender is not None and sender.ended
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of chunks that wait."""
+        return self._buffered_bytes
+
+    def state(self) -> Hashable:
+        """Everything that decides what happens next, for those who explore all states."""
+        senders = tuple(
+            (number, one.in_order, tuple(sorted(one.ahead)), tuple(one.unanswered), one.ended)
+            for number, one in sorted(self._senders.items())
+        )
+        queues = tuple(
+            (tuple(chunk for chunk, _ in queue.chunks), queue.unplugged, queue.closed)
+            for queue in self._queues
+        )
+        return (senders, queues, self._remaining, self._buffered_bytes, self._cancelled, self.error)
+
+    def _problem(self, request: Request) -> str | None:
+        """Why a request cannot be one of this query."""
+        known = request.be_number in self._senders
+        where = f"request {request.sequence} of sender {request.be_number}"
+        if not known and len(self._senders) >= self._expected_senders:
+            return f"{where}: only {self._expected_senders} senders take part"
+        if request.sequence < 0:
+            return f"{where}: sequence numbers are 0 or more"
+        for chunk in request.chunks:
+            queue = self._queue_of(request, chunk)
+            if not 0 <= queue < len(self._queues):
+                return f"{where}: there is no reader {queue}, only {len(self._queues)}"
+        if self._options.duplicates == "accept":
+            return None
+        sender = self._senders.get(request.be_number, _Sender())
+        if sender.ended and request.sequence > sender.in_order:
+            return f"{where}: it has ended before"
+        ahead = [number for number in sender.ahead if number != request.sequence]
+        if request.eos and request.sequence > sender.in_order + 1 + len(ahead):
+            return f"{where}: it ends, but request {sender.in_order + 1} never came"
+        return None
+
+    @staticmethod
+    def _came_before(sender: _Sender, sequence: int) -> bool:
+        return sequence <= sender.in_order or sequence in sender.ahead
+
+    def _take(self, sender: _Sender, request: Request, arrival: _Arrival) -> list[Answer]:
+        self._buffered_bytes += request.bytes
+        limit = self._options.exchg_node_buffer_size_bytes
+        arrival.withheld = bool(request.chunks) and not request.eos and self._buffered_bytes > limit
+        peak = max(self.statistics.peak_buffered_bytes, self._buffered_bytes)
+        self.statistics.peak_buffered_bytes = peak
+        if arrival.withheld:
+            self.statistics.answers_withheld += 1
+            sender.unanswered[request.sequence] = arrival
+        released = [] if arrival.withheld else [arrival.answer]
+        if not self._came_before(sender, request.sequence):
+            sender.ahead[request.sequence] = (request, arrival)
+        if not self._options.keep_order:
+            released += self._queue_chunks(request, arrival)
+        while (following := sender.in_order + 1) in sender.ahead:
+            sender.in_order = following
+            next_request, next_arrival = sender.ahead.pop(following)
+            if self._options.keep_order:
+                released += self._queue_chunks(next_request, next_arrival)
+            self._end(sender, next_request)
+        return released
+
+    def _end(self, sender: _Sender, request: Request) -> None:
+        if request.eos and not sender.ended:
+            sender.ended = True
+            self._remaining -= 1
+
+    def _queue_chunks(self, request: Request, arrival: _Arrival) -> list[Answer]:
+        released = []
+        for chunk in request.chunks:
+            queue = self._queues[self._queue_of(request, chunk)]
+            if queue.closed:
+                released += self._was_read(chunk, arrival)
+            else:
+                queue.chunks.append((chunk, arrival))
+        return released
+
+    def _queue_of(self, request: Request, chunk: Chunk) -> int:
+        if self._options.keep_order:
+            return request.sender_id
+        return chunk.driver_sequence if self._options.pipeline_level_shuffle else 0
+
+    def _was_read(self, chunk: Chunk, arrival: _Arrival) -> list[Answer]:
+        self._buffered_bytes -= chunk.bytes
+        arrival.unread -= 1
+        if not arrival.withheld or arrival.unread > 0:
+            return []
+        arrival.withheld = False
+        del self._senders[arrival.answer.be_number].unanswered[arrival.answer.sequence]
+        return [arrival.answer]

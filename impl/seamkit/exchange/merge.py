@@ -1,0 +1,141 @@
+"""Merging sorted senders: rows come out in one order, whoever they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from seambase.errors import UsageError
+from seambase.sorting import SortKey
+from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import ExportedBatch, address, batch_without_views
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+from seamkit.exchange.partition import column_index, plain_schema
+from seamkit.exchange.source import ExchangeSource
+
+__all__ = ["MergingReader", "SortedMerge"]
+
+
+class SortedMerge:
+    """A k-way merge of sorted inputs, as pure logic: it is asked what it wants, and given it.
+
+    Rows with equal keys come by the number of their input, within one as they were. NaN is the
+    greatest number, -0 equals 0, strings are ordered by their bytes.
+
+    Args:
+        schema: of every batch. Dictionaries and runs come out as what they stand for.
+        keys: the order.
+        inputs: how many.
+        chunk_rows: rows of each chunk but the last.
+        allocator: where memory comes from; a new one without limit by default.
+
+    Raises:
+        UsageError: a key that is no column, or none at all.
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        keys: Sequence[SortKey],
+        inputs: int,
+        chunk_rows: int = 4096,
+        allocator: TrackedAllocator | None = None,
+    ) -> None:
+        self.schema = plain_schema(schema)
+        self._given = schema
+        self._error = new_error()
+        self._batches: dict[int, ExportedBatch] = {}
+        order = ffi.new("struct seam_order_key[]", len(keys))
+        for number, key in enumerate(keys):
+            order[number].column = column_index(schema, key.column, "to sort by")
+            order[number].descending = key.descending
+            order[number].nulls_first = key.nulls_first
+        out = ffi.new("struct seam_sorted_merge **")
+        owner = allocator or TrackedAllocator()
+        code = lib.seam_sorted_merge_new(
+            owner.pointer, order, len(keys), inputs, chunk_rows, out, self._error
+        )
+        check(code, self._error, by_caller=True)
+        self._pointer = ffi.gc(out[0], lib.seam_sorted_merge_free)
+
+    @property
+    def wants(self) -> int | None:
+        """The input that must be told its next batch, or its end, before rows can come."""
+        input_ = int(lib.seam_sorted_merge_wants(self._pointer))
+        return None if input_ < 0 else input_
+
+    def add(self, input_: int, batch: pa.RecordBatch) -> None:
+        """The next batch of an input that is wanted.
+
+        Raises:
+            UsageError: a batch of another schema, or an input that is not wanted.
+            InputError: its rows are not sorted.
+            RefusedError: a key of a nested type.
+        """
+        if not batch.schema.equals(self._given):
+            raise UsageError(f"a batch of another schema:\n{batch.schema}")
+        exported = ExportedBatch(batch_without_views(batch))
+        code = lib.seam_sorted_merge_add(
+            self._pointer, input_, exported.schema, exported.array, self._error
+        )
+        check(code, self._error, by_caller=True)
+        self._batches[input_] = exported  # borrowed until the input is wanted again
+
+    def end(self, input_: int) -> None:
+        """Nothing more comes from an input that is wanted."""
+        code = lib.seam_sorted_merge_end(self._pointer, input_, self._error)
+        check(code, self._error, by_caller=True)
+
+    def chunks(self) -> Iterator[pa.RecordBatch]:
+        """What is ready: every full chunk, and the last one when all inputs have ended."""
+        got, array = ffi.new("int32_t *"), ffi.new("struct ArrowArray *")
+        while True:
+            check(lib.seam_sorted_merge_next(self._pointer, array, got, self._error), self._error)
+            if not got[0]:
+                return
+            struct = pa.Array._import_from_c(address(array), pa.struct(list(self.schema)))
+            yield pa.RecordBatch.from_struct_array(struct).replace_schema_metadata(
+                self.schema.metadata
+            )
+
+
+class MergingReader:
+    """Reads the queues of a receiver that keeps order, one per sender, as one sorted stream.
+
+    Only the queue of the sender whose rows are wanted is read; the others fill up to the
+    receiver's limit, and then their answers wait.
+
+    Args:
+        source: made with `keep_order`, a queue for each sender.
+        merge: made for as many inputs.
+    """
+
+    def __init__(self, source: ExchangeSource, merge: SortedMerge) -> None:
+        self._source = source
+        self._merge = merge
+        self._ready: Iterator[pa.RecordBatch] = iter(())
+
+    def read(self, timeout: float | None = None) -> pa.RecordBatch | None:
+        """The next batch in order; None when all senders have ended.
+
+        Raises:
+            ExchangeFailedError: see `ExchangeSource.read`.
+            InputError: a sender's rows are not sorted.
+        """
+        while True:
+            if (batch := next(self._ready, None)) is not None:
+                return batch
+            wanted = self._merge.wants
+            if wanted is None:
+                self._ready = self._merge.chunks()
+                if (batch := next(self._ready, None)) is not None:
+                    return batch
+                if (wanted := self._merge.wants) is None:
+                    return None
+            came = self._source.read(wanted, timeout)
+            if came is None:
+                self._merge.end(wanted)
+            else:
+                self._merge.add(wanted, came)

@@ -1,0 +1,384 @@
+"""Where rows go: hashes of key columns, parts of hashes, chunks of parts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seambase.errors import RefusedError, UsageError
+from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import (
+    ExportedBatch,
+    address,
+    batch_without_views,
+    exported_schema,
+    new_array,
+)
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+from seamkit.exchange.formats.column_types import table_type
+from seamkit.exchange.formats.payloads import ArrowPieces
+from seamkit.offheap.columns.c_types import CTypes
+from seamkit.offheap.columns.types import ColumnType
+
+__all__ = [
+    "FUNCTIONS",
+    "DealtChunk",
+    "PartitionRule",
+    "Partitioner",
+    "column_index",
+    "hash_rows",
+    "iceberg_buckets",
+    "parts_of",
+    "plain_schema",
+    "sort_rows",
+]
+
+Function = Literal["fnv", "crc32", "xxh3", "spark", "presto", "velox"]
+Reduce = Literal["multiply", "modulo", "signed", "own"]
+
+#: Number of a function in the core, and how its hashes are reduced unless told otherwise.
+FUNCTIONS: dict[str, tuple[int, Reduce]] = {
+    "fnv": (lib.SEAM_HASH_FNV, "multiply"),
+    "crc32": (lib.SEAM_HASH_CRC32, "modulo"),
+    "xxh3": (lib.SEAM_HASH_XXH3, "multiply"),
+    "spark": (lib.SEAM_HASH_MURMUR3, "signed"),
+    "presto": (lib.SEAM_HASH_PRESTO, "own"),
+    "velox": (lib.SEAM_HASH_VELOX, "own"),
+}
+_REDUCES = {
+    "multiply": lib.SEAM_REDUCE_MULTIPLY,
+    "modulo": lib.SEAM_REDUCE_MODULO,
+    "signed": lib.SEAM_REDUCE_SIGNED,
+    "own": lib.SEAM_REDUCE_OWN,
+}
+
+
+@dataclass(frozen=True)
+class PartitionRule:
+    """How rows find their part.
+
+    Attributes:
+        keys: names of the key columns, in the order in which they are hashed.
+        channels: destinations.
+        drivers: drivers behind each; a part is `channel * drivers + driver`.
+        function: `fnv` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle), `xxh3`
+            (StarRocks, hash function version 1), `spark` (Spark SQL's HashPartitioning), `presto`
+            (0.296: InterpretedHashGenerator between tasks, LocalPartitionGenerator within, whose
+            drivers are a power of two) or `velox` (HashPartitionFunction, one driver a channel).
+        reduce: how a hash becomes a number below n; None for what goes with the function.
+        types: column types of the keys, where Arrow's do not say enough; None to derive them.
+        chunk_rows: a chunk that would have more rows is finished first.
+    """
+
+    keys: Sequence[str]
+    channels: int
+    drivers: int = 1
+    function: Function = "fnv"
+    reduce: Reduce | None = None
+    types: Sequence[ColumnType] | None = None
+    chunk_rows: int = 4096
+
+
+@dataclass
+class _Bound:
+    """A rule for one schema, as the core's structure; `kept` is what that borrows from."""
+
+    struct: Any
+    kept: list[Any] = field(default_factory=list)
+
+
+def column_index(schema: pa.Schema, name: str, what: str) -> int:
+    """The number of a key column.
+
+    Raises:
+        UsageError: there is none of this name, or more than one.
+    """
+    found = schema.get_all_field_indices(name)
+    if not found:
+        raise UsageError(f"there is no column '{name}' {what}")
+    if len(found) > 1:
+        raise UsageError(f"more than one column is called '{name}'")
+    return int(found[0])
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema that is left when dictionaries, runs and views are resolved, at any depth."""
+    fields = [field.with_type(_plain(field.type)) for field in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
+    if rule.function not in FUNCTIONS:
+        known = ", ".join(FUNCTIONS)
+        raise UsageError(f"unknown partition function {rule.function!r}; there are {known}")
+    indexes = [column_index(schema, name, "to partition by") for name in rule.keys]
+    types = rule.types or [table_type(_plain(schema.field(index).type)) for index in indexes]
+    if len(types) != len(indexes):
+        raise UsageError(f"{len(indexes)} key columns have {len(types)} types")
+    function, usual = FUNCTIONS[rule.function]
+    keys, structs = ffi.new("int32_t[]", indexes), CTypes(types)
+    struct = ffi.new("struct seam_partition_rule *")
+    struct.function, struct.reduce = function, _REDUCES[rule.reduce or usual]
+    struct.channels, struct.drivers = rule.channels, rule.drivers
+    struct.keys, struct.types, struct.n_keys = keys, structs.pointer, len(indexes)
+    struct.chunk_rows = rule.chunk_rows
+    return _Bound(struct, [keys, structs])
+
+
+def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[Any]:
+    """The hash of every row over the rule's keys: of 64 bits for `presto` and `velox`, else of 32.
+
+    Raises:
+        UsageError: a key that is no column, or an unknown function.
+        RefusedError: the function has no rule for a key's type.
+    """
+    batch = batch_without_views(batch)
+    bound, exported, error = _bind(rule, batch.schema), ExportedBatch(batch), new_error()
+    wide = FUNCTIONS[rule.function][1] == "own"
+    hashes = np.empty(batch.num_rows, dtype=np.uint64 if wide else np.uint32)
+    code = (lib.seam_partition_wide_hash if wide else lib.seam_partition_hash)(
+        TrackedAllocator().pointer,
+        bound.struct,
+        exported.schema,
+        exported.array,
+        ffi.cast("uint64_t *" if wide else "uint32_t *", hashes.ctypes.data),
+        error,
+    )
+    check(code, error)
+    return hashes
+
+
+def parts_of(
+    hashes: npt.NDArray[np.uint32], channels: int, drivers: int = 1, reduce: Reduce = "multiply"
+) -> npt.NDArray[np.uint32]:
+    """The part of each hash: its channel, and by the same hash, turned, the driver behind it."""
+    if channels < 1 or drivers < 1:
+        raise UsageError("rows go to at least one channel of one driver")
+    if reduce == "own":
+        raise UsageError("hashes of 64 bits are reduced by a Partitioner: no rule to reduce 32")
+    hashes = np.ascontiguousarray(hashes, dtype=np.uint32)
+    parts = np.empty_like(hashes)
+    lib.seam_partition_parts(
+        ffi.cast("uint32_t *", hashes.ctypes.data),
+        len(hashes),
+        _REDUCES[reduce],
+        channels,
+        drivers,
+        ffi.cast("uint32_t *", parts.ctypes.data),
+    )
+    return parts
+
+
+def sort_rows(
+    parts: npt.NDArray[np.uint32], n_parts: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Row numbers ordered by part, ascending within each.
+
+    Returns:
+        `start_points` (n_parts + 1 entries) and `row_indexes`: the rows of part p are
+        `row_indexes[start_points[p]:start_points[p + 1]]`.
+
+    Raises:
+        UsageError: a part that is not below `n_parts`.
+    """
+    parts = np.ascontiguousarray(parts, dtype=np.uint32)
+    if len(parts) and int(parts.max()) >= n_parts:
+        raise UsageError(f"part {int(parts.max())} is not one of {n_parts}")
+    starts = np.empty(n_parts + 1, dtype=np.int32)
+    rows = np.empty(len(parts), dtype=np.int32)
+    lib.seam_partition_sort(
+        ffi.cast("uint32_t *", parts.ctypes.data),
+        len(parts),
+        n_parts,
+        ffi.cast("int32_t *", starts.ctypes.data),
+        ffi.cast("int32_t *", rows.ctypes.data),
+    )
+    return starts, rows
+
+
+def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
+    """Iceberg's bucket transform (table spec, appendix B): an int32 array, null for nulls.
+
+    Raises:
+        RefusedError: a type that the transform does not take.
+    """
+    if buckets < 1:
+        raise UsageError(f"a table has at least one bucket, not {buckets}")
+    if pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
+        raise RefusedError(f"Iceberg's bucket transform does not take a {column.type}")
+    batch = pa.RecordBatch.from_arrays([column], ["value"])
+    exported, error, allocator = ExportedBatch(batch), new_error(), TrackedAllocator()
+    hashes = np.empty(len(column), dtype=np.int32)
+    types = CTypes([table_type(column.type)])
+    code = lib.seam_partition_iceberg(
+        allocator.pointer,
+        types.pointer,
+        exported.schema,
+        exported.array,
+        ffi.cast("int32_t *", hashes.ctypes.data),
+        error,
+    )
+    check(code, error)
+    return pa.array(hashes % buckets, mask=hashes < 0)
+
+
+class DealtChunk:
+    """Rows of one part that are nobody's batch yet: of use once, as a batch or as pieces.
+
+    Attributes:
+        part: whose rows they are.
+        schema: of the chunk.
+    """
+
+    __slots__ = ("_allocator", "_array", "_schema", "part", "schema")
+
+    def __init__(
+        self, part: int, array: Any, schema: pa.Schema, in_c: Any, allocator: TrackedAllocator
+    ) -> None:
+        self.part = part
+        self.schema = schema
+        self._array = array
+        self._schema = in_c
+        self._allocator = allocator
+
+    def batch(self) -> pa.RecordBatch:
+        """The rows as a batch."""
+        return pa.RecordBatch._import_from_c(address(self._array), self.schema)
+
+    def pieces(self) -> ArrowPieces:
+        """The rows as a message of Arrow's IPC format, their columns where they lie."""
+        return ArrowPieces(self._allocator, self._schema, self._array)
+
+
+class Partitioner:
+    """Deals the rows of batches to parts and hands out their chunks.
+
+    Memory is the allocator's: what waits here, and chunks until Arrow lets go of them. A
+    partitioner belongs to one thread at a time; the work is done without the interpreter's lock.
+
+    Args:
+        schema: of the batches. Dictionaries and runs come out as what they stand for.
+        rule: how rows find their part.
+        allocator: where memory comes from; a new one without limit by default.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, rule: PartitionRule, allocator: TrackedAllocator | None = None
+    ) -> None:
+        self.schema = schema
+        self.allocator = allocator or TrackedAllocator()
+        self.parts = rule.channels * rule.drivers
+        self._bound = _bind(rule, schema)
+        self._error = new_error()
+        #: Of the chunks.
+        self.plain = plain_schema(schema)
+        self._plain_in_c = exported_schema(self.plain)
+        self._schema_in_c: Any = None  # of batches, once there was one
+        out = ffi.new("struct seam_partitioner **")
+        check(
+            lib.seam_partitioner_new(self.allocator.pointer, self._bound.struct, out, self._error),
+            self._error,
+        )
+        self._pointer = ffi.gc(out[0], lib.seam_partitioner_free)
+
+    def append(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Deal the rows of a batch; chunks that are full come back with their part.
+
+        Raises:
+            UsageError: a batch of another schema.
+            NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
+        """
+        return _batches(self.deal(batch))
+
+    def deal(self, batch: pa.RecordBatch) -> Iterator[DealtChunk]:
+        """The same, for who can do without batches; see `append`."""
+        schema, array = self._exported(batch)
+        check(lib.seam_partitioner_append(self._pointer, schema, array, self._error), self._error)
+        return self._ready()
+
+    def split(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
+        """The rows of one batch by part, at once; parts without rows are left out.
+
+        The batches are slices of one copy, which lives as long as any of them: for who deals with
+        all of them right away. What waits in the parts has nothing to do with it.
+
+        Raises:
+            UsageError: a batch of another schema.
+            NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
+        """
+        schema, array = self._exported(batch)
+        starts, out = ffi.new("int32_t[]", self.parts + 1), ffi.new("struct ArrowArray *")
+        code = lib.seam_partitioner_split(self._pointer, schema, array, starts, out, self._error)
+        check(code, self._error)
+        whole = pa.RecordBatch._import_from_c(address(out), self.plain)
+        ends = itertools.pairwise(ffi.unpack(starts, self.parts + 1))
+        return [
+            (part, whole.slice(begin, end - begin))
+            for part, (begin, end) in enumerate(ends)
+            if end > begin
+        ]
+
+    def flush(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """What is left, by part."""
+        return _batches(self.rest())
+
+    def rest(self) -> Iterator[DealtChunk]:
+        """The same, for who can do without batches."""
+        check(lib.seam_partitioner_flush(self._pointer, self._error), self._error)
+        return self._ready()
+
+    def rows(self, part: int) -> int:
+        """Rows that wait in a part."""
+        return int(lib.seam_partitioner_rows(self._pointer, part))
+
+    def bytes(self, part: int) -> int:
+        """Bytes that wait in a part."""
+        return int(lib.seam_partitioner_bytes(self._pointer, part))
+
+    def _exported(self, batch: pa.RecordBatch) -> tuple[Any, Any]:
+        """A batch as C structures; what they say of its schema is the same for all."""
+        if not batch.schema.equals(self.schema):
+            raise UsageError(f"a batch of another schema:\n{batch.schema}")
+        batch, array = batch_without_views(batch), new_array()
+        if self._schema_in_c is None:
+            self._schema_in_c = exported_schema(batch.schema)
+        batch._export_to_c(address(array))
+        return self._schema_in_c, array
+
+    def _ready(self) -> Iterator[DealtChunk]:
+        part, array = ffi.new("int32_t *"), new_array()
+        while lib.seam_partitioner_next(self._pointer, part, array):
+            yield DealtChunk(part[0], array, self.plain, self._plain_in_c, self.allocator)
+            array = new_array()
+
+
+def _batches(chunks: Iterator[DealtChunk]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    return ((chunk.part, chunk.batch()) for chunk in chunks)
+
+
+def _plain(data_type: Any) -> Any:
+    """The type that is left when dictionaries, runs and views are resolved, at any depth."""
+    kinds = pa.types
+    if kinds.is_string_view(data_type):
+        return pa.large_string()
+    if kinds.is_binary_view(data_type):
+        return pa.large_binary()
+    if kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):
+        return _plain(data_type.value_type)
+    if kinds.is_list(data_type):
+        return pa.list_(data_type.value_field.with_type(_plain(data_type.value_type)))
+    if kinds.is_large_list(data_type):
+        return pa.large_list(data_type.value_field.with_type(_plain(data_type.value_type)))
+    if kinds.is_map(data_type):
+        item = data_type.item_field.with_type(_plain(data_type.item_type))
+        return pa.map_(_plain(data_type.key_type), item, keys_sorted=data_type.keys_sorted)
+    if kinds.is_struct(data_type):
+        return pa.struct([part.with_type(_plain(part.type)) for part in data_type])
+    return data_type

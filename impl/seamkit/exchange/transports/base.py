@@ -1,0 +1,188 @@
+"""What a transport offers to a sink and to a process that receives, and what transports share."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Protocol, TypedDict
+
+from seamkit.exchange.logic.messages import Answer, Request
+from seamkit.exchange.transports.address import parse_address
+from seamkit.exchange.transports.tls import ClientTls
+
+__all__ = [
+    "Channel",
+    "ChannelOptions",
+    "OnAnswer",
+    "OnFailure",
+    "OpenRequests",
+    "RequestChannel",
+    "Server",
+    "announcement",
+]
+
+OnAnswer = Callable[[Answer], None]
+#: Told the sequence number of a request of which nobody knows whether it arrived, and why.
+OnFailure = Callable[[int, str], None]
+
+#: Both ends say first what they speak; the last byte is the version of the protocol.
+HELLO = b"SEAMXCH\x01"
+#: For connecting, a handshake and the greeting.
+SECONDS_TO_GREET = 10.0
+#: A server that is silent for so long is given up. Answers may be withheld for hours, so what
+#: counts is any sign of life.
+SILENCE_SECONDS = 60.0
+#: How often a server that has nothing to say shows that it lives.
+BEAT_SECONDS = 15.0
+#: A message without its payloads.
+MESSAGE_BYTES_AT_MOST = 1 << 20
+
+
+class Channel(Protocol):
+    """A way to one receiver.
+
+    Attributes:
+        pass_through: payloads are batches and change hands as they are; otherwise they are buffers.
+        most_bytes: payload that one request may carry; None for any.
+    """
+
+    pass_through: bool
+    most_bytes: int | None
+
+    def open(
+        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
+    ) -> None:
+        """Get ready. The callbacks come from any thread, also from within `send`.
+
+        Args:
+            on_answer: is given each answer.
+            on_failure: is told of each request that will have none.
+            be_number: of the sender; the receiver is told, so that it misses a sender that vanishes
+                before its first request. None: it is not told.
+
+        Raises:
+            UnavailableError: the receiver cannot be reached.
+        """
+        ...
+
+    def send(self, request: Request) -> None:
+        """Hand a request over. It is answered or failed exactly once, later."""
+        ...
+
+    def close(self) -> None:
+        """Give up what is open; requests without an answer fail. Repeatable."""
+        ...
+
+
+def announcement(be_number: int) -> Request:
+    """What a channel says first: whose it is. It has no answer."""
+    return Request(be_number, 0)
+
+
+class Server(Protocol):
+    """Takes requests for the exchanges of a process.
+
+    Attributes:
+        address: where it listens, with the port that was found.
+        errors: what peers did wrong, a sentence each.
+    """
+
+    address: str
+    errors: list[str]
+
+    def close(self) -> None:
+        """Stop listening and drop every connection. Repeatable."""
+        ...
+
+
+class OpenRequests:
+    """Requests of a channel that wait for an answer. Thread-safe."""
+
+    def __init__(self, on_failure: OnFailure) -> None:
+        self._on_failure = on_failure
+        self._lock = threading.Lock()
+        self._sequences: set[int] = set()
+        self._broken: str | None = None
+
+    def add(self, sequence: int) -> bool:
+        """A request is about to leave; False where it failed, since the channel is broken."""
+        with self._lock:
+            broken = self._broken
+            if broken is None:
+                self._sequences.add(sequence)
+                return True
+        self._on_failure(sequence, broken)
+        return False
+
+    def answered(self, sequence: int) -> None:
+        """An answer came."""
+        with self._lock:
+            self._sequences.discard(sequence)
+
+    def fail(self, reason: str) -> None:
+        """Whatever has no answer failed; and so will what is still to be sent."""
+        with self._lock:
+            self._broken = self._broken or reason
+            unanswered, self._sequences = sorted(self._sequences), set()
+        for sequence in unanswered:
+            self._on_failure(sequence, reason)
+
+
+class ChannelOptions(TypedDict, total=False):
+    """Options of every channel over a network; see `RequestChannel`."""
+
+    tls: ClientTls | None
+    most_bytes: int
+    silence_seconds: float
+
+
+class RequestChannel(ABC):
+    """What channels over a network have in common: options, and what becomes of a request.
+
+    Args:
+        address: of a server of the same transport.
+        exchange: number of the exchange there.
+        tls: None for a plain connection.
+        most_bytes: payload of one request; the server takes no more than its own bound. None for
+            `most_bytes_at_most`.
+        silence_seconds: a server that shows no life for so long is given up; more than its
+            `beat_seconds`.
+    """
+
+    pass_through = False
+    #: `most_bytes` unless told otherwise.
+    most_bytes_at_most: ClassVar[int]
+    #: What `write` raises over a channel that is of no more use.
+    broken_by: ClassVar[tuple[type[Exception], ...]]
+
+    def __init__(
+        self,
+        address: str,
+        exchange: int,
+        *,
+        tls: ClientTls | None = None,
+        most_bytes: int | None = None,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self.most_bytes: int | None = self.most_bytes_at_most if most_bytes is None else most_bytes
+        self._address = address
+        self._where = parse_address(address)
+        self._exchange = exchange
+        self._tls = tls
+        self._silence_seconds = silence_seconds
+        self._open: OpenRequests | None = None
+
+    def send(self, request: Request) -> None:
+        """Hand a request over; it waits for its answer until the channel is broken."""
+        assert self._open is not None, "a channel is opened before it sends"
+        if not self._open.add(request.sequence):
+            return
+        try:
+            self.write(request)
+        except self.broken_by as error:
+            self._open.fail(f"{self._address}: {error}")
+
+    @abstractmethod
+    def write(self, request: Request) -> None:
+        """Let a request leave; raises one of `broken_by`."""

@@ -1,0 +1,321 @@
+"""gRPC: one unary call a request, the payloads inside the protobuf message.
+
+Messages and their meaning are those of StarRocks' transmit_chunk, but the payload of a chunk is in
+its `data`: brpc's attachments are not gRPC's. The server runs on one event loop, where a withheld
+answer is a future and no thread. HTTP/2 pings tell a call that waits from a peer that is gone; one
+call of each channel, `stay`, waits as long as the channel is open, so that a lost client is noticed
+between its requests as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Unpack
+
+from seambase.errors import InputError, UnavailableError
+from seamkit.exchange.logic.messages import Answer, Request
+from seamkit.exchange.source import SourceRegistry
+from seamkit.exchange.transports.address import Address, parse_address
+from seamkit.exchange.transports.arrivals import Arrivals
+from seamkit.exchange.transports.base import (
+    BEAT_SECONDS,
+    HELLO,
+    MESSAGE_BYTES_AT_MOST,
+    SECONDS_TO_GREET,
+    SILENCE_SECONDS,
+    ChannelOptions,
+    OnAnswer,
+    OnFailure,
+    OpenRequests,
+    RequestChannel,
+    announcement,
+)
+from seamkit.exchange.transports.tls import ClientTls, ServerTls, read_pem
+from seamkit.exchange.transports.wire import (
+    decode_answer,
+    decode_request,
+    encode_answer,
+    encode_request,
+)
+
+__all__ = ["GrpcChannel", "GrpcServer"]
+
+_SERVICE = "seambench.bench.exchange.PInternalService"
+_MOST_BYTES = 64 << 20
+#: No proxy between workers, no shared connections, no second try of what may have arrived.
+_OPTIONS = [
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_retries", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.keepalive_permit_without_calls", 1),
+]
+
+
+def _grpc() -> Any:
+    try:
+        import grpc
+    except ImportError as error:
+        raise UnavailableError(
+            "gRPC needs the package 'grpcio': pip install 'seambench[exchange]'"
+        ) from error
+    return grpc
+
+
+class _Loop:
+    """The event loop of all servers of this process, in a thread of its own.
+
+    There is one since grpc.aio polls one queue for the whole process.
+    """
+
+    _lock = threading.Lock()
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def get(cls) -> asyncio.AbstractEventLoop:
+        with cls._lock:
+            if cls._loop is None:
+                cls._loop = asyncio.new_event_loop()
+                threading.Thread(target=cls._loop.run_forever, daemon=True).start()
+            return cls._loop
+
+
+class GrpcServer:
+    """Takes requests from gRPC calls and delivers them to a registry.
+
+    Args:
+        registry: where exchanges are known.
+        address: `unix:PATH` or `tcp:HOST:PORT`; port 0 for any.
+        tls: None for plain connections.
+        most_bytes: payload of one request beyond which a peer is refused.
+        beat_seconds: how often clients are asked whether they live.
+
+    Raises:
+        UnavailableError: the address cannot be had, or grpcio is not installed.
+    """
+
+    def __init__(
+        self,
+        registry: SourceRegistry,
+        address: str,
+        *,
+        tls: ServerTls | None = None,
+        most_bytes: int = _MOST_BYTES,
+        beat_seconds: float = BEAT_SECONDS,
+    ) -> None:
+        self._grpc = _grpc()
+        self._where = parse_address(address)
+        self._registry = registry
+        self.errors: list[str] = []
+        self._loop = _Loop.get()
+        self._closed = False
+        options = [
+            *_OPTIONS,
+            ("grpc.so_reuseport", 0),
+            ("grpc.max_receive_message_length", most_bytes + MESSAGE_BYTES_AT_MOST),
+            # Clients may ask as often as they like whether this side lives.
+            ("grpc.http2.min_ping_interval_without_data_ms", 1),
+            ("grpc.http2.max_ping_strikes", 0),
+            *_pings(beat_seconds, SILENCE_SECONDS),
+        ]
+        credentials = None if tls is None else self._credentials(tls)
+        self._server, where = self._on_loop(self._start(options, credentials))
+        self.address = str(where)
+
+    def close(self) -> None:
+        """Stop listening and break off every call. Repeatable."""
+        if not self._closed:
+            self._closed = True
+            self._on_loop(self._server.stop(None))
+
+    def _on_loop(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _credentials(self, tls: ServerTls) -> Any:
+        tls.context()  # which says what is wrong with the files; gRPC would only log it
+        return self._grpc.ssl_server_credentials(
+            [(read_pem(tls.key), read_pem(tls.certificate))],
+            root_certificates=read_pem(tls.client_roots),
+            require_client_auth=tls.client_roots is not None,
+        )
+
+    async def _start(self, options: list[tuple[str, int]], credentials: Any) -> tuple[Any, Address]:
+        server = self._grpc.aio.server(options=options)
+        handlers = {
+            "hello": self._grpc.unary_unary_rpc_method_handler(self._hello),
+            "stay": self._grpc.unary_unary_rpc_method_handler(self._stay),
+            "transmit_chunk": self._grpc.unary_unary_rpc_method_handler(self._transmit_chunk),
+        }
+        server.add_generic_rpc_handlers(
+            [self._grpc.method_handlers_generic_handler(_SERVICE, handlers)]
+        )
+        try:
+            if credentials is None:
+                port = server.add_insecure_port(self._where.target)
+            else:
+                port = server.add_secure_port(self._where.target, credentials)
+        except RuntimeError as error:
+            raise UnavailableError(f"cannot listen at {self._where}: {error}") from error
+        await server.start()
+        return server, self._where.with_port(port)
+
+    async def _hello(self, said: bytes, context: Any) -> bytes:
+        if said != HELLO:
+            await self._refuse(context, f"the peer says {said[:16]!r} and not {HELLO!r}")
+        return HELLO
+
+    async def _stay(self, message: bytes, context: Any) -> bytes:
+        """Wait until the client goes; then the sender that it announced is lost."""
+        arrivals = Arrivals(self._registry)
+        arrivals.deliver(*await self._decoded(message, context), lambda _: None)
+        try:
+            await self._loop.create_future()
+        except asyncio.CancelledError:
+            arrivals.end("its channel is gone")
+            raise
+        return HELLO  # never: nobody settles the future
+
+    async def _decoded(self, message: bytes, context: Any) -> tuple[int, Request]:
+        try:
+            return decode_request(message, None)
+        except InputError as error:
+            await self._refuse(context, str(error))
+            raise
+
+    async def _transmit_chunk(self, message: bytes, context: Any) -> bytes:
+        exchange, request = await self._decoded(message, context)
+        answered: asyncio.Future[Answer] = self._loop.create_future()
+        arrivals = Arrivals(self._registry)
+        try:
+            arrivals.deliver(exchange, request, _replier(self._loop, answered))
+            return encode_answer(await answered)
+        except asyncio.CancelledError:
+            arrivals.end("its call was broken off")
+            raise
+
+    async def _refuse(self, context: Any, reason: str) -> None:
+        self.errors.append(reason)
+        await context.abort(self._grpc.StatusCode.INVALID_ARGUMENT, reason)
+
+
+def _replier(
+    loop: asyncio.AbstractEventLoop, answered: asyncio.Future[Answer]
+) -> Callable[[Answer], None]:
+    def settle(answer: Answer) -> None:
+        if not answered.done():
+            answered.set_result(answer)
+
+    def reply(answer: Answer) -> None:
+        loop.call_soon_threadsafe(settle, answer)
+
+    return reply
+
+
+def _pings(every_seconds: float, patience_seconds: float) -> list[tuple[str, int]]:
+    patience = int(patience_seconds * 1000)
+    return [
+        ("grpc.keepalive_time_ms", int(every_seconds * 1000)),
+        ("grpc.keepalive_timeout_ms", patience),
+        ("grpc.http2.ping_timeout_ms", patience),  # a minute otherwise, which would count
+    ]
+
+
+class GrpcChannel(RequestChannel):
+    """A `Channel` of unary calls; see `RequestChannel`."""
+
+    most_bytes_at_most = _MOST_BYTES
+    broken_by = (ValueError,)  # what grpcio raises over a channel that is closed
+
+    def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
+        self._grpc = _grpc()
+        super().__init__(address, exchange, **options)
+        self._channel: Any = None
+        self._call: Any = None
+        self._staying: Any = None
+        self._on_answer: OnAnswer | None = None
+
+    def open(
+        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
+    ) -> None:
+        """Connect and greet.
+
+        Raises:
+            UnavailableError: nobody is there, or not one that speaks this protocol.
+            InputError: a file of `tls` is not what it should be.
+        """
+        half = self._silence_seconds / 2
+        options: list[tuple[str, Any]] = [
+            *_OPTIONS,
+            ("grpc.max_send_message_length", -1),
+            *_pings(half, half),
+        ]
+        if self._tls is None:
+            channel = self._grpc.insecure_channel(self._where.target, options)
+        else:
+            if self._tls.server_name:
+                options.append(("grpc.ssl_target_name_override", self._tls.server_name))
+            credentials = self._credentials(self._tls)
+            channel = self._grpc.secure_channel(self._where.target, credentials, options)
+        try:
+            heard = channel.unary_unary(f"/{_SERVICE}/hello")(HELLO, timeout=SECONDS_TO_GREET)
+        except self._grpc.RpcError as error:
+            channel.close()
+            raise UnavailableError(
+                f"{self._address} cannot be reached: {_reason(error)}"
+            ) from error
+        if heard != HELLO:
+            channel.close()
+            raise UnavailableError(f"{self._address} does not speak this protocol: {heard[:16]!r}")
+        self._channel = channel
+        self._call = channel.unary_unary(f"/{_SERVICE}/transmit_chunk")
+        self._open = OpenRequests(on_failure)
+        self._on_answer = on_answer
+        if be_number is not None:
+            message, _ = encode_request(self._exchange, announcement(be_number), inline=True)
+            self._staying = channel.unary_unary(f"/{_SERVICE}/stay").future(message)
+            self._staying.add_done_callback(self._left)
+
+    def write(self, request: Request) -> None:
+        """Start the call of the request."""
+        message, _ = encode_request(self._exchange, request, inline=True)
+        self._call.future(message).add_done_callback(self._ended)
+
+    def close(self) -> None:
+        """Break off what is open and disconnect."""
+        if self._channel is not None:
+            if self._staying is not None:
+                self._staying.cancel()
+            self._channel.close()
+
+    def _left(self, call: Future[bytes]) -> None:
+        """The server is gone, or this side closed the channel."""
+        assert self._open is not None
+        reason = "the channel was closed" if call.cancelled() else _reason(call)
+        self._open.fail(f"{self._address}: {reason}")
+
+    def _credentials(self, tls: ClientTls) -> Any:
+        tls.context()  # which says what is wrong with the files; gRPC would only log it
+        return self._grpc.ssl_channel_credentials(
+            read_pem(tls.roots), read_pem(tls.key), read_pem(tls.certificate)
+        )
+
+    def _ended(self, call: Future[bytes]) -> None:
+        """A call has its answer, or never will."""
+        assert self._open is not None
+        assert self._on_answer is not None
+        try:
+            answer = decode_answer(call.result())
+        except self._grpc.RpcError as error:
+            self._open.fail(f"{self._address}: {_reason(error)}")
+        except (self._grpc.FutureCancelledError, InputError) as error:
+            self._open.fail(f"{self._address}: {error or 'the channel was closed'}")
+        else:
+            self._open.answered(answer.sequence)
+            self._on_answer(answer)
+
+
+def _reason(error: Any) -> str:
+    return f"{error.code().name}: {error.details()}"

@@ -1,0 +1,212 @@
+"""Messages on the wire: protobuf, with the names and field numbers of StarRocks' internal_service.
+
+The payload of chunks travels in a bytes field of its own number (StarRocks moves it into brpc's
+attachment): messages mean the same, but a StarRocks server does not understand them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+from seambase.errors import InputError
+from seamkit.exchange.formats.payloads import flat
+from seamkit.exchange.logic.messages import Answer, Chunk, Request
+
+__all__ = [
+    "BEAT",
+    "CHUNK",
+    "PARAMS",
+    "RESULT",
+    "decode_answer",
+    "decode_request",
+    "decode_request_with",
+    "encode_answer",
+    "encode_request",
+]
+
+_PACKAGE = "seambench.bench.exchange"
+_TYPES = {
+    "int32": descriptor_pb2.FieldDescriptorProto.TYPE_INT32,
+    "int64": descriptor_pb2.FieldDescriptorProto.TYPE_INT64,
+    "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
+    "bytes": descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
+    "string": descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
+}
+#: Message name -> field name -> (number, type, repeated); a capital begins a message type.
+_MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
+    "PUniqueId": {"hi": (1, "int64", False), "lo": (2, "int64", False)},
+    "StatusPB": {"status_code": (1, "int32", False), "error_msgs": (2, "string", True)},
+    "ChunkPB": {
+        "data": (1, "bytes", False),
+        "compress_type": (2, "int32", False),
+        "uncompressed_size": (3, "int64", False),
+        "slot_id_map": (4, "int32", True),
+        "is_nulls": (5, "bool", True),
+        "is_consts": (6, "bool", True),
+        "tuple_id_map": (7, "int32", True),
+        "data_size": (8, "int64", False),
+        "serialized_size": (9, "int64", False),
+        "encode_level": (10, "int32", True),
+    },
+    "PTransmitChunkParams": {
+        "finst_id": (1, "PUniqueId", False),
+        "node_id": (2, "int32", False),
+        "sender_id": (3, "int32", False),
+        "be_number": (4, "int32", False),
+        "eos": (5, "bool", False),
+        "sequence": (6, "int64", False),
+        "chunks": (7, "ChunkPB", True),
+        "use_pass_through": (9, "bool", False),
+        "is_pipeline_level_shuffle": (10, "bool", False),
+        "driver_sequences": (11, "int32", True),
+    },
+    "PTransmitChunkResult": {
+        "status": (1, "StatusPB", False),
+        "receiver_post_process_time": (3, "int64", False),
+        # StarRocks' answers travel with their call; these name the call where several are open.
+        "be_number": (101, "int32", False),
+        "sequence": (102, "int64", False),
+    },
+}
+
+
+def _message_classes() -> dict[str, Any]:
+    """Classes of the messages, made at run time: no generated code to keep in step."""
+    file = descriptor_pb2.FileDescriptorProto(
+        name="seambench/exchange.proto", package=_PACKAGE, syntax="proto3"
+    )
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind, repeated) in fields.items():
+            added = message.field.add(name=field, number=number)
+            added.label = added.LABEL_REPEATED if repeated else added.LABEL_OPTIONAL
+            added.type = _TYPES.get(kind, added.TYPE_MESSAGE)
+            if kind not in _TYPES:
+                added.type_name = f".{_PACKAGE}.{kind}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+        for name in _MESSAGES
+    }
+
+
+_CLASSES = _message_classes()
+CHUNK: Any = _CLASSES["ChunkPB"]
+PARAMS: Any = _CLASSES["PTransmitChunkParams"]
+RESULT: Any = _CLASSES["PTransmitChunkResult"]
+
+
+def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[bytes, list[Any]]:
+    """A request as a message, and the payloads that are not in it.
+
+    Args:
+        exchange: number of the exchange at the receiver (`node_id`).
+        request: its chunks' payloads are bytes (see `payloads`).
+        inline: put payloads into the message; otherwise only their sizes.
+    """
+    message = PARAMS(
+        node_id=exchange,
+        sender_id=request.sender_id,
+        be_number=request.be_number,
+        eos=request.eos,
+        sequence=request.sequence,
+    )
+    payloads = []
+    for chunk in request.chunks:
+        part = message.chunks.add(data_size=chunk.bytes)
+        message.driver_sequences.append(chunk.driver_sequence)
+        if inline:
+            part.data = bytes(flat(chunk.payload))
+        else:
+            payloads.append(chunk.payload)
+    return message.SerializeToString(), payloads
+
+
+def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, Request]:
+    """The exchange's number and the request; payloads are cut out of `attachment`, if there is one.
+
+    Raises:
+        InputError: the bytes are no such message, or sizes and attachment do not agree.
+    """
+    params = _params(message)
+    if attachment is None:
+        return _request(params, [part.data for part in params.chunks])
+    payloads, at = [], 0
+    for part in params.chunks:
+        payloads.append(attachment[at : at + max(part.data_size, 0)])
+        at += part.data_size
+    exchange, request = _request(params, payloads)
+    if at != len(attachment):
+        raise InputError(f"chunks of {at} bytes came with an attachment of {len(attachment)}")
+    return exchange, request
+
+
+def decode_request_with(message: bytes, payloads: Sequence[memoryview]) -> tuple[int, Request]:
+    """The same, with the payload of each chunk beside the message.
+
+    Raises:
+        InputError: the bytes are no such message, or sizes and payloads do not agree.
+    """
+    return _request(_params(message), payloads)
+
+
+def _params(message: bytes) -> Any:
+    try:
+        params = PARAMS.FromString(message)
+    except DecodeError as error:
+        raise InputError(f"not a PTransmitChunkParams: {error}") from error
+    if len(params.driver_sequences) != len(params.chunks):
+        raise InputError(
+            f"{len(params.chunks)} chunks have {len(params.driver_sequences)} driver sequences"
+        )
+    return params
+
+
+def _request(params: Any, payloads: Sequence[Any]) -> tuple[int, Request]:
+    if len(payloads) != len(params.chunks):
+        raise InputError(f"{len(params.chunks)} chunks came with {len(payloads)} payloads")
+    chunks = []
+    for part, driver, payload in zip(params.chunks, params.driver_sequences, payloads, strict=True):
+        if len(payload) != part.data_size:
+            raise InputError(f"a chunk of {part.data_size} bytes came with {len(payload)}")
+        chunks.append(Chunk(payload, part.data_size, driver))
+    request = Request(
+        params.be_number, params.sender_id, tuple(chunks), params.eos, params.sequence
+    )
+    return params.node_id, request
+
+
+def encode_answer(answer: Answer) -> bytes:
+    """An answer as a message."""
+    message = RESULT(be_number=answer.be_number, sequence=answer.sequence)
+    message.status.SetInParent()  # required by StarRocks; and so no answer is of no bytes
+    if answer.error is not None:
+        message.status.status_code = 6  # internal error
+        message.status.error_msgs.append(answer.error)
+    encoded: bytes = message.SerializeToString()
+    return encoded
+
+
+#: An answer to no request: the receiver lives.
+BEAT = encode_answer(Answer(0, -1))
+
+
+def decode_answer(message: bytes) -> Answer:
+    """The answer in a message.
+
+    Raises:
+        InputError: the bytes are no such message.
+    """
+    try:
+        result = RESULT.FromString(message)
+    except DecodeError as error:
+        raise InputError(f"not a PTransmitChunkResult: {error}") from error
+    if result.status.status_code == 0:
+        return Answer(result.be_number, result.sequence)
+    reasons = "; ".join(result.status.error_msgs) or "no reason given"
+    return Answer(result.be_number, result.sequence, reasons)

@@ -1,0 +1,215 @@
+"""The native path: rows of one Parquet base file, as batches of the table's types."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from seambase.errors import InputError
+from seamkit.files.promotion import resolve_batch
+from seamkit.files.statistics import that_may_match
+from seamkit.files.storage import Storage
+from seamkit.scan.merge import batch_of
+
+__all__ = ["DEFAULT_BATCH_ROWS", "BaseReader", "dictionary_columns", "with_dictionaries"]
+
+DEFAULT_BATCH_ROWS = 256 * 1024
+"""Large enough that its columns lie on huge pages and per-batch work does not show; a batch of wide
+rows stays below 100 MB."""
+
+
+class BaseReader:
+    """A `BaseFileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
+
+    Args:
+        storage: the table's folder.
+        path: the file below it.
+
+    Raises:
+        InputError: the file is missing, truncated, or no Parquet file.
+    """
+
+    def __init__(self, storage: Storage, path: str) -> None:
+        self.name = storage.full(path)
+        self._storage = storage
+        self._path = path
+        try:
+            self._file = pq.ParquetFile(storage.open(path))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(f"{self.name}: not readable as Parquet ({error})") from error
+        self.num_rows: int = self._file.metadata.num_rows
+        self.num_row_groups: int = self._file.metadata.num_row_groups
+        self._names = set(self._file.schema_arrow.names)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The file's own columns."""
+        return self._file.schema_arrow.remove_metadata()
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """See `BaseFileReader.batches`.
+
+        Raises:
+            InputError: a page is broken, or rows are missing.
+        """
+        present = [name for name in schema.names if name in self._names]
+        if not present:
+            yield from self._without_columns(schema, batch_rows, self.rows_in(row_groups))
+            return
+        file, schema = self._encoded(schema, encoded)
+        rows = 0
+        try:
+            for batch in file.iter_batches(
+                batch_size=batch_rows,
+                columns=present,
+                use_threads=use_threads,
+                row_groups=row_groups,
+            ):
+                rows += batch.num_rows
+                yield resolve_batch(batch, schema, self.name)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
+        told = self.rows_in(row_groups)
+        if rows != told:
+            raise InputError(f"{self.name}: {rows} rows, but its footer says {told}")
+
+    def _encoded(
+        self, schema: pa.Schema, names: Collection[str]
+    ) -> tuple[pq.ParquetFile, pa.Schema]:
+        """The file opened to hand out texts as dictionaries, and the schema that this gives."""
+        names = dictionary_columns(self._file, schema, names)
+        if not names:
+            return self._file, schema
+        # The footer goes along: parsing it again would cost more than is gained.
+        file = pq.ParquetFile(
+            self._storage.open(self._path), metadata=self._file.metadata, read_dictionary=names
+        )
+        return file, with_dictionaries(schema, names)
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """See `BaseFileReader.greatest`."""
+        if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
+            return None
+        greatest = None
+        for chunk in _chunks(self._file, name):
+            known = chunk.statistics
+            if chunk.physical_type not in ("INT32", "INT64") or known is None:
+                return None
+            if not known.has_min_max or not known.has_null_count or known.null_count:
+                return None
+            value = int(known.max_raw)
+            greatest = value if greatest is None else max(greatest, value)
+        return greatest
+
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """Rows of some row groups, or of all (None), as the footer tells."""
+        if row_groups is None:
+            return self.num_rows
+        return sum(self._file.metadata.row_group(i).num_rows for i in row_groups)
+
+    @staticmethod
+    def _without_columns(schema: pa.Schema, batch_rows: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """Rows of which nothing is read: a count, or columns that the file lacks."""
+        for begin in range(0, rows, batch_rows):
+            n = min(batch_rows, rows - begin)
+            yield batch_of([pa.nulls(n, field.type) for field in schema], schema, n)
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+    ) -> list[int]:
+        """See `BaseFileReader.row_groups_that_may_match`."""
+        own = self._file.schema_arrow
+        # Statistics are in the file's types; one that is promoted is not compared.
+        alike = [
+            field.name
+            for field in schema
+            if field.name in self._names and own.field(field.name).type.equals(field.type)
+        ]
+        if told is None and len(alike) < len(schema):
+            return list(range(self.num_row_groups))
+        try:
+            fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
+            if told is None:
+                left = fragment.subset(filter=condition, schema=schema)
+                return [group.id for group in left.row_groups]
+            names = [name for name in alike if name in told]
+            guarantees = [
+                _guarantee(group.statistics or {}, names) for group in fragment.row_groups
+            ]
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
+        return that_may_match(guarantees, condition, schema)
+
+
+def _guarantee(told: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:
+    """What the statistics of a row group say of some columns that have no nulls."""
+    ranges = [
+        (pc.field(name) >= told[name]["min"]) & (pc.field(name) <= told[name]["max"])
+        for name in names
+        if name in told
+    ]
+    return functools.reduce(operator.and_, ranges) if ranges else None
+
+
+def dictionary_columns(
+    file: pq.ParquetFile, schema: pa.Schema, names: Collection[str]
+) -> list[str]:
+    """Columns of texts all of whose pages refer to a dictionary.
+
+    Writers of the first data page format name the encoding of such a chunk PLAIN_DICTIONARY, and
+    add PLAIN where they gave the dictionary up.
+
+    Args:
+        file: the open file.
+        schema: what will be read of it, in the types wanted.
+        names: those to choose from.
+    """
+    own = file.schema_arrow
+    texts = (
+        name
+        for name in names
+        if schema.field(name).type in (pa.string(), pa.binary())
+        and own.get_field_index(name) >= 0
+        and own.field(name).type.equals(schema.field(name).type)
+    )
+    return [
+        name
+        for name in texts
+        if all(
+            "PLAIN_DICTIONARY" in chunk.encodings and "PLAIN" not in chunk.encodings
+            for chunk in _chunks(file, name)
+        )
+    ]
+
+
+def with_dictionaries(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """The schema with some columns of texts as pyarrow hands out dictionaries."""
+    return pa.schema(
+        [
+            field.with_type(pa.dictionary(pa.int32(), field.type)) if field.name in names else field
+            for field in schema
+        ]
+    )
+
+
+def _chunks(file: pq.ParquetFile, name: str) -> list[pq.ColumnChunkMetaData]:
+    """A flat column's chunks, one a row group."""
+    metadata = file.metadata
+    paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+    index = paths.index(name)
+    return [metadata.row_group(i).column(index) for i in range(metadata.num_row_groups)]

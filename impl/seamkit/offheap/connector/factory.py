@@ -1,0 +1,65 @@
+"""Scanners by name, as an engine asks for them."""
+
+from __future__ import annotations
+
+import importlib
+
+from seambase.errors import UsageError
+from seamkit.core.memory import TrackedAllocator
+from seamkit.offheap.connector.parameters import Parameters
+from seamkit.offheap.connector.scanner import ConnectorScanner
+
+__all__ = ["create", "register", "scanner_class"]
+
+_CLASSES: dict[str, str] = {
+    "default": "seamkit.offheap.connector.rows:RowScanner",
+    "rows": "seamkit.offheap.connector.rows:RowScanner",
+    "hudi": "seamkit.offheap.connector.hudi_slice:HudiSliceScanner",
+    "parquet": "seamkit.offheap.connector.parquet:ParquetScanner",
+    "generator": "seamkit.offheap.connector.generator:GeneratorScanner",
+}
+
+
+def register(name: str, target: str) -> None:
+    """Call the scanner `target` (`package.module:Class`) `name`; it is imported when used."""
+    _CLASSES[name] = target
+
+
+def scanner_class(name: str = "default") -> type[ConnectorScanner]:
+    """The scanner called `name` (Java: `ScannerFactory.getScannerClass`).
+
+    Raises:
+        seambase.errors.UsageError: there is none of that name, or it is no scanner.
+    """
+    if name not in _CLASSES:
+        raise UsageError(f"there is no connector scanner '{name}'; known: {', '.join(_CLASSES)}")
+    module, _, attribute = _CLASSES[name].partition(":")
+    found = getattr(importlib.import_module(module), attribute)
+    if not (isinstance(found, type) and issubclass(found, ConnectorScanner)):
+        raise UsageError(f"connector scanner '{name}': {_CLASSES[name]} is no ConnectorScanner")
+    return found
+
+
+def create(
+    name: str,
+    fetch_size: int,
+    parameters: Parameters,
+    allocator: TrackedAllocator | None = None,
+) -> ConnectorScanner:
+    """A scanner from texts (Java: the constructor with `int` and `Map<String, String>`).
+
+    Args:
+        name: of the scanner.
+        fetch_size: rows for which each table has room before anything grows.
+        parameters: what to scan; which there are is told by the class's `from_parameters`.
+        allocator: where all memory comes from; a new one without limit by default.
+
+    Raises:
+        seambase.errors.UsageError: no such scanner, one that is not made from texts, an unknown
+            or missing parameter.
+    """
+    made = getattr(scanner_class(name), "from_parameters", None)
+    if made is None:
+        raise UsageError(f"connector scanner '{name}' is not made from parameters")
+    scanner: ConnectorScanner = made(fetch_size, parameters, allocator)
+    return scanner

@@ -1,0 +1,158 @@
+"""What an engine tells a scanner: a mapping of texts, as StarRocks' BE builds it.
+
+Names are joined by `,`, type strings by `#` (`create_hudi_jni_scanner` in
+be/src/connector/hive_connector.cpp, main tree of June 2025). There is no escaping, so that a name
+with a separator breaks the lists; here such lists are refused, in both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+
+from seambase.errors import UsageError
+from seamkit.offheap.columns.types import ColumnType, parse
+from seamkit.offheap.connector.selected import SEPARATORS
+from seamkit.offheap.connector.zones import time_zone
+
+__all__ = [
+    "Common",
+    "Parameters",
+    "join_names",
+    "join_types",
+    "needed",
+    "number",
+    "split_columns",
+    "split_names",
+]
+
+Parameters = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Common:
+    """The parameters that all scanners share.
+
+    Attributes:
+        required: columns asked for, in order (`required_fields`); None if it is not stated, and
+            empty for a count.
+        nested: dotted paths of the parts asked for (`nested_fields`).
+        zone: of the clocks that show timestamps with a zone (`time_zone`); UTC by default, where
+            Java takes the JVM's.
+        predicate: a condition as the engine wrote it (`predicate`).
+    """
+
+    required: list[str] | None
+    nested: list[str]
+    zone: tzinfo
+    predicate: str
+
+    @classmethod
+    def read(cls, parameters: Parameters, own: Sequence[str]) -> Common:
+        """Read them, and check that nothing else is stated.
+
+        Args:
+            parameters: what the engine says.
+            own: names that the scanner reads by itself.
+
+        Raises:
+            UsageError: an unknown parameter, an empty name in a list, or an unknown zone.
+        """
+        known = ("required_fields", "nested_fields", "time_zone", "predicate", *own)
+        for name in parameters:
+            if name not in known:
+                raise UsageError(f"unknown parameter '{name}'; known are {', '.join(known)}")
+        required = parameters.get("required_fields")
+        return cls(
+            None if required is None else split_names(required, "required_fields"),
+            split_names(parameters.get("nested_fields", ""), "nested_fields"),
+            time_zone(parameters["time_zone"]) if parameters.get("time_zone") else UTC,
+            parameters.get("predicate", ""),
+        )
+
+
+def needed(parameters: Parameters, name: str) -> str:
+    """A parameter that must be there.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not parameters.get(name):
+        raise UsageError(f"the parameter '{name}' is missing")
+    return parameters[name]
+
+
+def number(parameters: Parameters, name: str, default: int) -> int:
+    """A whole number.
+
+    Raises:
+        UsageError: the text is none.
+    """
+    text = parameters.get(name, str(default))
+    try:
+        return int(text)
+    except ValueError as error:
+        raise UsageError(f"the parameter '{name}' is a whole number, not '{text}'") from error
+
+
+def split_names(text: str, what: str) -> list[str]:
+    """The names of a list; an empty text has none.
+
+    Raises:
+        UsageError: an empty name.
+    """
+    names = text.split(",") if text else []
+    if "" in names:
+        raise UsageError(f"{what} '{text}': a name is empty")
+    return names
+
+
+def split_columns(names: str, types: str, what: str) -> dict[str, ColumnType]:
+    """Columns from a list of names and one of type strings.
+
+    Args:
+        names: joined by `,`.
+        types: joined by `#`.
+        what: the names of both parameters, for messages.
+
+    Raises:
+        UsageError: lists of different lengths, as a separator in a name makes them, or a name that
+            comes twice.
+        seambase.errors.InputError: a type string that is none.
+    """
+    found = split_names(names, what)
+    texts = types.split("#") if types else []
+    if len(found) != len(texts):
+        raise UsageError(
+            f"{what}: {len(found)} names have {len(texts)} types; names hold no ',' and types no "
+            "'#', which separate them"
+        )
+    if len(set(found)) < len(found):
+        raise UsageError(f"{what}: the name of a column comes twice in '{names}'")
+    return dict(zip(found, map(parse, texts), strict=True))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """A list of names or paths as a parameter.
+
+    Raises:
+        UsageError: a name that the list could not be read back from.
+    """
+    for name in names:
+        if not name or any(sign in name for sign in SEPARATORS if sign != "."):
+            raise UsageError(f"'{name}' cannot be listed: a name is not empty and holds no , or #")
+    return ",".join(names)
+
+
+def join_types(types: Sequence[ColumnType]) -> str:
+    """A list of types as a parameter.
+
+    Raises:
+        UsageError: a type with a `#` in a field's name.
+    """
+    texts = list(map(str, types))
+    for text in texts:
+        if "#" in text:
+            raise UsageError(f"the type '{text}' cannot be listed: it holds a #")
+    return "#".join(texts)

@@ -1,0 +1,419 @@
+"""Native batches behind handles, as Gluten's Spark plugin passes them around.
+
+Spark's operators see a batch of vectors. Where the rows lie in native memory, the first vector is
+an *indicator* that holds a 64-bit handle and counts who uses it; all others are one shared
+*placeholder*. No value can be read through either. There are as many vectors as columns, so a batch
+without columns has no place for a handle and is only a number of rows (Gluten snapshot 02bc4f6,
+`IndicatorVector`, `PlaceholderVector`, `ColumnarBatches`).
+
+A batch is of one of three kinds, and turned into another by a copy or by moving it, each counted:
+
+| kind | rows lie in |
+|---|---|
+| `native` | an off-heap table behind a handle |
+| `arrow` | a `pyarrow.RecordBatch` |
+| `arrow-c` | an `ArrowSchema` and an `ArrowArray`, to be handed to other languages |
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType, TracebackType
+from typing import Any, Literal, NoReturn, Self
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError, UsageError
+from seamkit.core.arrow_data import ExportedBatch, address
+from seamkit.core.memory import TrackedAllocator
+from seamkit.offheap.columns.table import OffHeapTable
+from seamkit.offheap.columns.types import from_arrow
+from seamkit.offheap.engine.columns import EngineSchema, fill
+
+__all__ = [
+    "GETTERS",
+    "PLACEHOLDER",
+    "ArrowCBatch",
+    "BatchCounters",
+    "HandleRegistry",
+    "IndicatorVector",
+    "NativeBatch",
+    "PlaceholderVector",
+]
+
+BatchKind = Literal["native", "arrow", "arrow-c"]
+
+#: What Spark's `ColumnVector` can be asked.
+GETTERS = (
+    *("has_null", "num_nulls", "is_null_at", "get_boolean", "get_byte", "get_short", "get_int"),
+    *("get_long", "get_float", "get_double", "get_decimal", "get_utf8_string", "get_binary"),
+    *("get_array", "get_map", "get_struct", "get_interval", "get_child"),
+)
+
+
+class _Opaque:
+    """A vector without values; every getter raises."""
+
+    #: What Spark takes the vector for: a column of nulls.
+    data_type = pa.null()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in GETTERS:
+            raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+
+        def refuse(*_: object) -> NoReturn:
+            raise RefusedError(f"{name}: a native batch shows no values; turn it into Arrow first")
+
+        return refuse
+
+
+class PlaceholderVector(_Opaque):
+    """Stands for any column of a native batch but the first."""
+
+
+#: The one placeholder of all batches.
+PLACEHOLDER = PlaceholderVector()
+
+
+class IndicatorVector(_Opaque):
+    """Stands for the first column of a native batch, and holds its handle."""
+
+    def __init__(self, registry: HandleRegistry, handle: int) -> None:
+        self._registry = registry
+        self.handle = handle
+
+    def retain(self) -> None:
+        """One user more.
+
+        Raises:
+            UsageError: the handle is closed.
+        """
+        self._registry.retain(self.handle)
+
+    def release(self) -> None:
+        """One user less; the last one closes the handle.
+
+        Raises:
+            UsageError: the handle is closed: somebody released twice.
+        """
+        self._registry.release(self.handle)
+
+    @property
+    def references(self) -> int:
+        """How many users there are; 0 once closed."""
+        return self._registry.references(self.handle)
+
+
+@dataclass(frozen=True)
+class NativeBatch:
+    """What Spark's operators see of a native batch.
+
+    Attributes:
+        vectors: an indicator, then placeholders, one a column; empty for a batch without columns.
+        num_rows: rows of the batch.
+    """
+
+    vectors: tuple[IndicatorVector | PlaceholderVector, ...]
+    num_rows: int
+    kind: BatchKind = "native"
+
+    @property
+    def indicator(self) -> IndicatorVector | None:
+        """The vector with the handle; None for a batch without columns, which has none."""
+        first = self.vectors[0] if self.vectors else None
+        assert first is None or isinstance(first, IndicatorVector)
+        return first
+
+    def retain(self) -> None:
+        """One user more; see `IndicatorVector.retain`."""
+        if self.indicator is not None:
+            self.indicator.retain()
+
+    def release(self) -> None:
+        """One user less; see `IndicatorVector.release`."""
+        if self.indicator is not None:
+            self.indicator.release()
+
+
+class ArrowCBatch:
+    """Owns a batch as Arrow's C structures, until it is moved on or released.
+
+    Attributes:
+        num_rows: rows of the batch.
+    """
+
+    kind: BatchKind = "arrow-c"
+
+    def __init__(self, registry: HandleRegistry, number: int, batch: pa.RecordBatch) -> None:
+        self._registry = registry
+        self._number = number
+        self._exported = ExportedBatch(batch)
+        self.num_rows = int(batch.num_rows)
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Addresses of the `ArrowSchema` and the `ArrowArray`.
+
+        Raises:
+            UsageError: the batch was released or moved on.
+        """
+        self._registry._require_structs(self._number)
+        return address(self._exported.schema), address(self._exported.array)
+
+    def release(self) -> None:
+        """Let go of the structures and what they hold.
+
+        Raises:
+            UsageError: that happened already, or the batch was moved on.
+        """
+        self._registry._require_structs(self._number, drop=True)
+        del self._exported
+
+    def _move(self) -> pa.RecordBatch:
+        schema, array = self.addresses
+        batch = pa.RecordBatch._import_from_c(array, schema)
+        self.release()
+        return batch
+
+
+@dataclass(frozen=True)
+class BatchCounters:
+    """What a registry has seen.
+
+    Attributes:
+        opened: handles given out.
+        closed: handles whose last user let go.
+        retained: users that came after the first.
+        released: users that let go.
+        structs: batches that are C structures now.
+        conversions: how many batches went from one kind to another.
+    """
+
+    opened: int
+    closed: int
+    retained: int
+    released: int
+    structs: int
+    conversions: Mapping[tuple[BatchKind, BatchKind], int]
+
+    @property
+    def live(self) -> int:
+        """Handles in use."""
+        return self.opened - self.closed
+
+
+@dataclass
+class _Entry:
+    table: OffHeapTable
+    table_rows: int
+    schema: pa.Schema
+    references: int = 1
+
+
+@dataclass
+class _Counts:
+    opened: int = 0
+    closed: int = 0
+    retained: int = 0
+    released: int = 0
+    numbers: int = 0
+    conversions: Counter[tuple[BatchKind, BatchKind]] = field(default_factory=Counter)
+
+
+class HandleRegistry:
+    """Owns the native batches behind handles. Thread-safe.
+
+    Handles start at 1 and are never given out twice, so that one used after its end is known for
+    what it is. As a context manager it reports what was never released.
+
+    Args:
+        allocator: where native batches, and Arrow batches made of them, take their memory from.
+    """
+
+    def __init__(self, allocator: TrackedAllocator) -> None:
+        self._allocator = allocator
+        self._lock = threading.Lock()
+        self._entries: dict[int, _Entry] = {}
+        self._structs: set[int] = set()
+        self._counts = _Counts()
+
+    def counters(self) -> BatchCounters:
+        """A snapshot of the counters."""
+        with self._lock:
+            counts = self._counts
+            return BatchCounters(
+                counts.opened,
+                counts.closed,
+                counts.retained,
+                counts.released,
+                len(self._structs),
+                MappingProxyType(dict(counts.conversions)),
+            )
+
+    # ------------------------------------------------------------------------------- references
+
+    def _entry(self, handle: int) -> _Entry:
+        """The entry of a handle; the lock is held."""
+        if handle not in self._entries:
+            ever = 1 <= handle <= self._counts.opened
+            raise UsageError(
+                f"handle {handle} is closed: it was released as often as it was retained"
+                if ever
+                else f"there never was a handle {handle}"
+            )
+        return self._entries[handle]
+
+    def retain(self, handle: int) -> None:
+        """One user more of a handle.
+
+        Raises:
+            UsageError: the handle is closed, or never was.
+        """
+        with self._lock:
+            self._entry(handle).references += 1
+            self._counts.retained += 1
+
+    def release(self, handle: int) -> None:
+        """One user less of a handle; the last one closes it and gives its memory back.
+
+        Raises:
+            UsageError: the handle is closed, or never was.
+        """
+        with self._lock:
+            entry = self._entry(handle)
+            entry.references -= 1
+            self._counts.released += 1
+            if entry.references == 0:
+                del self._entries[handle]
+                self._counts.closed += 1
+                entry.table.release()
+
+    def references(self, handle: int) -> int:
+        """Users of a handle; 0 for one that is closed."""
+        with self._lock:
+            return self._entries[handle].references if handle in self._entries else 0
+
+    def _require_structs(self, number: int, *, drop: bool = False) -> None:
+        with self._lock:
+            if number not in self._structs:
+                raise UsageError("the batch of C structures was released or moved on already")
+            if drop:
+                self._structs.remove(number)
+
+    # ------------------------------------------------------------------------------ conversions
+
+    def _count(self, source: BatchKind, target: BatchKind) -> None:
+        with self._lock:
+            self._counts.conversions[source, target] += 1
+
+    def to_native(self, batch: pa.RecordBatch | ArrowCBatch) -> NativeBatch:
+        """Copy a batch into native memory; the result has one user, who is to release it.
+
+        A batch of C structures is moved: it is used up. Columns may be null in the result, whatever
+        the schema said before.
+
+        Raises:
+            RefusedError: a column that no off-heap column holds.
+            seamkit.core.errors.NativeMemoryError: the allocator's limit.
+        """
+        source: BatchKind = "arrow-c" if isinstance(batch, ArrowCBatch) else "arrow"
+        rows = batch._move() if isinstance(batch, ArrowCBatch) else batch
+        if rows.num_columns == 0:  # there is no vector that could hold a handle
+            self._count(source, "native")
+            return NativeBatch((), rows.num_rows)
+        table = OffHeapTable(
+            [from_arrow(column.type) for column in rows.schema], rows.num_rows, self._allocator
+        )
+        try:
+            table.append_batch(rows)
+        except BaseException:
+            table.release()
+            raise
+        schema = pa.schema([column.with_nullable(True) for column in rows.schema])
+        with self._lock:
+            self._counts.opened += 1
+            handle = self._counts.opened
+            self._entries[handle] = _Entry(table, rows.num_rows, schema)
+        self._count(source, "native")
+        others = (PLACEHOLDER,) * (rows.num_columns - 1)
+        return NativeBatch((IndicatorVector(self, handle), *others), rows.num_rows)
+
+    def to_arrow(self, batch: NativeBatch | ArrowCBatch) -> pa.RecordBatch:
+        """A batch as Arrow: a copy of a native one, which stays; C structures are moved.
+
+        Raises:
+            UsageError: the handle is closed; the C structures are used up.
+            seamkit.core.errors.NativeMemoryError: the allocator's limit.
+        """
+        rows = batch._move() if isinstance(batch, ArrowCBatch) else self._load(batch)
+        self._count(batch.kind, "arrow")
+        return rows
+
+    def to_arrow_c(self, batch: pa.RecordBatch | NativeBatch) -> ArrowCBatch:
+        """A batch as C structures: they share an Arrow batch's buffers, or own a native one's copy.
+
+        Raises:
+            UsageError: the handle is closed.
+            seamkit.core.errors.NativeMemoryError: the allocator's limit.
+        """
+        native = isinstance(batch, NativeBatch)
+        rows = self._load(batch) if isinstance(batch, NativeBatch) else batch
+        with self._lock:
+            self._counts.numbers += 1
+            number = self._counts.numbers
+            self._structs.add(number)
+        self._count("native" if native else "arrow", "arrow-c")
+        return ArrowCBatch(self, number, rows)
+
+    def _load(self, batch: NativeBatch) -> pa.RecordBatch:
+        """A copy of a native batch as Arrow."""
+        indicator = batch.indicator
+        if indicator is None:
+            empty = pa.Array.from_buffers(pa.struct([]), batch.num_rows, [None])
+            return pa.RecordBatch.from_struct_array(empty)
+        with self._lock:  # nobody may close it meanwhile
+            entry = self._entry(indicator.handle)
+            return fill(entry.table.chain(), EngineSchema(entry.schema), self._allocator)
+
+    # -------------------------------------------------------------------------------------- end
+
+    def close(self) -> None:
+        """Give back whatever is left.
+
+        Raises:
+            AssertionError: something was left; the message lists it.
+        """
+        with self._lock:
+            left = dict(self._entries)
+            structs = len(self._structs)
+            self._entries.clear()
+            self._structs.clear()
+            for entry in left.values():
+                entry.table.release()
+        if left or structs:
+            handles = ", ".join(
+                f"handle {handle} ({entry.table_rows} rows, {entry.references} users)"
+                for handle, entry in left.items()
+            )
+            raise AssertionError(
+                f"{len(left)} native batches were never released: {handles or 'none'}; "
+                f"{structs} batches of C structures neither released nor moved on"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except AssertionError:
+            if kind is None:  # otherwise the error that came first is the one to see
+                raise

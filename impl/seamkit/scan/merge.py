@@ -1,0 +1,262 @@
+"""Merging one file slice: folded log events, base rows that meet them, columns put together.
+
+The rules stand in `native/include/seam/merge.h`; this is the thin Python side of it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import ExportedBatch, address, new_array
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+
+__all__ = ["KEEP", "REMOVE", "LogIndex", "Words", "assemble", "batch_of", "spread"]
+
+KEEP = -1
+"""Source word of a base row that stays (SEAM_SOURCE_BASE)."""
+REMOVE = -2
+"""Source word of a base row that is gone (SEAM_SOURCE_NONE)."""
+
+Words = npt.NDArray[np.int32]
+
+
+class LogIndex:
+    """The log events of a slice, folded by record key.
+
+    One thread at a time; the GIL is released while the core works.
+
+    Args:
+        keys: the key columns, one row an event, in scan order.
+        rows: row of the log's data for each event, -1 for a delete.
+        ordering: the ordering columns, one row an event; None under commit-time ordering.
+        flags: bits of `enum seam_event_flag` for each event; None when there are none.
+        allocator: where the index lives.
+        filling_rows: rows of the log's data, if versions of a record fill each other's gaps.
+        source: the slice, for messages.
+
+    Raises:
+        seambase.errors.RefusedError: a null ordering value meets one that is not.
+    """
+
+    def __init__(
+        self,
+        keys: pa.RecordBatch,
+        rows: Words,
+        ordering: pa.RecordBatch | None,
+        flags: npt.NDArray[np.uint8] | None,
+        allocator: TrackedAllocator,
+        *,
+        filling_rows: int = 0,
+        source: str = "",
+    ) -> None:
+        self._keys = ExportedBatch(keys)
+        self._rows = np.ascontiguousarray(rows, dtype=np.int32)
+        self._ordering = None if ordering is None else ExportedBatch(ordering)
+        self._flags = None if flags is None else np.ascontiguousarray(flags, dtype=np.uint8)
+        self._filling_rows = filling_rows
+        self._origin: LogIndex | None = None  # kept alive: a fork borrows from it
+        self._allocator = allocator
+        self._source = source
+        out = ffi.new("struct seam_merge **")
+        error = new_error()
+        code = lib.seam_merge_new(allocator.pointer, self._events(), out, error)
+        check(code, error, source=source)
+        self._merge = ffi.gc(out[0], lib.seam_merge_free)
+
+    def _events(self) -> Any:
+        events = ffi.new("struct seam_events *")
+        events.keys_schema = self._keys.schema
+        events.keys = self._keys.array
+        events.rows = ffi.from_buffer("int32_t[]", self._rows)
+        if self._ordering is not None:
+            events.ordering_schema = self._ordering.schema
+            events.ordering = self._ordering.array
+        if self._flags is not None:
+            events.flags = ffi.from_buffer("uint8_t[]", self._flags)
+        events.filling_rows = self._filling_rows
+        return events
+
+    def fork(self, allocator: TrackedAllocator) -> LogIndex:
+        """The same folded events for another read; this index has met no base row, nor will it.
+
+        Args:
+            allocator: where the fork's own part lives.
+        """
+        out = ffi.new("struct seam_merge **")
+        error = new_error()
+        check(lib.seam_merge_fork(allocator.pointer, self._merge, out, error), error)
+        fork = copy.copy(self)
+        fork._merge = ffi.gc(out[0], lib.seam_merge_free)
+        fork._origin = self
+        return fork
+
+    def probe(
+        self,
+        keys: pa.RecordBatch,
+        ordering: pa.RecordBatch | None,
+        losers: Words | None = None,
+    ) -> Words:
+        """For each base row where its values come from: KEEP, REMOVE, or a row of the log.
+
+        Uses events up: a key that occurs twice in the base changes its first row only.
+
+        Args:
+            keys: key columns of the base, in the order of the log's.
+            ordering: its ordering columns; None under commit-time ordering.
+            losers: receives for each base row the row of the log that it stays above, or -1.
+        """
+        base_keys = ExportedBatch(keys)
+        base_ordering = None if ordering is None else ExportedBatch(ordering)
+        sources = np.empty(keys.num_rows, dtype=np.int32)
+        error = new_error()
+        code = lib.seam_merge_probe(
+            self._merge,
+            base_keys.schema,
+            base_keys.array,
+            ffi.NULL if base_ordering is None else base_ordering.schema,
+            ffi.NULL if base_ordering is None else base_ordering.array,
+            ffi.from_buffer("int32_t[]", sources),
+            ffi.NULL if losers is None else ffi.from_buffer("int32_t[]", losers),
+            error,
+        )
+        check(code, error, source=self._source)
+        return sources
+
+    def below(self) -> Words:
+        """For each row of the log's data the row that fills its gaps, or -1; a copy."""
+        pointer = lib.seam_merge_below(self._merge)
+        return np.frombuffer(ffi.buffer(pointer, 4 * self._filling_rows), np.int32).copy()
+
+    def rest(self) -> Words:
+        """Rows of the log that met no base row, in the order in which their keys appeared."""
+        rows = np.empty(lib.seam_merge_keys(self._merge), dtype=np.int32)
+        count = lib.seam_merge_rest(self._merge, ffi.from_buffer("int32_t[]", rows))
+        return rows[:count]
+
+
+class _Plan:
+    """A C plan of runs for one batch; freed with this object."""
+
+    def __init__(self, sources: Words, allocator: TrackedAllocator) -> None:
+        out = ffi.new("struct seam_plan **")
+        error = new_error()
+        buffer = ffi.from_buffer("int32_t[]", sources)
+        check(
+            lib.seam_plan_new(allocator.pointer, buffer, len(sources), out, error),
+            error,
+        )
+        self.pointer = ffi.gc(out[0], lib.seam_plan_free)
+        self.allocator = allocator
+        self.rows = int(lib.seam_plan_rows(self.pointer))
+        self.changes = int(
+            lib.seam_plan_replaced(self.pointer) + lib.seam_plan_removed(self.pointer)
+        )
+
+
+def assemble(
+    base: pa.RecordBatch,
+    log: pa.RecordBatch,
+    exported_log: ExportedBatch,
+    sources: Words,
+    allocator: TrackedAllocator,
+) -> pa.RecordBatch:
+    """The merged batch: base rows that stay, and log rows where they replace one.
+
+    Args:
+        base: the base rows, with the schema of the log's; texts may be dictionary-encoded. Its
+            buffers belong to this call: the result takes over those that can be changed in place.
+        log: the log's rows, with the schema of the result.
+        exported_log: the same batch as C structures, made once a slice.
+        sources: what `LogIndex.probe` said of the base rows.
+        allocator: owner of the result's buffers.
+    """
+    plan = _Plan(sources, allocator)
+    if plan.changes == 0 and base.schema.equals(log.schema):
+        return base
+    exported_base = ExportedBatch(base)
+    arrays = [
+        _merge_column(i, base.column(i), log.column(i), exported_base, exported_log, plan, sources)
+        for i in range(base.num_columns)
+    ]
+    return batch_of(arrays, log.schema, plan.rows)
+
+
+def spread(
+    batch: pa.RecordBatch, names: Sequence[str], allocator: TrackedAllocator
+) -> pa.RecordBatch:
+    """The same rows with some columns, which are dictionary-encoded texts, as plain ones.
+
+    Args:
+        batch: the rows, whose buffers belong to this call.
+        names: the encoded columns.
+        allocator: owner of the plain texts.
+    """
+    if not names:
+        return batch
+    encoded = batch.select(list(names))
+    plain = pa.schema([field.with_type(field.type.value_type) for field in encoded.schema])
+    nothing = batch_of([pa.array([], field.type) for field in plain], plain, 0)
+    stay = np.full(batch.num_rows, KEEP, dtype=np.int32)
+    texts = assemble(encoded, nothing, ExportedBatch(nothing), stay, allocator)
+    for name in names:
+        i = batch.schema.get_field_index(name)
+        batch = batch.set_column(i, plain.field(name), texts.column(name))
+    return batch
+
+
+def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """A batch that knows its number of rows even without columns."""
+    if columns:
+        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
+
+
+def _merge_column(
+    i: int,
+    base: pa.Array,
+    log: pa.Array,
+    exported_base: ExportedBatch,
+    exported_log: ExportedBatch,
+    plan: _Plan,
+    sources: Words,
+) -> pa.Array:
+    """In place where the buffer allows it, by the core otherwise, by pyarrow for nested types."""
+    kind = log.type
+    if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
+        return _take(base, log, sources)
+    schema = exported_log.schema.children[i]
+    arrays = (exported_base.array.children[i], exported_log.array.children[i])
+    error = new_error()
+    if _may_patch(base):
+        patched = ffi.new("int32_t *")
+        check(lib.seam_patch(plan.pointer, schema, *arrays, patched, error), error)
+        if patched[0]:
+            return base.slice(0, plan.rows)
+    out = new_array()
+    code = lib.seam_assemble(plan.pointer, schema, *arrays, plan.allocator.pointer, out, error)
+    check(code, error)
+    return pa.Array._import_from_c(address(out), kind)
+
+
+def _may_patch(base: pa.Array) -> bool:
+    """Whether the values lie in a writable buffer, as what a Parquet reader has decoded does."""
+    if pa.types.is_boolean(base.type) or pa.types.is_dictionary(base.type):
+        return False
+    return all(b.is_mutable for b in base.buffers()[1:] if b is not None)
+
+
+def _take(base: pa.Array, log: pa.Array, sources: Words) -> pa.Array:
+    """The same for layouts the core does not know: pyarrow takes from base and log put together."""
+    replaced = sources[sources >= 0]
+    indices = np.arange(len(sources), dtype=np.int64)
+    indices[sources >= 0] = len(base) + np.arange(len(replaced))
+    pool = pa.concat_arrays([base, log.take(pa.array(replaced))])
+    return pool.take(pa.array(indices[sources != REMOVE]))

@@ -1,0 +1,185 @@
+"""The native path: rows of a base file to which no log applies.
+
+With a filter, row groups that cannot match are left out by their statistics. Of the others the
+columns of the filter are read first, and the rest only where a row is left, piece by piece, so that
+what is thrown away is thrown away while it is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
+
+from seamkit.files.reader import BaseFileReader
+from seamkit.scan.merge import batch_of
+
+__all__ = ["Wanted", "native_slice", "with_values"]
+
+_PIECE_ROWS = 32 * 1024
+# Below this share of rows it pays to take texts as references into a dictionary, and to copy those
+# that are left.
+_FEW = 0.25
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a read hands out of a slice.
+
+    Attributes:
+        schema: the columns to hand out and those of the filter, in the table's types.
+        columns: names of those to hand out, in order.
+        condition: rows to keep, or None for all.
+        tested: names of the filter's columns.
+        known: columns with one value for the whole slice, which need not be read.
+        batch_rows: most rows in a batch.
+    """
+
+    schema: pa.Schema
+    columns: Sequence[str]
+    condition: pc.Expression | None
+    tested: Sequence[str]
+    known: Mapping[str, pa.Scalar]
+    batch_rows: int
+
+    def read(self, names: Sequence[str]) -> pa.Schema:
+        """The fields of those among `names` that must be read."""
+        return pa.schema([self.schema.field(name) for name in names if name not in self.known])
+
+
+def with_values(
+    batch: pa.RecordBatch, schema: pa.Schema, known: Mapping[str, pa.Scalar]
+) -> pa.RecordBatch:
+    """Put columns of one value beside those that were read.
+
+    Args:
+        batch: the columns of `schema` that are not in `known`, in order.
+        schema: all columns, in order.
+        known: values by column.
+    """
+    if not known:
+        return batch
+    columns = [
+        pa.repeat(known[name], batch.num_rows) if name in known else batch.column(name)
+        for name in schema.names
+    ]
+    return batch_of(columns, schema, batch.num_rows)
+
+
+def native_slice(
+    reader: BaseFileReader, wanted: Wanted, row_groups: Sequence[int], *, use_threads: bool
+) -> Iterator[pa.RecordBatch]:
+    """Rows of some row groups of a base file.
+
+    Args:
+        reader: the file.
+        wanted: what to hand out.
+        row_groups: their numbers, in order.
+        use_threads: let pyarrow decode columns in parallel.
+
+    Raises:
+        InputError: a page is broken, or rows are missing.
+    """
+    handed_out = pa.schema([wanted.schema.field(name) for name in wanted.columns])
+    if wanted.condition is None:
+        read = wanted.read(wanted.columns)
+        for batch in reader.batches(
+            read, wanted.batch_rows, use_threads=use_threads, row_groups=row_groups
+        ):
+            yield with_values(batch, handed_out, wanted.known)
+        return
+    if not any(name in wanted.known for name in wanted.tested):
+        left = reader.row_groups_that_may_match(wanted.condition, wanted.read(wanted.tested))
+        row_groups = [group for group in row_groups if group in left]
+    for group in row_groups:
+        yield from _selected(reader, wanted, group, handed_out, use_threads=use_threads)
+
+
+def _selected(
+    reader: BaseFileReader,
+    wanted: Wanted,
+    group: int,
+    handed_out: pa.Schema,
+    *,
+    use_threads: bool,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one row group that meet the condition."""
+    tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+    mask, kept = _test(
+        (
+            with_values(batch, tested, wanted.known)
+            for batch in reader.batches(
+                wanted.read(wanted.tested), _PIECE_ROWS, use_threads=use_threads, row_groups=[group]
+            )
+        ),
+        wanted.condition,
+        tested,
+    )
+    left = mask.true_count
+    if not left:
+        return
+    rest = wanted.read([name for name in wanted.columns if name not in wanted.tested])
+    if not rest.names:
+        yield from _assembled(kept, left, handed_out, wanted)
+        return
+    rows, done, given = min(_PIECE_ROWS, wanted.batch_rows), 0, 0
+    few = left < _FEW * len(mask)
+    for piece in reader.batches(
+        rest,
+        rows,
+        use_threads=use_threads,
+        row_groups=[group],
+        encoded=rest.names if few else (),
+    ):
+        selected = piece.filter(mask.slice(done, piece.num_rows))
+        done += piece.num_rows
+        if selected.num_rows:
+            own = kept.slice(given, selected.num_rows)
+            given += selected.num_rows
+            columns = [_column(name, selected, own, wanted) for name in handed_out.names]
+            yield batch_of(columns, handed_out, selected.num_rows)
+        if given == left:  # what follows is of no use
+            return
+
+
+def _assembled(
+    kept: pa.Table, rows: int, handed_out: pa.Schema, wanted: Wanted
+) -> Iterator[pa.RecordBatch]:
+    """Rows of which nothing more is read than what was tested."""
+    for begin in range(0, rows, wanted.batch_rows):
+        n = min(wanted.batch_rows, rows - begin)
+        own = kept.slice(begin, n)
+        none = batch_of([], pa.schema([]), n)
+        yield batch_of([_column(name, none, own, wanted) for name in wanted.columns], handed_out, n)
+
+
+def _test(
+    batches: Iterable[pa.RecordBatch], condition: pc.Expression | None, schema: pa.Schema
+) -> tuple[pa.Array, pa.Table]:
+    """Which rows meet the condition, and the tested columns of those."""
+    masks, kept = [], []
+    for batch in batches:
+        # The one column more carries the count of rows where a condition tests none.
+        table = pa.Table.from_arrays(
+            [*batch.columns, pa.nulls(batch.num_rows)], [*schema.names, ""]
+        )
+        source = Declaration("table_source", TableSourceNodeOptions(table))
+        project = Declaration("project", ProjectNodeOptions([condition], ["met"]), [source])
+        met = project.to_table(use_threads=False).column("met").combine_chunks()
+        masks.append(met)
+        if met.true_count:
+            kept.append(batch.filter(met))
+    whole = pa.Table.from_batches(kept, schema).combine_chunks()
+    return pa.concat_arrays(masks), whole
+
+
+def _column(name: str, selected: pa.RecordBatch, own: pa.Table, wanted: Wanted) -> pa.Array:
+    if name in wanted.known:
+        return pa.repeat(wanted.known[name], selected.num_rows)
+    if name in wanted.tested:
+        return own.column(name).combine_chunks()
+    column = selected.column(name)
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

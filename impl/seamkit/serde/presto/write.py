@@ -1,0 +1,339 @@
+"""Record batches into pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seambase.errors import UsageError
+from seambase.serde import SerdeField
+from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import address, new_array
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import Block, TrackedAllocator
+from seamkit.serde.checksum import page_checksum
+from seamkit.serde.compression import Skipper, compress
+from seamkit.serde.presto.header import CHECKSUMMED, COMPRESSED, HEADER_BYTES, PageHeader
+from seamkit.serde.presto.layout import SOURCE_BYTES, layout_of
+from seamkit.serde.presto.options import PageOptions
+from seamkit.serde.presto.schema import page_schema
+
+__all__ = [
+    "Columns",
+    "PageWriter",
+    "Rows",
+    "finish_page",
+    "serialize",
+    "serialize_many",
+    "serialized_size",
+]
+
+Columns: TypeAlias = pa.RecordBatch | Sequence[pa.Array | Callable[[], pa.Array]]
+"""A batch; or its columns one by one, of which those that are callable are loaded when written."""
+Rows: TypeAlias = range | Sequence[int] | npt.NDArray[np.integer[Any]] | None
+"""Rows of a batch in the order in which they are written: all of them, a range, or a list."""
+OptionsLike: TypeAlias = Mapping[str, Any] | PageOptions | None
+
+
+# struct seam_presto_rows
+_ROWS = np.dtype([("rows", np.uintp), ("begin", np.int64), ("count", np.int64)])
+
+
+class _Selections:
+    """Selections of rows as the core wants them; keeps their arrays alive."""
+
+    def __init__(self, selections: Sequence[Rows], total: int) -> None:
+        self.words = np.zeros(max(len(selections), 1), _ROWS)
+        lists = []
+        for i, rows in enumerate(selections):
+            if rows is None:
+                self.words[i] = (0, 0, total)
+            elif isinstance(rows, range) and rows.step == 1:
+                self.words[i] = (0, rows.start, len(rows))
+            else:
+                lists.append((i, _row_numbers(rows)))
+        if lists:
+            self._place([i for i, _ in lists], [rows for _, rows in lists])
+        self.pointer = ffi.from_buffer("struct seam_presto_rows[]", self.words)
+
+    def _place(self, slots: Sequence[int], lists: Sequence[npt.NDArray[np.int32]]) -> None:
+        """All lists in one array: addresses and lengths are then worked out at once."""
+        self._rows = lists[0] if len(lists) == 1 else np.concatenate(lists)
+        counts = np.fromiter(map(len, lists), np.int64, len(lists))
+        self.words["count"][slots] = counts
+        starts = np.cumsum(counts) - counts
+        # Even an empty list is no range: its address must not be 0.
+        base = self._rows.ctypes.data or _SOMEWHERE.ctypes.data
+        self.words["rows"][slots] = base + 4 * starts.astype(np.uintp)
+
+
+_SOMEWHERE = np.zeros(1, np.int32)
+
+
+def _row_numbers(rows: Any) -> npt.NDArray[np.int32]:
+    """Row numbers as int32, without a copy where they are."""
+    if isinstance(rows, np.ndarray) and rows.dtype == np.int32 and rows.ndim == 1:
+        return np.ascontiguousarray(rows)
+    listed = np.asarray(rows if not isinstance(rows, range) else list(rows))
+    if listed.ndim != 1 or (listed.size and listed.dtype.kind not in "iu"):
+        raise UsageError("rows: a range or a list of row numbers is meant")
+    if listed.size and (listed.max() > 2**31 - 1 or listed.min() < 0):
+        raise UsageError("rows: a row number is below 0 or beyond 2^31 - 1")
+    return np.ascontiguousarray(listed, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A C writer that knows its pages, their sizes, and what it borrows."""
+
+    writer: Any
+    sizes: list[int]
+    selections: _Selections
+    array: Any
+
+
+class PageWriter:
+    """Writes pages of one schema; belongs to one thread at a time.
+
+    Args:
+        fields: name and Presto type of each column.
+        options: see `PageOptions`.
+        allocator: owner of the pages' memory, which goes back when nobody holds them any more.
+        skipper: decides whether compression is tried at all; by default it always is.
+
+    Raises:
+        UsageError: an option or a type that is none.
+        RefusedError: a type that is not known.
+    """
+
+    def __init__(
+        self,
+        fields: Sequence[SerdeField],
+        options: OptionsLike = None,
+        *,
+        allocator: TrackedAllocator | None = None,
+        skipper: Skipper | None = None,
+    ) -> None:
+        self.options = PageOptions.of(options)
+        self._schema = page_schema(fields, self.options.timestamps)
+        self._allocator = allocator or TrackedAllocator()
+        self._skipper = skipper
+        self._error = new_error()
+        self._settings = ffi.new("struct seam_presto_write_options *")
+        self._settings.flags = self.options.flags
+        if any(self.options.source):
+            self._use_sources(self.options.source)
+        # The C schema of the batch before: most batches have the same.
+        self._last: tuple[pa.Schema, Any] | None = None
+
+    def size(self, batch: Columns, rows: Rows = None) -> int:
+        """Bytes of the page that `write` would give without a codec, header included."""
+        return int(self._measure(batch, [rows]).sizes[0])
+
+    def write(self, batch: Columns, rows: Rows = None) -> pa.Buffer:
+        """One page of a batch or of some of its rows; see `serialize`."""
+        return self.write_many(batch, [rows])[0]
+
+    def write_many(self, batch: Columns, selections: Sequence[Rows]) -> list[pa.Buffer]:
+        """A page for each selection; see `serialize_many`."""
+        measured = self._measure(batch, selections)
+        ends = list(accumulate(measured.sizes))
+        block = Block(self._allocator, ends[-1] if ends else 0)
+        code = lib.seam_presto_writer_write(measured.writer, block.pointer, self._error)
+        check(code, self._error)
+        whole = block.buffer()
+        places = list(zip(ends, measured.sizes, strict=True))
+        pages = [whole.slice(end - size, size) for end, size in places]
+        if self.options.codec == "none" and not self.options.checksum:
+            return pages
+        counts = measured.selections.words["count"].tolist()
+        for i, (end, size) in enumerate(places):
+            view = block.view[end - size : end]
+            page = finish_page(view, counts[i], self.options, self._allocator, self._skipper)
+            if len(page) < size:
+                pages[i] = pa.py_buffer(page)
+        return pages
+
+    def _measure(self, columns: Columns, selections: Sequence[Rows]) -> _Measured:
+        batch = self._batch_of(columns)
+        schema, array = self._export(batch)
+        if self.options.layout == "preserve":
+            self._heed_layout(batch)
+        out = ffi.new("struct seam_presto_writer **")
+        code = lib.seam_presto_writer_new(
+            self._allocator.pointer,
+            self._schema.program,
+            schema,
+            array,
+            self._settings,
+            out,
+            self._error,
+        )
+        check(code, self._error)
+        writer = ffi.gc(out[0], lib.seam_presto_writer_free)
+        chosen = _Selections(selections, batch.num_rows)
+        n = len(selections)
+        sizes = ffi.new("int64_t[]", max(n, 1))
+        code = lib.seam_presto_writer_measure(writer, chosen.pointer, n, sizes, self._error)
+        _check_usage(code, self._error)
+        return _Measured(writer, ffi.unpack(sizes, n), chosen, array)
+
+    def _export(self, batch: pa.RecordBatch) -> tuple[Any, Any]:
+        array = new_array()
+        if self._last is None or self._last[0] != batch.schema:
+            pointer = ffi.gc(ffi.new("struct ArrowSchema *"), lib.seam_schema_release)
+            batch.schema._export_to_c(address(pointer))
+            self._last = (batch.schema, pointer)
+        batch._export_to_c(address(array))
+        return self._last[1], array
+
+    def _heed_layout(self, batch: pa.RecordBatch) -> None:
+        layout = layout_of(batch.schema)
+        self._settings.marks, self._settings.n_marks = ffi.NULL, 0
+        if layout is not None:
+            self._marks = ffi.from_buffer("uint8_t[]", layout.marks)
+            self._settings.marks, self._settings.n_marks = self._marks, len(layout.marks)
+            self._use_sources(layout.sources)
+
+    def _use_sources(self, sources: bytes) -> None:
+        self._sources = ffi.from_buffer("uint8_t[]", sources)
+        self._settings.sources = self._sources
+        self._settings.n_sources = len(sources) // SOURCE_BYTES
+
+    def _batch_of(self, columns: Columns) -> pa.RecordBatch:
+        """A batch that fits the schema; columns that are callable are loaded."""
+        schema = self._schema
+        if isinstance(columns, pa.RecordBatch):
+            if self._last is None or columns.schema != self._last[0]:
+                schema.check_batch(columns.schema)
+            return schema.check_nulls(columns)
+        if len(columns) != len(schema.fields):
+            raise UsageError(f"{len(columns)} columns for a schema of {len(schema.fields)}")
+        arrays = [column() if callable(column) else column for column in columns]
+        for array, field, wanted in zip(arrays, schema.fields, schema.schema, strict=True):
+            schema.check_type(field, array.type, wanted.type)
+        if len({len(array) for array in arrays}) != 1:
+            raise UsageError(
+                "columns of different lengths, or none: a batch knows its number of rows"
+            )
+        names = [field.name for field in schema.fields]
+        return schema.check_nulls(pa.RecordBatch.from_arrays(arrays, names=names))
+
+
+def finish_page(
+    page: memoryview,
+    rows: int,
+    options: PageOptions,
+    allocator: TrackedAllocator,
+    skipper: Skipper | None = None,
+) -> memoryview:
+    """Compress the payload of a page where that is wanted and pays, and write its header.
+
+    Args:
+        page: room for the header, then the whole payload.
+        rows: of the page.
+        options: codec, ratio and checksum count.
+        allocator: owner of a compressed page.
+        skipper: decides whether compression is tried at all; by default it always is.
+
+    Returns:
+        `page` itself, or a shorter one in memory of its own.
+    """
+    uncompressed = len(page) - HEADER_BYTES
+    packed = _compress(page[HEADER_BYTES:], options, allocator, skipper)
+    if packed is not None:
+        page = Block(allocator, HEADER_BYTES + len(packed)).view
+        page[HEADER_BYTES:] = packed
+    marker = COMPRESSED if packed is not None else 0
+    crc = 0
+    if options.checksum:
+        marker |= CHECKSUMMED
+        crc = page_checksum(page[HEADER_BYTES:], marker, rows, uncompressed)
+    PageHeader(rows, marker, uncompressed, len(page) - HEADER_BYTES, crc).write_to(page)
+    return page
+
+
+def _compress(
+    payload: memoryview,
+    options: PageOptions,
+    allocator: TrackedAllocator,
+    skipper: Skipper | None,
+) -> memoryview | None:
+    """The payload compressed, or None where that is not wanted or does not pay."""
+    if options.codec == "none" or (skipper is not None and not skipper.wants(len(payload))):
+        return None
+    packed = compress(options.codec, payload, allocator)
+    # A payload that does not shrink is never marked as compressed, whatever the ratio.
+    pays = len(packed) <= options.ratio * len(payload) and len(packed) < len(payload)
+    if skipper is not None:
+        skipper.tried(pays)
+    return packed if pays else None
+
+
+def _check_usage(code: int, error: object) -> None:
+    """Like `check`, where what breaks the core's contract is the caller's own rows."""
+    if code == lib.SEAM_BAD_ARGUMENT:
+        message = ffi.string(error.message)  # type: ignore[attr-defined]
+        raise UsageError(message.decode("utf-8", "replace"))
+    check(code, error)
+
+
+def serialized_size(
+    batch: Columns, fields: Sequence[SerdeField], options: OptionsLike = None, rows: Rows = None
+) -> int:
+    """Bytes of the page that `serialize` would write without a codec, header included.
+
+    Raises:
+        UsageError: see `serialize`.
+    """
+    return PageWriter(fields, options).size(batch, rows)
+
+
+def serialize(
+    batch: Columns,
+    fields: Sequence[SerdeField],
+    options: OptionsLike = None,
+    rows: Rows = None,
+    *,
+    allocator: TrackedAllocator | None = None,
+) -> pa.Buffer:
+    """One page of a batch or of some of its rows.
+
+    Args:
+        batch: the columns; dictionaries and runs may stand in for any of them, at any level.
+        fields: name and Presto type of each column.
+        options: see `PageOptions`.
+        rows: which rows, in order; all by default.
+        allocator: owner of the page's memory.
+
+    Returns:
+        A buffer of exactly the page.
+
+    Raises:
+        UsageError: columns, rows or options that do not fit.
+        InputError: a value that its type cannot have.
+        RefusedError: hash tables over keys whose hashes are not known.
+    """
+    return PageWriter(fields, options, allocator=allocator).write(batch, rows)
+
+
+def serialize_many(
+    batch: Columns,
+    fields: Sequence[SerdeField],
+    selections: Sequence[Rows],
+    options: OptionsLike = None,
+    *,
+    allocator: TrackedAllocator | None = None,
+) -> list[pa.Buffer]:
+    """A page for each selection of rows: a partitioned batch in one go.
+
+    All pages lie in one block of memory, which lives as long as any of them; a compressed page has
+    its own. See `serialize`.
+    """
+    return PageWriter(fields, options, allocator=allocator).write_many(batch, selections)

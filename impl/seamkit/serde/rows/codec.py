@@ -1,0 +1,298 @@
+"""Columns into rows and rows into columns, whatever the format of a row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from seambase.errors import InputError, UsageError
+from seambase.serde import SerdeField
+from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import ExportedBatch, address
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import Block, TrackedAllocator
+from seamkit.serde.rows.framing import GROUP_HEADER
+from seamkit.serde.rows.program import RowProgram
+
+__all__ = ["Buffer", "Framing", "Integers", "RowBytes", "RowCodec", "find_rows", "whole_rows"]
+
+Buffer = bytes | bytearray | memoryview
+Framing = Literal["be32", "packed", "velox-group"]
+Integers = Sequence[int] | np.ndarray[Any, Any]
+_INT32_MAX = 2**31 - 1
+_LENGTH_BYTES: int = lib.SEAM_ROW_LENGTH_BYTES
+
+
+@dataclass(frozen=True)
+class RowBytes:
+    """Rows one after the other in one block.
+
+    Attributes:
+        data: the bytes; they live as long as this view of them.
+        offsets: where each row begins in `data`, its length word not counted (int64).
+        lengths: bytes of each row (int64).
+    """
+
+    data: memoryview
+    offsets: np.ndarray[Any, Any]
+    lengths: np.ndarray[Any, Any]
+
+
+class RowCodec(ABC):
+    """One format of rows for one schema. Threads may share it; the work runs outside the GIL.
+
+    Args:
+        fields: the columns, in order, with types in Spark's words; or a program made of them.
+        allocator: where output comes from; None for one of its own without a limit.
+    """
+
+    def __init__(
+        self, fields: Sequence[SerdeField] | RowProgram, allocator: TrackedAllocator | None = None
+    ) -> None:
+        self.program = fields if isinstance(fields, RowProgram) else RowProgram(fields)
+        self.allocator = allocator or TrackedAllocator()
+
+    @abstractmethod
+    def _layout(self, source: Any, choice: Any, gap: int, starts: Any, error: Any) -> int: ...
+
+    @abstractmethod
+    def _write(
+        self, source: Any, choice: Any, gap: int, starts: Any, out: Any, error: Any
+    ) -> int: ...
+
+    @abstractmethod
+    def _read(self, frames: Any, out: Any, error: Any) -> int: ...
+
+    def sizes(self, batch: pa.RecordBatch, rows: Integers | None = None) -> Any:
+        """Bytes of each row, length words not counted, as int64: exact, in one pass.
+
+        Raises:
+            UsageError: a batch of other columns, a row that it does not have.
+            InputError: nulls where a column allows none, a row of 2 GiB or more.
+            RefusedError: a type that the format does not have.
+        """
+        with _Source(self.program, batch, rows, self.allocator) as source:
+            return np.diff(self._starts(source, 0))
+
+    def _starts(self, source: _Source, gap: int) -> Any:
+        starts = np.empty(source.choice.count + 1, np.int64)
+        error = new_error()
+        code = self._layout(source.pointer, source.choice, gap, _int64s(starts), error)
+        check(code, error)
+        return starts
+
+    def serialize(
+        self,
+        batch: pa.RecordBatch,
+        rows: Integers | None = None,
+        *,
+        framing: Framing = "be32",
+        out: bytearray | memoryview | None = None,
+    ) -> RowBytes:
+        """Turn a batch into rows.
+
+        Args:
+            batch: the columns; dictionaries and runs are taken as they come.
+            rows: numbers of the rows wanted, in order; None for all.
+            framing: `be32` puts each row's length before it (32 bits, big-endian), as Spark's
+                shuffle does; `velox-group` puts the header of a plain group before that; `packed`
+                puts rows end to end.
+            out: where to put them, if not into a new block; it must be large enough.
+
+        Raises:
+            UsageError: as `sizes`; or `out` is too small.
+            InputError: as `sizes`; or a decimal with more digits than its type.
+            RefusedError: as `sizes`.
+        """
+        gap = 0 if framing == "packed" else _LENGTH_BYTES
+        lead = GROUP_HEADER.size if framing == "velox-group" else 0
+        with _Source(self.program, batch, rows, self.allocator) as source:
+            starts = self._starts(source, gap)
+            body = int(starts[-1]) - gap
+            size = lead + body
+            if out is None:
+                out = Block(self.allocator, size).view
+            elif len(out) < size:
+                raise UsageError(f"the rows take {size} bytes, `out` has {len(out)}")
+            view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
+            error = new_error()
+            code = self._write(
+                source.pointer, source.choice, gap, _int64s(starts), view + lead, error
+            )
+            check(code, error)
+        if lead:
+            _write_header(out, body)
+        lengths = np.diff(starts)
+        lengths -= gap
+        starts += lead
+        return RowBytes(memoryview(out)[:size], starts[:-1], lengths)
+
+    def deserialize(
+        self,
+        data: Buffer,
+        *,
+        lengths: Integers | None = None,
+        offsets: Integers | None = None,
+        source: str = "",
+    ) -> pa.RecordBatch:
+        """Turn rows into a batch of the program's schema; nothing of it points into `data`.
+
+        Args:
+            data: the rows. Without `lengths` each has its length before it, as `be32` says.
+            lengths: bytes of each row.
+            offsets: where each row begins; None with `lengths`: end to end, from the first byte.
+            source: what messages call the input, such as a file's path.
+
+        Raises:
+            InputError: the bytes break the format; the message names the offset.
+            RefusedError: a type that the format does not have.
+            UsageError: `offsets` without `lengths`, or another number of them.
+        """
+        view = ffi.from_buffer("uint8_t[]", data)
+        frames = ffi.new("struct seam_row_frames *")
+        frames.data = view
+        frames.size_bytes = len(view)
+        error = new_error()
+        kept = _fill_frames(frames, view, lengths, offsets, source)
+        array = ffi.new("struct ArrowArray *")
+        check(self._read(frames, array, error), error, source=source)
+        del kept
+        return pa.RecordBatch._import_from_c(address(array), self.program.schema)
+
+
+class _Source:
+    """A batch and the rows chosen of it, open for the core."""
+
+    def __init__(
+        self,
+        program: RowProgram,
+        batch: pa.RecordBatch,
+        rows: Integers | None,
+        allocator: TrackedAllocator,
+    ) -> None:
+        program.check_batch(batch)
+        self.choice: Any = ffi.new("struct seam_row_choice *")
+        self.choice.count = batch.num_rows
+        if rows is not None:
+            self._rows = _whole_numbers(rows, "rows")
+            _check_rows(self._rows, batch.num_rows)
+            self.choice.count = len(self._rows)
+            self.choice.rows = _int64s(self._rows)
+        self._exported = ExportedBatch(batch)
+        out = ffi.new("struct seam_row_input **")
+        error = new_error()
+        code = lib.seam_row_input_new(
+            allocator.pointer,
+            program.root,
+            self._exported.schema,
+            self._exported.array,
+            out,
+            error,
+        )
+        check(code, error)
+        self.pointer: Any = out[0]
+
+    def __enter__(self) -> _Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        lib.seam_row_input_free(self.pointer)
+
+
+def find_rows(data: Buffer, *, base: int = 0) -> tuple[Any, Any]:
+    """Where the rows of a `be32` stream are, and their lengths (both int64).
+
+    Args:
+        data: the stream.
+        base: where it begins; offsets and the errors' bytes count from there.
+
+    Raises:
+        InputError: a length that is cut off or leads beyond the end.
+    """
+    view = ffi.from_buffer("uint8_t[]", data)
+    count = ffi.new("int64_t *")
+    error: Any = new_error()
+    code = lib.seam_row_frames_count(view, len(view), count, error)
+    if code:
+        error.offset += base
+    check(code, error)
+    starts, lengths = np.empty(count[0], np.int64), np.empty(count[0], np.int64)
+    pointers = _int64s(starts), _int64s(lengths)
+    check(lib.seam_row_frames_find(view, len(view), count[0], *pointers, error), error)
+    starts += base
+    return starts, lengths
+
+
+def whole_rows(data: Buffer) -> int:
+    """Bytes at the front of a piece of a `be32` stream that are whole rows with their lengths."""
+    view = ffi.from_buffer("uint8_t[]", data)
+    error: Any = new_error()
+    code = lib.seam_row_frames_count(view, len(view), ffi.new("int64_t *"), error)
+    return int(error.offset) if code else len(view)
+
+
+def _write_header(out: bytearray | memoryview, size: int) -> None:
+    if size > _INT32_MAX:
+        raise InputError(f"a group of {size} bytes is more than its header can state")
+    GROUP_HEADER.pack_into(out, 0, size, size, 0)
+
+
+def _int64s(values: Any) -> Any:
+    """A pointer to an array of int64, which the caller keeps."""
+    return ffi.cast("int64_t *", values.ctypes.data)
+
+
+def _whole_numbers(values: Integers, what: str) -> Any:
+    """Whole numbers as a contiguous array of int64.
+
+    Raises:
+        UsageError: they are none, or one does not fit.
+    """
+    found = np.asarray(values)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise UsageError(f"{what}: a sequence of whole numbers is meant")
+    if found.dtype == np.uint64 and found.size and found.max() > np.iinfo(np.int64).max:
+        raise UsageError(f"{what}: {found.max()} does not fit 64 bits with a sign")
+    return np.ascontiguousarray(found, np.int64)
+
+
+def _check_rows(rows: Any, count: int) -> None:
+    wrong = rows[(rows < 0) | (rows >= count)]
+    if len(wrong):
+        raise UsageError(f"row {wrong[0]} was chosen where there are {count}")
+
+
+def _fill_frames(
+    frames: Any, view: Any, lengths: Integers | None, offsets: Integers | None, source: str
+) -> list[Any]:
+    """Say where the rows are; what is returned must live until they are read."""
+    if lengths is None:
+        if offsets is not None:
+            raise UsageError("offsets of rows need the lengths that go with them")
+        count = ffi.new("int64_t *")
+        error: Any = new_error()
+        check(lib.seam_row_frames_count(view, len(view), count, error), error, source=source)
+        frames.count = count[0]
+        return []
+    sizes = _whole_numbers(lengths, "lengths")
+    if offsets is None:
+        starts = np.zeros(len(sizes), np.int64)
+        np.cumsum(sizes[:-1], out=starts[1:])
+        if sizes.sum() != len(view) or (sizes < 0).any():
+            where = f"{source}: " if source else ""
+            raise InputError(
+                f"{where}the rows are said to take {sizes.sum()} bytes where there are {len(view)}"
+            )
+    else:
+        starts = _whole_numbers(offsets, "offsets")
+    if len(starts) != len(sizes):
+        raise UsageError(f"{len(starts)} offsets of rows come with {len(sizes)} lengths")
+    frames.count = len(sizes)
+    frames.starts = _int64s(starts)
+    frames.lengths = _int64s(sizes)
+    return [starts, sizes]

@@ -1,0 +1,103 @@
+"""Groups of rows, as Velox puts them into a stream.
+
+A group is a header of nine bytes, little-endian (its size, its size as compressed, and whether it
+is), then rows with their lengths before them, big-endian (Velox, UnsafeRow and CompactRow serde,
+since December 2024). Before that, and in Spark's own shuffle, there is no header. A group has
+neither a checksum nor a number of rows, and does not say which codec compressed it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seambase.errors import InputError, RefusedError
+from seamkit.core.memory import TrackedAllocator
+from seamkit.serde.compression import compress, decompress
+
+__all__ = ["GROUP_HEADER", "Group", "compress_group", "groups"]
+
+GROUP_HEADER = struct.Struct("<iiB")
+"""Uncompressed size, compressed size, compressed (0 or 1)."""
+
+# A compressed group is kept if it has at most this share of its size (Velox, August 2026).
+_MIN_RATIO = 0.8
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group: its rows, and where they begin in the stream (-1 if they were compressed)."""
+
+    rows: memoryview
+    offset: int
+
+
+def compress_group(group: memoryview, codec: str, allocator: TrackedAllocator) -> memoryview:
+    """A plain group compressed, or as it is where that does not pay.
+
+    Args:
+        group: header and rows.
+        codec: one of `seamkit.serde.compression.CODECS`.
+        allocator: owner of the memory.
+    """
+    size = len(group) - GROUP_HEADER.size
+    if codec == "none" or not size:
+        return group
+    packed = compress(codec, group[GROUP_HEADER.size :], allocator)
+    if len(packed) > size * _MIN_RATIO:
+        return group
+    return memoryview(GROUP_HEADER.pack(size, len(packed), 1) + bytes(packed))
+
+
+def groups(
+    data: memoryview, codec: str, size_limit: int, allocator: TrackedAllocator
+) -> Iterator[Group]:
+    """The groups of a stream, one after the other.
+
+    Args:
+        data: the whole stream.
+        codec: what compressed groups were compressed with; `none`: there are none.
+        size_limit: most bytes that a group may have uncompressed.
+        allocator: owner of what is decompressed.
+
+    Raises:
+        InputError: a header that is cut off or contradicts itself, a compressed group without a
+            codec, or one that is damaged.
+        RefusedError: a group beyond the limit.
+    """
+    at = 0
+    while at < len(data):
+        if len(data) - at < GROUP_HEADER.size:
+            raise InputError(f"the header of a group is cut off (at byte {at})")
+        size, packed, flag = GROUP_HEADER.unpack_from(data, at)
+        begin = at + GROUP_HEADER.size
+        _check_header(size, packed, flag, at, len(data) - begin)
+        if size > size_limit:
+            raise RefusedError(
+                f"a group of {size} bytes is beyond the size limit of {size_limit} (at byte {at})"
+            )
+        body = data[begin : begin + packed]
+        if not flag:
+            yield Group(body, begin)
+        elif codec == "none":
+            raise InputError(
+                "a group is compressed, but no codec was named; its header does not say which "
+                f"(at byte {at + 8})"
+            )
+        else:
+            yield Group(decompress(codec, body, size, allocator, offset=begin), -1)
+        at = begin + packed
+
+
+def _check_header(size: int, packed: int, flag: int, at: int, left: int) -> None:
+    if flag > 1:
+        raise InputError(f"a group is neither plain nor compressed: {flag} (at byte {at + 8})")
+    if size < 0 or packed < 0 or (not flag and size != packed):
+        raise InputError(
+            f"a group of {size} bytes cannot have {packed} in the stream (at byte {at})"
+        )
+    if packed > left:
+        raise InputError(
+            f"a group of {packed} bytes is announced where {left} are left (at byte {at})"
+        )

@@ -1,0 +1,77 @@
+"""The Python handle on an arena: ranges that never move and go back all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakSet
+
+from seambase.errors import UsageError
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+
+__all__ = ["ARENA_QUANTUM_PAGES", "LARGEST_RUN_PAGES", "PAGE_BYTES", "StreamArena"]
+
+PAGE_BYTES: int = lib.SEAM_PAGE_BYTES
+LARGEST_RUN_PAGES: int = lib.SEAM_LARGEST_RUN_PAGES
+ARENA_QUANTUM_PAGES: int = lib.SEAM_ARENA_QUANTUM_PAGES
+
+
+class StreamArena:
+    """Owns one `struct seam_stream_arena`; its memory goes back with `clear` or with the handle.
+
+    Behaves as Velox's StreamArena. One thread at a time.
+
+    Args:
+        allocator: where pages come from.
+    """
+
+    def __init__(self, allocator: TrackedAllocator) -> None:
+        self.allocator = allocator
+        self._streams: WeakSet[object] = WeakSet()
+        self.pointer: Any = ffi.gc(
+            ffi.new("struct seam_stream_arena *"), lib.seam_stream_arena_clear
+        )
+        lib.seam_stream_arena_init(self.pointer, allocator.pointer)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the pages that the arena holds, given away or not."""
+        return int(lib.seam_stream_arena_bytes(self.pointer))
+
+    def new_range(self, size_bytes: int) -> memoryview:
+        """A writable range of at most `size_bytes` bytes: what is left of the current run, if less.
+
+        The next call goes on at the following byte. Requests above the largest run (1 MiB) come as
+        whole pages of their own. The range is the arena's: it is gone after `clear`.
+
+        Raises:
+            UsageError: fewer than one byte is asked for.
+            seamkit.core.errors.NativeMemoryError: the allocator's limit.
+        """
+        if size_bytes < 1:
+            raise UsageError(f"a range has 1 byte or more, not {size_bytes}")
+        out = ffi.new("struct seam_byte_range *")
+        error = new_error()
+        check(lib.seam_stream_arena_range(self.pointer, size_bytes, out, error), error)
+        return memoryview(ffi.buffer(out.buffer, out.size))
+
+    def clear(self) -> None:
+        """Give every range back at once; the arena is as after its construction.
+
+        Raises:
+            UsageError: a stream still holds ranges. Clear streams (and serializers) first.
+        """
+        if self._streams:
+            raise UsageError(
+                f"{len(self._streams)} streams still write to this arena: clear them before it"
+            )
+        lib.seam_stream_arena_clear(self.pointer)
+
+    def hold(self, stream: object) -> None:
+        """`stream` takes ranges from now on: the arena is not cleared before it lets go of them."""
+        self._streams.add(stream)
+
+    def let_go(self, stream: object) -> None:
+        """The other way."""
+        self._streams.discard(stream)

@@ -1,0 +1,213 @@
+"""Byte streams over scattered ranges of memory, as Velox's ByteOutputStream and ByteInputStream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from seambase.errors import UsageError
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+from seamkit.serde.stream.arena import StreamArena
+
+__all__ = ["BitOutputStream", "ByteInputStream", "ByteOutputStream", "range_growth"]
+
+Buffer = bytes | bytearray | memoryview
+
+
+def range_growth(held_bytes: int, asked_bytes: int) -> int:
+    """Size of the next range of a stream with ranges of `held_bytes` that wants `asked_bytes`."""
+    return int(lib.seam_byte_output_growth(held_bytes, asked_bytes))
+
+
+class _OutputStream:
+    """What streams of bytes and of bits share. Positions are in their unit."""
+
+    _is_bits = 0
+
+    def __init__(self, arena: StreamArena) -> None:
+        self._arena = arena
+        self._error = new_error()
+        self.pointer: Any = ffi.gc(ffi.new("struct seam_byte_output *"), lib.seam_byte_output_clear)
+        lib.seam_byte_output_init(self.pointer, arena.pointer, self._is_bits)
+
+    def __len__(self) -> int:
+        return int(self.pointer.size)
+
+    def tell(self) -> int:
+        """Where the next byte (or bit) goes."""
+        return int(lib.seam_byte_output_tell(self.pointer))
+
+    def seek(self, position: int) -> int:
+        """Go back to overwrite, or to the end. What stands behind the position stays.
+
+        Raises:
+            UsageError: the position is negative or beyond the end.
+        """
+        if not 0 <= position <= len(self):
+            raise UsageError(f"position {position} is outside a stream that ends at {len(self)}")
+        check(lib.seam_byte_output_seek(self.pointer, position, self._error), self._error)
+        return position
+
+    def copy_to(self, out: bytearray | memoryview) -> None:
+        """Copy the whole stream into writable memory of exactly its size in bytes.
+
+        Raises:
+            UsageError: `out` has another size.
+        """
+        view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
+        size = lib.seam_byte_output_bytes(self.pointer)
+        if len(view) != size:
+            raise UsageError(f"a stream of {size} bytes does not go into {len(view)}")
+        lib.seam_byte_output_copy(self.pointer, view)
+
+    def getvalue(self) -> bytes:
+        """A copy of the whole stream, wherever it is written next."""
+        out = bytearray(lib.seam_byte_output_bytes(self.pointer))
+        self.copy_to(out)
+        return bytes(out)
+
+    def clear(self) -> None:
+        """Forget everything. The ranges go back when the arena is cleared."""
+        lib.seam_byte_output_clear(self.pointer)
+        self._arena.let_go(self)
+
+
+class ByteOutputStream(_OutputStream):
+    """Grows by ranges of an arena; what was written never moves.
+
+    Args:
+        arena: where ranges come from. To be cleared after the stream.
+    """
+
+    def write(self, data: Buffer) -> int:
+        """Append at the position; returns how many bytes that were."""
+        view = ffi.from_buffer(data)
+        self._arena.hold(self)
+        check(lib.seam_byte_output_append(self.pointer, view, len(view), self._error), self._error)
+        return len(view)
+
+
+class BitOutputStream(_OutputStream):
+    """A stream of bits: positions and length count bits.
+
+    They leave with the first bit highest in its byte, and unused bits of the last byte 0.
+    """
+
+    _is_bits = 1
+
+    def write(self, bits: Buffer, begin: int, end: int) -> int:
+        """Append bits [begin, end) of a bitmap that has the lowest bit of a byte first.
+
+        Raises:
+            UsageError: the bitmap has no such bits.
+        """
+        view = ffi.from_buffer(bits)
+        if not 0 <= begin <= end <= 8 * len(view):
+            raise UsageError(f"bits {begin} to {end} are not in a bitmap of {8 * len(view)}")
+        self._arena.hold(self)
+        code = lib.seam_byte_output_append_bits(self.pointer, view, begin, end, self._error)
+        check(code, self._error)
+        return end - begin
+
+    def fill(self, bit: bool, count: int) -> int:
+        """Append the same bit `count` times."""
+        self._arena.hold(self)
+        check(lib.seam_byte_output_append_bit(self.pointer, bit, count, self._error), self._error)
+        return count
+
+
+class ByteInputStream:
+    """Reads a list of ranges as if they were one; any value may straddle a border.
+
+    Nothing is copied but what straddles: the ranges are kept alive and must not change.
+
+    Args:
+        ranges: bytes-like objects; empty ones are legal.
+        allocator: of the list of ranges.
+    """
+
+    def __init__(self, ranges: Iterable[Buffer], allocator: TrackedAllocator) -> None:
+        self._ranges = [memoryview(data).cast("B").toreadonly() for data in ranges]
+        self._views = [ffi.from_buffer(data) for data in self._ranges]
+        self._error = new_error()
+        structs = ffi.new("struct seam_byte_range[]", max(len(self._views), 1))
+        for struct, view in zip(structs, self._views, strict=False):
+            struct.buffer, struct.size = ffi.cast("uint8_t *", view), len(view)
+        self._stream: Any = ffi.new("struct seam_byte_input *")
+        self._check(
+            lib.seam_byte_input_init(
+                self._stream, allocator.pointer, structs, len(self._views), self._error
+            )
+        )
+        self._stream = ffi.gc(self._stream, lib.seam_byte_input_reset)
+
+    def _check(self, code: int) -> None:
+        check(code, self._error)
+
+    def __len__(self) -> int:
+        return int(lib.seam_byte_input_size(self._stream))
+
+    def tell(self) -> int:
+        """Where the next byte comes from."""
+        return int(lib.seam_byte_input_tell(self._stream))
+
+    def remaining(self) -> int:
+        """Bytes that truly remain, in all ranges: a reader may refuse a page because of it."""
+        return int(lib.seam_byte_input_remaining(self._stream))
+
+    def seek(self, position: int) -> int:
+        """Go to any position, the end included.
+
+        Raises:
+            UsageError: the position is outside the stream.
+        """
+        if not 0 <= position <= len(self):
+            raise UsageError(f"position {position} is outside a stream of {len(self)} bytes")
+        self._check(lib.seam_byte_input_seek(self._stream, position, self._error))
+        return position
+
+    def skip(self, size_bytes: int) -> None:
+        """Pass over bytes.
+
+        Raises:
+            seambase.errors.InputError: fewer remain.
+        """
+        self._check(lib.seam_byte_input_skip(self._stream, size_bytes, self._error))
+
+    def number(self, width_bytes: int) -> int:
+        """The next little-endian signed number of 1, 2, 4 or 8 bytes.
+
+        Raises:
+            UsageError: another width.
+            seambase.errors.InputError: fewer bytes remain.
+        """
+        if width_bytes not in (1, 2, 4, 8):
+            raise UsageError(f"a number has 1, 2, 4 or 8 bytes, not {width_bytes}")
+        out = ffi.new("int64_t *")
+        self._check(lib.seam_byte_input_number(self._stream, width_bytes, out, self._error))
+        return int(out[0])
+
+    def read(self, size_bytes: int) -> memoryview:
+        """The next bytes: a view of the range where they lie in one, else a copy.
+
+        Raises:
+            UsageError: a negative size.
+            seambase.errors.InputError: fewer remain; nothing is read then.
+        """
+        if size_bytes < 0:
+            raise UsageError(f"{size_bytes} bytes cannot be read")
+        if self._stream.current < len(self._ranges):
+            current = self._stream.ranges[self._stream.current]
+            at = int(current.position)
+            if size_bytes <= current.size - at:
+                whole: memoryview = self._ranges[self._stream.current]
+                self.skip(size_bytes)
+                return whole[at : at + size_bytes]
+        if size_bytes > self.remaining():
+            self.skip(size_bytes)  # which says what is wrong, before anything is allocated
+        out = bytearray(size_bytes)
+        to = ffi.from_buffer(out)
+        self._check(lib.seam_byte_input_read(self._stream, to, size_bytes, self._error))
+        return memoryview(out).toreadonly()

@@ -1,0 +1,48 @@
+"""Which reader a base file needs."""
+
+from __future__ import annotations
+
+from seambase.errors import RefusedError
+from seamkit.files.orc import OrcReader
+from seamkit.files.parquet import BaseReader
+from seamkit.files.reader import BaseFileReader
+from seamkit.files.renamed import RenamedReader
+from seamkit.files.skeleton import SkeletonReader
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.listing.slices import BaseFile
+
+__all__ = ["open_base", "open_slice_base"]
+
+
+def open_slice_base(storage: Storage, base: BaseFile) -> BaseFileReader:
+    """Open a slice's base file, with the file outside the table that it may need.
+
+    Raises:
+        InputError: a file is missing, truncated, or not of the format that its name says; or the
+            two do not have the same rows.
+        RefusedError: a format that is not read; named.
+    """
+    own = open_base(storage, base.path)
+    reader = own
+    if base.external is not None:
+        outside = open_base(Storage(base.external.root), base.external.path)
+        reader = SkeletonReader(own, outside, base.external.values)
+    return reader if base.names is None else RenamedReader(reader, base.names)
+
+
+def open_base(storage: Storage, path: str) -> BaseFileReader:
+    """Open a base file by the ending of its name; a table may hold files of several formats.
+
+    Raises:
+        InputError: the file is missing, truncated, or not of the format that its name says.
+        RefusedError: a format that is not read; named.
+    """
+    ending = path.rpartition(".")[2].lower()
+    if ending == "parquet":
+        return BaseReader(storage, path)
+    if ending == "orc":
+        return OrcReader(storage, path)
+    raise RefusedError(
+        f"{storage.full(path)}: base files of format '{ending}' are not supported; Parquet and ORC "
+        "are"
+    )

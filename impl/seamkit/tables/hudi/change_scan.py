@@ -1,0 +1,137 @@
+"""What changed, row by row: inserted, updated or deleted, before and after.
+
+For each write in the window the file groups that it touched are read as they were before and after
+it, and rows are matched by partition and record key. So every table with meta fields has its
+changes told, whether or not it keeps change logs, as long as no cleaner has removed what it was.
+Columns and their words are those of Hudi's own change data (`op`, `ts_ms`, `before`, `after`), the
+rows structs instead of JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from seambase.errors import UsageError
+from seambase.scan import ScanReport
+from seamkit.tables.hudi.hudi_scan import HudiScan
+from seamkit.tables.hudi.timeline.window import COMMIT_TIME
+
+__all__ = ["ChangeScan", "Moment"]
+
+_KEY = ("_hoodie_partition_path", "_hoodie_record_key")
+
+Moment = tuple[str, Callable[[], HudiScan], Callable[[], HudiScan]]
+"""A write's requested instant, and how to plan the groups it touched before and after it. Both
+scans hand out `_hoodie_commit_time`, the key's columns and the table's own, in this order."""
+
+
+class ChangeScan:
+    """The changes of a window; implements `seambench.contracts.scan.Scan`.
+
+    Args:
+        schema: the table's own columns, without `_hoodie_*`.
+        moments: the writes of the window, the oldest first.
+        columns: which of `op`, `ts_ms`, `before` and `after` to hand out; None for all.
+
+    Raises:
+        UsageError: another column.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, moments: Sequence[Moment], columns: Sequence[str] | None
+    ) -> None:
+        row = pa.struct(list(schema))
+        self._all = pa.schema(
+            {"op": pa.string(), "ts_ms": pa.string(), "before": row, "after": row}
+        )
+        self._columns = list(self._all.names if columns is None else columns)
+        if strange := [name for name in self._columns if name not in self._all.names]:
+            raise UsageError(
+                f"changes have no column '{strange[0]}', but {', '.join(self._all.names)}"
+            )
+        self._moments = moments
+        self._report = ScanReport()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns asked for, in that order."""
+        return pa.schema([self._all.field(name) for name in self._columns])
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches, the oldest write first."""
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
+
+    def to_table(self) -> pa.Table:
+        """All changes."""
+        return self.to_reader().read_all()
+
+    def dataset(self) -> ds.Dataset:
+        """The changes as a dataset; they are read at once."""
+        return ds.dataset(self.to_table())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def report(self) -> ScanReport:
+        """What the reads so far came to, over all writes."""
+        return self._report
+
+    def explain(self) -> str:
+        """The writes that are compared."""
+        lines = [f"{len(self._moments)} writes, each compared before and after"]
+        return "\n".join([*lines, *(f"  {instant}" for instant, _, _ in self._moments)])
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for instant, before, after in self._moments:
+            changes = _changes(instant, self._read(before()), self._read(after()), self._all)
+            self._report.rows += changes.num_rows
+            yield from changes.select(self._columns).to_batches()
+
+    def _read(self, scan: HudiScan) -> pa.Table:
+        table = scan.to_table()
+        told = scan.report()
+        self._report.warnings += [w for w in told.warnings if w not in self._report.warnings]
+        for path, count in told.paths.items():
+            self._report.paths[path] = self._report.paths.get(path, 0) + count
+        return table
+
+
+def _changes(instant: str, before: pa.Table, after: pa.Table, schema: pa.Schema) -> pa.Table:
+    """What one write did: rows that bear its instant, keys that are new, and keys that are gone.
+
+    A row may come back with an older instant: a delete has been undone by what was written now.
+    """
+    old_keys, new_keys = _keys(before), _keys(after)
+    own = pc.fill_null(pc.equal(after.column(COMMIT_TIME), instant), False)
+    written = after.filter(pc.or_(own, pc.invert(pc.is_in(new_keys, value_set=old_keys))))
+    found = pc.index_in(_keys(written), value_set=old_keys)
+    updated = pc.is_valid(found)
+    gone = before.filter(pc.invert(pc.is_in(old_keys, value_set=new_keys)))
+    ops = pc.if_else(updated, "u", "i")
+    none = pa.nulls(gone.num_rows, schema.field("after").type)
+    return pa.table(
+        [
+            pa.chunked_array([ops, pa.array(["d"] * gone.num_rows, pa.string())]),
+            pa.array([instant] * (written.num_rows + gone.num_rows), pa.string()),
+            pa.chunked_array([_rows(before, schema).take(found), _rows(gone, schema)]),
+            pa.chunked_array([_rows(written, schema), none]),
+        ],
+        schema=schema,
+    )
+
+
+def _keys(table: pa.Table) -> pa.Array:
+    """Partition and record key as one text; neither holds a NUL."""
+    parts = [pc.fill_null(table.column(name), "").combine_chunks() for name in _KEY]
+    return pc.binary_join_element_wise(*parts, "\0")
+
+
+def _rows(table: pa.Table, schema: pa.Schema) -> pa.Array:
+    """The table's own columns as structs."""
+    fields = list(schema.field("after").type)
+    columns = [table.column(field.name).combine_chunks() for field in fields]
+    return pa.StructArray.from_arrays(columns, fields=fields)

@@ -1,0 +1,115 @@
+"""What a Hudi table or one of its logs says, piece by piece, for people.
+
+A table's folder: properties, instants, slices and their files. A log: its blocks with their offsets
+and headers, and the records in them, up to the byte that breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seambase.errors import InputError
+from seambase.scan import ScanWarning
+from seambase.walk import Met
+from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.log.log import LogBlock, iter_blocks
+from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.instants import Instant
+
+__all__ = ["explain_log", "explain_table"]
+
+
+def explain_table(table: HudiTable) -> Iterator[Met]:
+    """Properties, timeline and slices of a table.
+
+    Raises:
+        InputError: the timeline or a plan is broken, or a file is missing; what came before it has
+            been handed out.
+    """
+    config = table.config
+    kind = "merge-on-read" if config.merge_on_read else "copy-on-write"
+    yield Met(0, 0, 0, "table", f"{config.name}, version {config.version}, {kind}")
+    yield Met(0, 0, 1, "merge mode", config.merge.mode)
+    yield Met(0, 0, 1, "record key", ", ".join(config.record_keys))
+    yield Met(0, 0, 1, "ordering", ", ".join(config.ordering_fields) or "none")
+    timeline = table.timeline()
+    yield Met(0, 0, 0, "archived instants", len(timeline.archive.instants))
+    for instant in timeline.archive.instants:
+        yield _instant(instant)
+    yield Met(0, 0, 0, "active instants", len(timeline.instants))
+    for instant in timeline.instants:
+        yield _instant(instant)
+    slices = table.slices()
+    yield Met(0, 0, 0, "file slices", len(slices))
+    for slice_ in slices:
+        yield from _slice(slice_)
+
+
+def _instant(instant: Instant) -> Met:
+    state: str = instant.state
+    if instant.completed not in (None, instant.requested):
+        state = f"{state} {instant.completed}"
+    return Met(0, 0, 1, f"{instant.requested} {instant.action}", state)
+
+
+def _slice(slice_: FileSlice) -> Iterator[Met]:
+    where = f"{slice_.partition}/{slice_.file_id}" if slice_.partition else slice_.file_id
+    yield Met(0, 0, 1, where, f"since {slice_.instant}")
+    if slice_.base is not None:
+        yield Met(0, slice_.base.size_bytes, 2, "base", slice_.base.path)
+    for log in slice_.logs:
+        yield Met(0, log.size_bytes, 2, "log", log.path)
+
+
+def explain_log(path: Path) -> Iterator[Met]:
+    """Blocks, headers and records of one log file; offsets count from its beginning.
+
+    Raises:
+        InputError: it cannot be read, or breaks; what came before has been handed out.
+        RefusedError: something in it is legal but not supported.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    warnings: list[ScanWarning] = []
+    blocks = iter_blocks(content, file=str(path), warnings=warnings, writer_instant=False)
+    for block in blocks:
+        yield from _skipped(warnings)
+        yield from _block(block)
+    yield from _skipped(warnings)
+
+
+def _skipped(warnings: list[ScanWarning]) -> Iterator[Met]:
+    for warning in warnings:
+        yield Met(warning.offset, 0, 0, "skipped", warning.reason)
+    warnings.clear()
+
+
+def _block(block: LogBlock) -> Iterator[Met]:
+    length = block.content_offset + len(block.content) - block.offset
+    yield Met(block.offset, length, 0, f"{block.kind} block", f"instant {block.instant}")
+    for name, value in block.header.items():
+        if name != "INSTANT_TIME":
+            yield Met(block.offset, 0, 1, name, value)
+    at = block.content_offset
+    if block.kind in ("avro", "cdc"):
+        for record in avro_records(block):
+            yield Met(at + record.offset, 4 + record.size_bytes, 1, "record", record.row)
+    elif block.kind == "delete":
+        deletes = block.delete_keys()
+        orders = zip(deletes.ordering_types, deletes.ordering_values, strict=True)
+        for key, (word, value) in zip(deletes.record_keys, orders, strict=True):
+            yield Met(at, 0, 1, "delete", f"{key}, ordering {word} {value}")
+    elif block.kind == "parquet" and len(block.content):
+        try:
+            rows = pq.read_table(pa.BufferReader(pa.py_buffer(block.content))).to_pylist()
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+            raise InputError(f"{block.where} is not readable: {error}") from error
+        for row in rows:
+            yield Met(at, 0, 1, "record", row)

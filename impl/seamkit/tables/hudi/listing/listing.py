@@ -1,0 +1,64 @@
+"""Which files lie in which partition.
+
+A partition is a folder that carries Hudi's marker, at any depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from seamkit.files.storage import FileStatus, Storage
+
+__all__ = ["Listing", "list_files"]
+
+_PARTITION_MARKER = ".hoodie_partition_metadata"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files of a table, by partition.
+
+    Attributes:
+        partitions: files of each partition, by the partition's path below the table ("" for the
+            table's own folder).
+        covers: whether a partition was to be listed at all; of others the listing knows nothing.
+    """
+
+    partitions: Mapping[str, Sequence[FileStatus]] = field(repr=False)
+    covers: Callable[[str], bool] = lambda _: True
+
+    def size_bytes(self, path: str) -> int | None:
+        """How long a file of that path below the table is; None if no listed partition has it."""
+        partition, _, name = path.rpartition("/")
+        return self._sizes.get(partition, {}).get(name)
+
+    @cached_property
+    def _sizes(self) -> dict[str, dict[str, int | None]]:
+        return {
+            partition: {status.name: status.size_bytes for status in files}
+            for partition, files in self.partitions.items()
+        }
+
+
+def list_files(storage: Storage) -> Listing:
+    """List a table folder by folder, several at once.
+
+    Raises:
+        InputError: a folder cannot be listed.
+    """
+    partitions: dict[str, list[FileStatus]] = {}
+    with ThreadPoolExecutor(storage.parallel, thread_name_prefix="seambench-list") as pool:
+        running: dict[Future[list[FileStatus]], str] = {pool.submit(storage.list, ""): ""}
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                folder, entries = running.pop(future), future.result()
+                if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
+                    partitions[folder] = [e for e in entries if e.size_bytes is not None]
+                for entry in entries:
+                    if entry.size_bytes is None and entry.name != ".hoodie":
+                        running[pool.submit(storage.list, entry.path)] = entry.path
+    return Listing(partitions)

@@ -1,0 +1,246 @@
+"""Delete blocks of Hudi logs: record keys, and what orders the deletes.
+
+Content: int32 version, int32 length, and, in version 3, one Avro datum: a list of records of record
+key, partition path and ordering value. The ordering value is a union, whose branches number the
+types; its type need not be the ordering column's.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import fastavro
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro import parse_schema
+from seamkit.avro.decoder import finish_native_decoder
+from seamkit.avro.plan import Column, Plan, new_native_decoder
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+
+__all__ = ["ORDERING_WORDS", "DeleteKeys", "read_delete_keys"]
+
+# Branches of the ordering value's union, by number, and the Avro type each one wraps.
+_BRANCHES = (
+    ("null", "null"),
+    ("boolean", "boolean"),
+    ("int", "int"),
+    ("long", "long"),
+    ("float", "float"),
+    ("double", "double"),
+    ("bytes", "bytes"),
+    ("string", "string"),
+    ("date", "int"),
+    ("decimal", "bytes"),
+    ("time-micros", "long"),
+    ("timestamp-micros", "long"),
+    ("array", ""),
+)
+ORDERING_WORDS = tuple(word for word, _ in _BRANCHES)
+# Items of an array are the same scalars, and one more: a date without a zone.
+_ITEM_WORDS = (*ORDERING_WORDS[:-1], "date")
+_DECIMAL_SCALE = 15
+_VERSION = 3
+
+
+def _wrapper(name: str, wrapped: Any) -> dict[str, Any]:
+    """A record of one field, which is written like the field alone."""
+    return {"type": "record", "name": name, "fields": [{"name": "value", "type": wrapped}]}
+
+
+_WRAPPERS = [_wrapper(f"W{i}", base) for i, (_, base) in enumerate(_BRANCHES[1:-1], 1)]
+_NAMES = [wrapper["name"] for wrapper in _WRAPPERS]
+_ITEMS = ["null", *_WRAPPERS, _wrapper("W12", "int")]
+_SEVERAL = fastavro.parse_schema(["null", {"type": "array", "items": _ITEMS}])
+_DELETE = parse_schema(
+    {
+        "type": "record",
+        "name": "Delete",
+        "fields": [
+            {"name": "recordKey", "type": ["null", "string"]},
+            {"name": "partitionPath", "type": ["null", "string"]},
+            {
+                "name": "orderingVal",
+                "type": [
+                    "null",
+                    *_WRAPPERS,
+                    _wrapper(
+                        "W",
+                        [
+                            "null",
+                            {"type": "array", "items": ["null", *_NAMES, _wrapper("W12", "int")]},
+                        ],
+                    ),
+                ],
+            },
+        ],
+    }
+)
+_COLUMNS = pa.schema(
+    [
+        pa.field("record_key", pa.string()),
+        pa.field("partition_path", pa.string()),
+        pa.field("branch", pa.int32(), nullable=False),
+        pa.field("word", pa.int64(), nullable=False),
+        pa.field("raw", pa.binary(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class DeleteKeys:
+    """The records of one delete block, in file order.
+
+    Attributes:
+        batch: columns `record_key` and `partition_path` (strings, null where the block has none),
+            `branch` (int32, index into `ORDERING_WORDS`), `word` (int64: the value of a boolean,
+            int, long, date, time or timestamp, the bits of a double for float and double) and
+            `raw` (binary: the Avro datum of any other value).
+        source: what messages call the block.
+    """
+
+    batch: pa.RecordBatch
+    source: str
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    @property
+    def record_key_array(self) -> pa.StringArray:
+        """Record keys as an Arrow array."""
+        return self.batch.column("record_key")
+
+    @cached_property
+    def record_keys(self) -> list[str | None]:
+        """Record keys as plain texts."""
+        return list(self.record_key_array.to_pylist())
+
+    @cached_property
+    def partition_paths(self) -> list[str | None]:
+        """Partition paths as plain texts."""
+        return list(self.batch.column("partition_path").to_pylist())
+
+    @property
+    def branches(self) -> npt.NDArray[np.int32]:
+        """Number of each ordering value's type in `ORDERING_WORDS`; 0 = it has none."""
+        return np.asarray(self.batch.column("branch").to_numpy())
+
+    @property
+    def words(self) -> npt.NDArray[np.int64]:
+        """Values of the integer-like types (boolean, int, long, date, times); else undefined."""
+        return np.asarray(self.batch.column("word").to_numpy())
+
+    @cached_property
+    def ordering_types(self) -> list[str]:
+        """The type word of each ordering value; "null" = it has none."""
+        return [ORDERING_WORDS[branch] for branch in self.branches.tolist()]
+
+    @cached_property
+    def ordering_values(self) -> list[Any]:
+        """Ordering values as plain values.
+
+        None, bool, int (also for dates: days, and times: microseconds), float, bytes, str, Decimal;
+        several ordering fields give a tuple of (type word, value).
+
+        Raises:
+            InputError: a text is not UTF-8.
+        """
+        values: list[Any] = self.words.tolist()
+        branches = self.branches
+        for branch in np.unique(branches).tolist():
+            word = ORDERING_WORDS[branch]
+            if word in ("int", "long", "date", "time-micros", "timestamp-micros"):
+                continue
+            for row in np.flatnonzero(branches == branch).tolist():
+                values[row] = self._value(word, row)
+        return values
+
+    def _value(self, word: str, row: int) -> Any:
+        if word == "null":
+            return None
+        if word == "boolean":
+            return bool(self.words[row])
+        if word in ("float", "double"):
+            return float(self.words[row : row + 1].view(np.float64)[0])
+        try:
+            return _raw_value(word, self.batch.column("raw")[row].as_py())
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.source}: an ordering value is not UTF-8 ({error})") from error
+
+
+def _raw_value(word: str, datum: bytes) -> Any:
+    """The value of a datum that the core left undecoded (it has checked its lengths)."""
+    stream = io.BytesIO(datum)
+    if word != "array":
+        base = "string" if word == "string" else "bytes"
+        return _plain(word, fastavro.schemaless_reader(stream, base))
+    items = fastavro.schemaless_reader(stream, _SEVERAL, return_record_name=True)
+    if items is None:
+        return None
+    found = []
+    for item in items:
+        if item is None:
+            found.append(("null", None))
+        else:
+            name, record = item
+            kind = _ITEM_WORDS[int(name[1:])]
+            found.append((kind, _plain(kind, record["value"])))
+    return tuple(found)
+
+
+def _plain(word: str, value: Any) -> Any:
+    if word == "decimal":
+        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-_DECIMAL_SCALE)
+    return value
+
+
+def read_delete_keys(
+    content: memoryview, *, source: str, allocator: TrackedAllocator | None = None
+) -> DeleteKeys:
+    """Decode the content of a delete block.
+
+    Args:
+        content: the block's content.
+        source: what messages call the block.
+        allocator: where the memory comes from; None for one of its own.
+
+    Raises:
+        RefusedError: a version other than 3. (Hudi 1.2.0 reads an unknown version as 3; versions 1
+            and 2 are Java objects serialised with Kryo.)
+        InputError: the content breaks its format.
+    """
+    if len(content) < 8:
+        raise InputError(f"{source}: {len(content)} bytes are too few for a delete block.")
+    version, length = struct.unpack_from(">ii", content)
+    if version in (1, 2):
+        raise RefusedError(
+            f"{source}: delete records of version {version} are Kryo-serialised Java objects, "
+            "which are not supported; compact the table with Hudi 0.14 or newer."
+        )
+    if version != _VERSION:
+        raise RefusedError(f"{source}: delete records of unknown version {version}.")
+    if length != len(content) - 8:
+        raise InputError(
+            f"{source}: the delete records claim {length} bytes, the block has {len(content) - 8}."
+        )
+    decoder = _new_decoder(allocator or TrackedAllocator(), source)
+    error = new_error()
+    view = ffi.from_buffer("uint8_t[]", content)
+    code = lib.seam_avro_decode_array(decoder, view, len(view), 8, error)
+    check(code, error, source=source)
+    return DeleteKeys(finish_native_decoder(decoder, _COLUMNS, source), source)
+
+
+def _new_decoder(allocator: TrackedAllocator, source: str) -> Any:
+    text = Column(lib.SEAM_AVRO_TO_BYTES, utf8=True)
+    tagged = Column(lib.SEAM_AVRO_TO_TAGGED, nullable=False)
+    return new_native_decoder(Plan(_DELETE, {0: text, 1: text, 2: tagged}), allocator, source)

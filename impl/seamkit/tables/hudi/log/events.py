@@ -1,0 +1,461 @@
+"""From the logs of a slice to merge events: data rows, deletes, and what orders them.
+
+The order of blocks is `log_order`'s; here each block's records become rows of one batch, keys and
+ordering values become typed columns, and deletes join them. Rules: docs/hudi.md, "Merge".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanWarning
+from seamkit.core._seam import lib
+from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.storage import Storage
+from seamkit.scan.held_rows import HeldRows, concat_batches
+from seamkit.scan.merge import LogIndex, batch_of
+from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
+from seamkit.tables.hudi.log.delete_events import delete_ordering
+from seamkit.tables.hudi.log.gaps import FilledLog, Presence, fill_gaps
+from seamkit.tables.hudi.log.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
+from seamkit.tables.hudi.log.log import LogBlock, read_blocks
+from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.log.log_rows import decode_run
+from seamkit.tables.hudi.log.merge_rules import FillRule
+from seamkit.tables.hudi.log.positions import Positions, usable_positions
+from seamkit.tables.hudi.log.row_events import (
+    OPERATION,
+    default_deletes,
+    deleted_rows,
+    leaf_field,
+    ordering_columns,
+)
+from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.timeline.timeline import Timeline
+from seamkit.tables.hudi.timeline.window import Window
+
+__all__ = [
+    "LogView",
+    "SliceLog",
+    "partial_columns",
+    "read_ordered_blocks",
+    "read_slice_log",
+    "refuse_merge",
+    "with_operation",
+]
+
+_SUPPORTED_KINDS = ("avro", "parquet", "delete")
+
+
+@dataclass(frozen=True)
+class LogView:
+    """What a read needs to know to make sense of any slice's logs.
+
+    Attributes:
+        storage: the table's folder.
+        config: its properties.
+        timeline: its instants.
+        schema: the columns to read: those wanted, and those that `key_columns` and the ordering
+            need.
+        window: which instants count.
+        strict: refuse damage that Hudi's own reader skips.
+        allocator: where decoded rows live.
+        held_bytes: what the rows of one slice's logs may take in memory while they are collected;
+            the others wait on local disk. None for no bound.
+        positions: match records by their positions in the base file where all blocks have them.
+        threads: that decode the blocks of one slice, where memory is not bounded.
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    schema: pa.Schema
+    window: Window
+    strict: bool
+    allocator: TrackedAllocator
+    held_bytes: int | None = None
+    positions: bool = False
+    threads: int = 1
+
+    @property
+    def ordering(self) -> tuple[str, ...]:
+        """The ordering columns, or none under commit-time ordering."""
+        return self.config.ordering_fields if self.config.merge.mode == "event-time" else ()
+
+    @property
+    def ordering_types(self) -> pa.Schema:
+        """The same with their types; they may lie inside structs."""
+        fields = [leaf_field(self.schema, name) for name in self.ordering]
+        return pa.schema([field for field in fields if field is not None])
+
+    def valid_block(self, instant: str) -> bool:
+        """Whether a data or delete block counts. From version 8 on the file name decides."""
+        if not self.window.sees(instant):
+            return False
+        return self.config.version >= 8 or self.timeline.is_committed(instant)
+
+
+@dataclass
+class SliceLog:
+    """The folded logs of a slice.
+
+    Attributes:
+        data: the log's rows with the view's schema; `index` refers to them.
+        exported: the same as C structures.
+        index: the folded events.
+        keys: what tells its records and the base's apart.
+        ordering: columns of the base to be compared; empty if none need be.
+        least: the smallest ordering value of any event, if that is one whole number.
+        kind: the type it is of.
+        filled: the rows with their gaps filled, if versions of a record are put together.
+    """
+
+    data: pa.RecordBatch
+    exported: ExportedBatch
+    index: LogIndex
+    keys: SliceKeys
+    ordering: tuple[str, ...]
+    least: int | None
+    kind: pa.DataType | None
+    filled: FilledLog | None = None
+
+    def outranks(self, greatest: Callable[[str, pa.DataType], int | None]) -> bool:
+        """Whether no base row can win against an event, so that its ordering need not be read.
+
+        Args:
+            greatest: the largest value of a base column in a type, or None if that is not known.
+        """
+        if self.least is None or self.kind is None:
+            return False
+        most = greatest(self.ordering[0], self.kind)
+        return most is not None and most <= self.least
+
+
+@dataclass
+class _Events:
+    """Events in scan order, piece by piece."""
+
+    data: HeldRows
+    keys: list[pa.RecordBatch] = field(default_factory=list)
+    rows: list[np.ndarray] = field(default_factory=list)
+    ordering: list[pa.RecordBatch] = field(default_factory=list)
+    flags: list[np.ndarray] = field(default_factory=list)
+    columns: list[frozenset[str] | None] = field(default_factory=list)  # None: the block has all
+    data_rows: list[int] = field(default_factory=list)
+
+
+def read_ordered_blocks(
+    slice_: FileSlice, view: LogView, warnings: list[ScanWarning]
+) -> list[LogBlock]:
+    """The data and delete blocks of a slice that count, in the order in which they apply.
+
+    Raises:
+        InputError: a file is missing or broken beyond what Hudi's reader tolerates.
+        RefusedError: a block of a kind that is not supported.
+    """
+    blocks: list[LogBlock] = []
+    for log in slice_.logs:
+        name = view.storage.full(log.path)
+        content = memoryview(view.storage.map(log.path))
+        known = len(warnings)
+        blocks += read_blocks(content, file=name, warnings=warnings, strict=view.strict)
+        if len(warnings) == known:
+            _tell_missing_end(log, name, len(content), view.strict, warnings)
+    ordered = order_blocks(blocks, view.valid_block)
+    for block in ordered:
+        if block.kind not in _SUPPORTED_KINDS:
+            raise RefusedError(
+                f"{block.where}: log blocks of kind '{block.kind}' are not supported"
+            )
+    return ordered
+
+
+def _tell_missing_end(
+    log: LogFile, name: str, size_bytes: int, strict: bool, warnings: list[ScanWarning]
+) -> None:
+    """A log of whole blocks alone may have had more of them.
+
+    Raises:
+        InputError: it had, and damage is not to be skipped.
+    """
+    told_bytes = max(log.size_bytes, log.told_bytes or 0)
+    if size_bytes < told_bytes:
+        reason = f"the file ends here, but was written with {told_bytes} bytes"
+        if strict:
+            raise InputError(f"{name}: damaged at byte {size_bytes}: {reason}.")
+        warnings.append(ScanWarning(name, size_bytes, reason))
+
+
+def with_operation(view: LogView, blocks: Sequence[LogBlock]) -> LogView:
+    """The view with the operation of each row, where blocks have it.
+
+    Changelog writers keep it as a meta column, which the table's schema does not tell.
+    """
+    told = view.schema.get_field_index(OPERATION) >= 0
+    if told or not any(f'"{OPERATION}"' in (block.schema or "") for block in blocks):
+        return view
+    return replace(view, schema=view.schema.append(pa.field(OPERATION, pa.string())))
+
+
+def read_slice_log(
+    slice_: FileSlice, view: LogView, names: Sequence[str], warnings: list[ScanWarning]
+) -> SliceLog:
+    """Decode, order and fold the logs of one slice.
+
+    Args:
+        slice_: the slice; it has logs.
+        view: how to read them.
+        names: the columns that will be handed out; the result's data has just these.
+        warnings: receives what was skipped.
+    """
+    refuse_merge(slice_, view)
+    blocks = read_ordered_blocks(slice_, view, warnings)
+    view = with_operation(view, blocks)
+    keys, positions = _keys_of(slice_, blocks, view)
+    schema = _decoded_schema(view, keys, names)
+    handed_out = pa.schema([view.schema.field(name) for name in names])
+    events = _Events(HeldRows(handed_out, view.held_bytes))
+    for run in _runs(blocks, view):
+        own = _of_run(positions, run)
+        if run[0].kind == "delete":
+            _add_deletes(events, run[0], keys, own, view)
+            continue
+        held, rows = partial_columns(run[0]), 0
+        for batch in decode_run(run, view, schema):
+            piece = None if own is None else own[rows : rows + batch.num_rows]
+            _add_rows(events, batch, _row_keys(keys, batch, piece, run[0].where), names, view)
+            events.columns.append(held)
+            rows += batch.num_rows
+        _check_all_used(own, rows, run[0].where)
+    return _fold(events, keys, names, view, f"{view.storage.root}: {slice_.file_id}")
+
+
+def refuse_merge(slice_: FileSlice, view: LogView) -> None:
+    """Slices with logs cannot be read where code of the user's merges records.
+
+    Nor where a column is missing that tells deletes, the order, or the keys.
+    """
+    if slice_.logs:
+        check_fields(view.config, view.schema, view.storage.root)
+    marker = view.config.merge.delete_marker
+    for name in [*view.ordering, *([] if marker is None else [marker.column])]:
+        if slice_.logs and leaf_field(view.schema, name) is None:
+            raise RefusedError(
+                f"{view.storage.root}: versions of a record are merged by the column '{name}', "
+                "which is not among the table's columns"
+            )
+    if view.config.merge.mode == "custom" and slice_.logs:
+        payload = view.config.raw.get("hoodie.compaction.payload.class", "a custom merger")
+        raise RefusedError(
+            f"{view.storage.root}: file group {slice_.file_id} has logs, and records are merged "
+            f"by {payload}, which is not supported"
+        )
+
+
+def _keys_of(
+    slice_: FileSlice, blocks: Sequence[LogBlock], view: LogView
+) -> tuple[SliceKeys, dict[int, Positions] | None]:
+    """What tells records apart; and positions by the number of the block, if they do."""
+    if view.positions and slice_.base is not None:
+        found = usable_positions(blocks, slice_.base.instant)
+        if found is not None:
+            by_block = {id(block): own for block, own in zip(blocks, found, strict=True)}
+            return SliceKeys.by_row(), by_block
+    keys = choose_keys(
+        view.config,
+        view.schema,
+        view.storage.root,
+        with_deletes=any(block.kind == "delete" for block in blocks),
+        partial=any(block.is_partial for block in blocks),
+    )
+    return keys, None
+
+
+def _of_run(positions: dict[int, Positions] | None, run: Sequence[LogBlock]) -> Positions | None:
+    return None if positions is None else np.concatenate([positions[id(block)] for block in run])
+
+
+def _row_keys(
+    keys: SliceKeys, batch: pa.RecordBatch, positions: Positions | None, where: str
+) -> pa.RecordBatch:
+    if positions is None:
+        return keys.of_rows(batch, where)
+    if len(positions) != batch.num_rows:
+        raise InputError(f"{where}: there are fewer record positions than records")
+    return keys.of_positions(positions)
+
+
+def _check_all_used(positions: Positions | None, rows: int, where: str) -> None:
+    if positions is not None and len(positions) != rows:
+        raise InputError(f"{where}: there are {len(positions)} record positions, {rows} records")
+
+
+def _runs(blocks: Sequence[LogBlock], view: LogView) -> list[list[LogBlock]]:
+    """Neighbouring Avro blocks of one writer schema are decoded into one batch."""
+    renamed = view.timeline.schema_history is not None  # then the same names may be other columns
+    runs: list[list[LogBlock]] = []
+    for block in blocks:
+        last = runs[-1][0] if runs else None
+        if (
+            last is not None
+            and block.kind == "avro" == last.kind
+            and (block.schema, block.is_partial) == (last.schema, last.is_partial)
+            and (not renamed or block.instant == last.instant)
+        ):
+            runs[-1].append(block)
+        else:
+            runs.append([block])
+    return runs
+
+
+def _decoded_schema(view: LogView, keys: SliceKeys, names: Sequence[str]) -> pa.Schema:
+    """The view's columns, without the key's text where something else stands for it."""
+    spared = {RECORD_KEY}.difference(keys.fields, names)
+    return pa.schema([field for field in view.schema if field.name not in spared])
+
+
+def _add_rows(
+    events: _Events,
+    batch: pa.RecordBatch,
+    keys: pa.RecordBatch,
+    names: Sequence[str],
+    view: LogView,
+) -> None:
+    n = batch.num_rows
+    begin = events.data.num_rows
+    if begin + n > np.iinfo(np.int32).max:
+        raise RefusedError(f"{view.storage.root}: the logs of one slice have more than 2^31 rows")
+    rows = np.arange(begin, begin + n, dtype=np.int32)
+    deleted = deleted_rows(batch, view.config.merge.delete_marker, view.storage.root)
+    if deleted is not None:
+        rows[deleted] = -1
+    ordering = ordering_columns(batch, view.ordering)
+    if view.held_bytes is not None:
+        keys, ordering = _copy(keys), _copy(ordering)
+    events.keys.append(keys)
+    events.rows.append(rows)
+    events.data.add(batch.select(list(names)))
+    events.data_rows.append(n)
+    if view.ordering:
+        events.ordering.append(ordering)
+        flags = default_deletes(events.ordering[-1], rows)
+        if not view.config.merge.ordered_deletes:
+            flags[rows < 0] = lib.SEAM_EVENT_DEFAULT
+        events.flags.append(flags)
+
+
+def _copy(columns: pa.RecordBatch) -> pa.RecordBatch:
+    """The same values on their own: one column of a decoded batch keeps all others in memory."""
+    copies = [pa.concat_arrays([column]) for column in columns.columns]
+    return batch_of(copies, columns.schema, columns.num_rows)
+
+
+def _add_deletes(
+    events: _Events,
+    block: LogBlock,
+    keys: SliceKeys,
+    positions: Positions | None,
+    view: LogView,
+) -> None:
+    deletes = block.delete_keys(view.allocator)
+    _check_all_used(positions, len(deletes), block.where)
+    if positions is None:
+        events.keys.append(keys.of_deletes(deletes, block.where))
+    else:
+        events.keys.append(keys.of_positions(positions))
+    events.rows.append(np.full(len(deletes), -1, dtype=np.int32))
+    if view.ordering:
+        ordering, unordered = delete_ordering(deletes, list(view.ordering_types), block.where)
+        if not view.config.merge.ordered_deletes:
+            unordered[:] = 1
+        events.ordering.append(ordering)
+        events.flags.append(unordered * lib.SEAM_EVENT_DEFAULT | lib.SEAM_EVENT_LISTED)
+
+
+def _fold(
+    events: _Events, keys: SliceKeys, names: Sequence[str], view: LogView, source: str
+) -> SliceLog:
+    data = events.data.take_out()
+    rows = np.concatenate([*events.rows, np.empty(0, dtype=np.int32)])
+    ordering = flags = None
+    if events.ordering:
+        ordering = concat_batches(events.ordering, view.ordering_types)
+        flags = np.concatenate([*events.flags, np.empty(0, dtype=np.uint8)])
+    partial = any(columns is not None for columns in events.columns)
+    filling = partial or view.config.merge.fill_rule is not None
+    key_columns = concat_batches(events.keys, keys.schema)
+    events.keys.clear()  # two copies of all keys may be more than there is memory for
+    index = LogIndex(
+        key_columns,
+        rows,
+        ordering,
+        flags,
+        view.allocator,
+        filling_rows=data.num_rows if filling else 0,
+        source=source,
+    )
+    filled = None
+    if filling and data.num_rows:
+        rule = None if partial else view.config.merge.fill_rule
+        presence = [_presence(name, data, events, rule) for name in names]
+        filled = fill_gaps(data, presence, index.below(), rule)
+        data = filled.data
+    least, kind = _least(ordering, flags)
+    exported = ExportedBatch(data)
+    names_of_order = () if ordering is None else view.ordering
+    return SliceLog(data, exported, index, keys, names_of_order, least, kind, filled)
+
+
+def _least(
+    ordering: pa.RecordBatch | None, flags: np.ndarray | None
+) -> tuple[int | None, pa.DataType | None]:
+    """The smallest of ordering values that are whole numbers or times, and their type.
+
+    A tie goes to the log, and so does a delete without a value.
+    """
+    if ordering is None or ordering.num_columns != 1 or not ordering.num_rows:
+        return None, None
+    column = ordering.column(0)
+    whole = pa.types.is_signed_integer(column.type) or pa.types.is_temporal(column.type)
+    if not whole or column.type.bit_width not in (32, 64):
+        return None, None
+    words = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
+    counted = (
+        words if flags is None else words.filter(pa.array(flags & lib.SEAM_EVENT_DEFAULT == 0))
+    )
+    if counted.null_count:
+        return None, None
+    least = pc.min(counted).as_py()
+    return (np.iinfo(np.int64).max if least is None else least), column.type
+
+
+def _presence(name: str, data: pa.RecordBatch, events: _Events, rule: FillRule | None) -> Presence:
+    """Which values of a column count: by the table's rule, or else by what each block holds."""
+    if rule is not None:
+        return rule.present(data.column(name))
+    held = [columns is None or name in columns for columns in events.columns]
+    if all(held):
+        return None
+    return np.repeat(held, events.data_rows)
+
+
+def partial_columns(block: LogBlock) -> frozenset[str] | None:
+    """The columns that a block of partial updates holds; None for a block of whole rows.
+
+    Raises:
+        InputError: its schema is broken.
+    """
+    if not block.is_partial:
+        return None
+    try:
+        return frozenset(f["name"] for f in json.loads(block.schema or "")["fields"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{block.where}: the schema is not an Avro record") from error

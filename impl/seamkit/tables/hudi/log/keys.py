@@ -1,0 +1,257 @@
+"""What tells the records of a slice apart, in logs, delete blocks and base alike.
+
+Records are matched by typed columns where these tell them apart as the key's text does, because
+that is cheaper. Delete blocks have the text alone. A table without meta columns has no text in its
+rows either: there it is made of the key fields as Hudi's key generators make it (Hudi 1.2.0,
+KeyGenerator.constructRecordKey).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.java_text import java_text
+from seamkit.tables.hudi.log.deletes import DeleteKeys
+from seamkit.tables.hudi.properties import TableConfig
+
+__all__ = [
+    "RECORD_KEY",
+    "SliceKeys",
+    "check_fields",
+    "check_texts",
+    "check_times",
+    "choose_keys",
+]
+
+RECORD_KEY = "_hoodie_record_key"
+_POSITION = "position"
+_NULL = "__null__"
+_EMPTY = "__empty__"
+_HAVE_TEXT = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_string,
+    pa.types.is_boolean,
+    pa.types.is_date32,
+    pa.types.is_decimal,
+    pa.types.is_timestamp,
+)
+
+
+@dataclass(frozen=True)
+class SliceKeys:
+    """How the records of one slice are matched.
+
+    Attributes:
+        schema: the key columns.
+        fields: columns of rows that they are, or are made of; none when rows go by position.
+        made: the single key column is text made of the fields.
+        times: those of the fields that are points in time, where it is made.
+    """
+
+    schema: pa.Schema
+    fields: tuple[str, ...]
+    made: bool = False
+    times: tuple[str, ...] = ()
+
+    @classmethod
+    def by_row(cls) -> SliceKeys:
+        """Records that are known by their rows in the base file."""
+        return cls(pa.schema([pa.field(_POSITION, pa.int64())]), ())
+
+    @property
+    def by_position(self) -> bool:
+        """Whether a record is known by its row in the base file."""
+        return not self.fields
+
+    def of_rows(self, batch: pa.RecordBatch, source: str) -> pa.RecordBatch:
+        """The key columns of rows that hold the fields.
+
+        Raises:
+            InputError: a row without a key.
+        """
+        keys = batch.select(list(self.fields))
+        present = [column.is_valid() for column in keys.columns if column.null_count]
+        if len(present) == len(self.fields):
+            any_present = present[0]
+            for column in present[1:]:
+                any_present = pc.or_(any_present, column)
+            if not pc.all(any_present).as_py():
+                names = "', '".join(self.fields)
+                raise InputError(f"{source}: a record without a key (column '{names}' is null)")
+        if self.made:
+            keys = pa.RecordBatch.from_arrays([_made_text(keys)], schema=self.schema)
+        return keys
+
+    def of_positions(self, positions: np.ndarray) -> pa.RecordBatch:
+        """The key column of rows that go by position."""
+        return pa.RecordBatch.from_arrays([pa.array(positions, pa.int64())], schema=self.schema)
+
+    def of_deletes(self, deletes: DeleteKeys, where: str) -> pa.RecordBatch:
+        """The key columns of a delete block.
+
+        Raises:
+            InputError: a key is missing, or does not fit the fields.
+            RefusedError: a point in time as a text of the clock.
+        """
+        texts = deletes.record_key_array
+        if texts.null_count:
+            raise InputError(f"{where}: a delete without a record key")
+        check_times(texts, self.fields, self.times, where)
+        if self.made or self.fields == (RECORD_KEY,):
+            return pa.RecordBatch.from_arrays([texts], schema=self.schema)
+        return _parsed(texts, self.schema, where)
+
+
+def choose_keys(
+    config: TableConfig, schema: pa.Schema, where: str, *, with_deletes: bool, partial: bool
+) -> SliceKeys:
+    """How to match the records of a slice.
+
+    Args:
+        config: the table's properties.
+        schema: columns of rows; the key fields are among them, if the table has them.
+        where: the table, for messages.
+        with_deletes: the slice has delete blocks, which know a key's text alone.
+        partial: some blocks leave the key fields out.
+
+    Raises:
+        RefusedError: keys of a type that has no text.
+    """
+    text = pa.schema([pa.field(RECORD_KEY, pa.string())])
+    names = config.record_keys
+    known = all(schema.get_field_index(name) >= 0 for name in names)
+    if not config.virtual_keys:
+        typed = known and not partial and _may_be_typed(names, schema, with_deletes)
+        return SliceKeys(_fields(names, schema), names) if typed else SliceKeys(text, (RECORD_KEY,))
+    check_fields(config, schema, where)
+    integers = all(pa.types.is_integer(schema.field(name).type) for name in names)
+    if integers or not with_deletes:
+        return SliceKeys(_fields(names, schema), names)
+    times = check_texts(names, schema, where)
+    return SliceKeys(text, names, made=True, times=times)
+
+
+def check_fields(config: TableConfig, schema: pa.Schema, where: str) -> None:
+    """Make sure that virtual keys can be made: of columns, not of fields inside structs.
+
+    Raises:
+        RefusedError: a key field is no column.
+    """
+    names = config.record_keys
+    known = all(schema.get_field_index(name) >= 0 for name in names)
+    if config.virtual_keys and not (names and known):
+        raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all columns")
+
+
+def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[str, ...]:
+    """Make sure that deletes, which know records by a text, find them by virtual keys.
+
+    Args:
+        names: the key fields.
+        schema: columns of rows.
+        where: the table, for messages.
+
+    Returns:
+        Those of the fields that are points in time; see `check_times`.
+
+    Raises:
+        RefusedError: a key field of bytes, whose text is that of a Java object and the same for
+            many keys, or of another type without a text.
+    """
+    for name in names:
+        kind = schema.field(name).type
+        if not any(test(kind) for test in _HAVE_TEXT):
+            raise RefusedError(
+                f"{where}: deletes know records by the text of the key field '{name}', and texts "
+                f"of {kind} are not supported; compact the table with Hudi, so that no log is left"
+            )
+    return tuple(name for name in names if pa.types.is_timestamp(schema.field(name).type))
+
+
+def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], where: str) -> None:
+    """Make sure that keys of deletes have points in time as numbers.
+
+    With `hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled`, which is not a
+    property of the table, they are texts of the writer's clock, cut to milliseconds.
+
+    Args:
+        texts: the keys, none null.
+        names: the key fields.
+        times: those of them that are points in time.
+        where: the block, for messages.
+
+    Raises:
+        RefusedError: one is such a text.
+    """
+    for name in times:
+        named = f"(^|,){re.escape(name)}:(-?[0-9]+|{_NULL})(,|$)"
+        fits = pc.match_substring_regex(texts, named if len(names) > 1 else "^-?[0-9]+$")
+        if not pc.all(fits).as_py():
+            bad = texts.filter(pc.invert(fits))[0].as_py()
+            raise RefusedError(
+                f"{where}: the record key {bad!r} of a delete has no number for the point in time "
+                f"'{name}', and texts of the clock are not supported there; compact the table with "
+                "Hudi, so that no log is left"
+            )
+
+
+def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:
+    return pa.schema([pa.field(name, schema.field(name).type) for name in names])
+
+
+def _may_be_typed(names: Sequence[str], schema: pa.Schema, with_deletes: bool) -> bool:
+    """A delete block's text can be read back into integers."""
+    tests = [pa.types.is_integer]
+    if not with_deletes:
+        tests += [pa.types.is_string, pa.types.is_date]
+    kinds = [schema.field(name).type for name in names]
+    return bool(names) and all(any(test(kind) for test in tests) for kind in kinds)
+
+
+def _made_text(keys: pa.RecordBatch) -> pa.Array:
+    """One field: its text. Several: `name:text` of each, a comma between them."""
+    texts = [_text(column) for column in keys.columns]
+    if len(texts) == 1:
+        return texts[0]
+    parts = []
+    for name, text in zip(keys.schema.names, texts, strict=True):
+        filled = pc.if_else(pc.equal(text, ""), _EMPTY, text)
+        parts.append(pc.binary_join_element_wise(name, pc.fill_null(filled, _NULL), ":"))
+    return pc.binary_join_element_wise(*parts, ",")
+
+
+def _text(column: pa.Array) -> pa.Array:
+    """Dates as ISO 8601 has them, points in time as their number, floating numbers as Java's."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    return java_text(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
+
+
+def _parsed(texts: pa.Array, schema: pa.Schema, where: str) -> pa.RecordBatch:
+    """Integers out of `field:value,...`; a single field may be without its name."""
+    names = schema.names
+    value = rf"-?[0-9]+|{_NULL}"
+    parts = [rf"{re.escape(name)}:(?P<k{i}>{value})" for i, name in enumerate(names)]
+    pattern = "^" + ",".join(parts) + "$"
+    if len(names) == 1:
+        pattern = rf"^(?:{re.escape(names[0])}:)?(?P<k0>-?[0-9]+)$"
+    found = pc.extract_regex(texts, pattern)
+    if found.null_count:
+        bad = texts.filter(pc.is_null(found))[0].as_py()
+        raise InputError(
+            f"{where}: the record key {bad!r} does not fit the key fields {', '.join(names)}"
+        )
+    columns = []
+    for i, field in enumerate(schema):
+        text = pc.struct_field(found, i)
+        text = pc.if_else(pc.equal(text, _NULL), pa.scalar(None, pa.string()), text)
+        columns.append(text.cast(field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,91 @@
+"""Which blocks of a slice's logs count, and in which order they apply.
+
+The rules are those of Hudi 1.2.0. Blocks are gathered per instant, instants in the order in which
+they first appear. A rollback forgets what its target instant has written so far; the same instant
+may write again later, and those blocks count. A block that a log compaction wrote stands for the
+instants it lists: it comes once, in the place of the latest of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from seamkit.tables.hudi.log.log import LogBlock
+
+__all__ = ["order_blocks"]
+
+
+def order_blocks(
+    blocks: Iterable[LogBlock], is_valid_instant: Callable[[str], bool]
+) -> list[LogBlock]:
+    """The blocks that apply, oldest first.
+
+    Args:
+        blocks: of all logs of one slice, in the order of the logs and of the blocks in each.
+        is_valid_instant: whether data and delete blocks of a requested instant count (committed,
+            not after the instant of an as-of query, within the range of an incremental one).
+            Rollbacks are not asked: one that came after the as-of instant still undoes its target,
+            which never was committed.
+
+    Returns:
+        Blocks of all kinds but `command`; kinds that the caller cannot read are its to refuse.
+
+    Raises:
+        RefusedError: a command other than a rollback.
+    """
+    by_instant, left_out = _gather(blocks, is_valid_instant)
+    replaced_by = _compactions(by_instant)
+    ordered: list[list[LogBlock]] = []
+    placed: set[str] = set()
+    stands_in = {
+        replaced_by[instant]
+        for instant, group in by_instant.items()
+        if instant in replaced_by and not _is_compacted(group)
+    }
+    for instant in reversed(by_instant):
+        final = replaced_by.get(instant, instant)
+        if _is_compacted(by_instant[instant]):
+            # Its place is where the latest of its originals is; without any, where it is itself.
+            # Where the originals are here and not asked for, what was made of them is not either.
+            owns = instant in replaced_by.values()
+            if instant in replaced_by or instant in stands_in or not owns:
+                continue
+            if left_out.intersection(by_instant[instant][0].compacted_instants):
+                continue
+        if final not in placed:
+            placed.add(final)
+            ordered.append(by_instant[final])
+    return [block for group in reversed(ordered) for block in group]
+
+
+def _gather(
+    blocks: Iterable[LogBlock], is_valid_instant: Callable[[str], bool]
+) -> tuple[dict[str, list[LogBlock]], set[str]]:
+    """Valid blocks by instant, in first-seen order, rollbacks carried out; and other instants."""
+    by_instant: dict[str, list[LogBlock]] = {}
+    left_out: set[str] = set()
+    for block in blocks:
+        if block.kind == "command":
+            by_instant.pop(block.rollback_target, None)
+        elif is_valid_instant(block.instant):
+            by_instant.setdefault(block.instant, []).append(block)
+        else:
+            left_out.add(block.instant)
+    return by_instant, left_out
+
+
+def _is_compacted(group: list[LogBlock]) -> bool:
+    return bool(group[0].compacted_instants)
+
+
+def _compactions(by_instant: Mapping[str, list[LogBlock]]) -> dict[str, str]:
+    """Each replaced instant, and the newest compaction that holds it.
+
+    Compactions of compactions are followed to the end.
+    """
+    replaced_by: dict[str, str] = {}
+    for instant in reversed(list(by_instant)):
+        final = replaced_by.get(instant, instant)
+        for original in by_instant[instant][0].compacted_instants:
+            replaced_by.setdefault(original, final)
+    return replaced_by

@@ -1,0 +1,133 @@
+"""The rows of log blocks: Avro and Parquet blocks decoded into batches of the columns wanted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro import AvroDecoder, BlockPiece, cut_block
+from seamkit.avro.schema import parse_schema
+from seamkit.files.parquet import dictionary_columns, with_dictionaries
+from seamkit.files.promotion import resolve_batch
+from seamkit.scan.merge import batch_of, spread
+from seamkit.tables.hudi.log.log import LogBlock
+from seamkit.tables.hudi.timeline.schema_history import file_names
+
+if TYPE_CHECKING:
+    from seamkit.tables.hudi.log.events import LogView
+
+__all__ = ["decode_run"]
+
+_LEAST_PIECE_BYTES = 64 * 1024
+# Below this a thread costs more than it saves.
+_LEAST_SHARE_BYTES = 1 << 20
+# So many pieces a thread: whoever is done early takes another one.
+_PIECES_A_THREAD = 3
+
+
+def decode_run(
+    run: Sequence[LogBlock], view: LogView, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a run, in order.
+
+    They come in one batch, or piece by piece where memory is bounded or several threads decode.
+
+    Args:
+        run: data blocks of one writer schema; one block, if it is Parquet.
+        view: how to read them.
+        schema: the columns wanted, by the names that the read shows.
+
+    Raises:
+        InputError: a block is broken, or a type does not promote.
+        RefusedError: a partial update from before columns were renamed.
+    """
+    names = file_names(view.timeline, view.window, run[0].instant)
+    if names is None:
+        yield from _decode(run, view, schema)
+        return
+    if run[0].is_partial:
+        raise RefusedError(
+            f"{run[0].where}: a partial update from before columns were renamed is not supported"
+        )
+    for batch in _decode(run, view, names.asked(schema)):
+        yield names.named(batch, schema)
+
+
+def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    first = run[0]
+    if first.kind == "parquet":
+        yield _decode_parquet(first, schema, view)
+        return
+    assert first.schema is not None  # read_blocks refuses an Avro block without one
+    if view.held_bytes is not None:
+        decoder = AvroDecoder(first.schema, schema, view.allocator, source=first.file)
+        piece_bytes = max(view.held_bytes // 8, _LEAST_PIECE_BYTES)
+        for block in run:
+            yield from decoder.decode_in_pieces(block.content, piece_bytes, source=block.where)
+        return
+    run_bytes = sum(len(block.content) for block in run)
+    if view.threads > 1 and run_bytes > 2 * _LEAST_SHARE_BYTES:
+        yield from _decode_by_threads(run, run_bytes, view, schema)
+    else:
+        yield _decode_whole(run, view, schema)
+
+
+def _decode_whole(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> pa.RecordBatch:
+    decoder = AvroDecoder(run[0].schema or "", schema, view.allocator, source=run[0].file)
+    for block in run:
+        decoder.decode(block.content, source=block.where)
+    return decoder.finish()
+
+
+def _decode_by_threads(
+    run: Sequence[LogBlock], run_bytes: int, view: LogView, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows in order, decoded by several threads, each of which takes the next piece."""
+    writer = parse_schema(run[0].schema or "")
+    piece_bytes = max(run_bytes // (_PIECES_A_THREAD * view.threads), _LEAST_SHARE_BYTES)
+
+    def decode(piece: BlockPiece) -> pa.RecordBatch:
+        decoder = AvroDecoder(writer, schema, view.allocator, source=piece.source)
+        decoder.decode_piece(piece)
+        return decoder.finish()
+
+    pool = ThreadPoolExecutor(view.threads, thread_name_prefix="seambench-log")
+    try:
+        cuts = (cut_block(block.content, piece_bytes, block.where) for block in run)
+        yield from pool.map(decode, itertools.chain.from_iterable(cuts))
+    except InputError:
+        # Records are counted from the block's beginning, which a piece does not know.
+        _decode_whole(run, view, schema)
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _decode_parquet(block: LogBlock, schema: pa.Schema, view: LogView) -> pa.RecordBatch:
+    if len(block.content) == 0:  # Hudi writes nothing at all for no records
+        return _empty(schema)
+    where = block.where
+    try:
+        content = pa.BufferReader(pa.py_buffer(block.content))
+        file = pq.ParquetFile(content)
+        encoded = dictionary_columns(file, schema, schema.names)
+        file = pq.ParquetFile(content, metadata=file.metadata, read_dictionary=encoded)
+        present = [n for n in schema.names if n in file.schema_arrow.names]
+        table = file.read(columns=present, use_threads=view.threads > 1).combine_chunks()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{where} is not readable: {error}") from error
+    batches = table.to_batches()
+    if not batches:
+        return _empty(schema)
+    rows = resolve_batch(batches[0], with_dictionaries(schema, encoded), where)
+    return spread(rows, encoded, view.allocator)
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return batch_of([pa.array([], field.type) for field in schema], schema, 0)

@@ -1,0 +1,240 @@
+"""Table properties: `.hoodie/hoodie.properties` and what a reader must honour of it.
+
+Source: Hudi 1.2.0; which key decides what is listed in docs/hudi.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.log.merge_rules import MergeMode, MergeRules, read_merge_rules
+
+__all__ = ["KeyGenerator", "TableConfig", "load_config", "parse_properties"]
+
+KeyGenerator = Literal["plain", "timestamp", "custom"]
+
+_SUPPORTED_VERSIONS = (5, 6, 8, 9)
+_PAYLOAD_MODES: Mapping[str, MergeMode] = {
+    "DefaultHoodieRecordPayload": "event-time",
+    "EventTimeAvroPayload": "event-time",
+    "OverwriteWithLatestAvroPayload": "commit-time",
+}
+_STRATEGIES: Mapping[str, MergeMode] = {
+    "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5": "event-time",
+    "ce9acb64-bde0-424c-9b91-f6ebba25356d": "commit-time",
+}
+_PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
+_NAMED_MODES: Mapping[str, MergeMode] = {
+    "EVENT_TIME_ORDERING": "event-time",
+    "COMMIT_TIME_ORDERING": "commit-time",
+    "CUSTOM": "custom",
+}
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    r"""Read Java's properties format.
+
+    Comments, `=`, `:` or blanks as separators, continued lines, and the escapes of `\t \n \r \f
+    \uXXXX` and of any other character (java.util.Properties).
+    """
+    result: dict[str, str] = {}
+    for line in _logical_lines(text):
+        match = re.match(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", line, re.DOTALL)
+        assert match is not None  # every part may be empty
+        result[_unescape(match[1])] = _unescape(match[2])
+    return result
+
+
+def _logical_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    pending = ""
+    for raw in re.split(r"\r\n|\r|\n", text):
+        line = raw.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            pending += line[:-1]
+            continue
+        lines.append(pending + line)
+        pending = ""
+    return [*lines, pending] if pending else lines
+
+
+def _unescape(text: str) -> str:
+    named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+    def replace(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1], 16))
+        return named.get(match[2], match[2])
+
+    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", replace, text, flags=re.DOTALL)
+
+
+@dataclass(frozen=True)
+class TableConfig:
+    """What a reader must know of a table.
+
+    Attributes:
+        name: the table's name.
+        version: table version (5, 6, 8 or 9).
+        merge_on_read: False for a copy-on-write table, which never has logs.
+        timeline_layout: 1 (`.hoodie/`) or 2 (`.hoodie/timeline/`).
+        timeline_folder: folder of the active timeline, below the table.
+        history_folder: folder of archived instants (layout 2), below the table.
+        record_keys: names of the record key fields, in order.
+        ordering_fields: names of the ordering fields, in order; empty if there are none.
+        partition_fields: names of the partition fields; empty for a table without partitions.
+        key_generator: who made keys and paths, as far as it matters to a reader.
+        time_partition_fields: partition fields of which a key generator made times, or may have:
+            Hudi 0.15.0 does not write down which ones of a custom key generator are times.
+        drops_partition_columns: whether partition fields are told by the path alone.
+        virtual_keys: whether meta columns are empty, so that keys are made of the key fields.
+        merge: how two versions of a record become one.
+        raw: every property as it stands in the file.
+        metadata_table: whether this is the table of files that Hudi keeps beside another's data.
+    """
+
+    name: str
+    version: int
+    merge_on_read: bool
+    timeline_layout: int
+    timeline_folder: str
+    history_folder: str
+    record_keys: tuple[str, ...]
+    ordering_fields: tuple[str, ...]
+    partition_fields: tuple[str, ...]
+    key_generator: KeyGenerator
+    time_partition_fields: tuple[str, ...]
+    drops_partition_columns: bool
+    virtual_keys: bool
+    merge: MergeRules
+    raw: Mapping[str, str]
+    metadata_table: bool = False
+
+
+def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfig:
+    """Read the properties, from the backup file if the first is missing.
+
+    Args:
+        storage: the table's folder.
+        metadata_table: whether it is a metadata table, whose features are known and not looked at.
+
+    Raises:
+        InputError: the folder is no Hudi table, or a property has no sense.
+        RefusedError: a version or feature that is not supported.
+    """
+    names = ("hoodie.properties", "hoodie.properties.backup")
+    found = [f".hoodie/{name}" for name in names if storage.exists(f".hoodie/{name}")]
+    if not found:
+        raise InputError(
+            f"{storage.root}: not a Hudi table (there is no .hoodie/hoodie.properties)"
+        )
+    where = storage.full(found[0])
+    raw = parse_properties(storage.read(found[0]).decode("utf-8", "replace"))
+    version = _number(raw, "hoodie.table.version", where)
+    if version not in _SUPPORTED_VERSIONS:
+        known = ", ".join(str(v) for v in _SUPPORTED_VERSIONS)
+        raise RefusedError(f"{where}: table version {version} is not supported ({known} are)")
+    if not metadata_table:
+        _refuse_features(raw, where)
+    default = "2" if version >= 8 else "1"
+    layout = _number(raw, "hoodie.timeline.layout.version", where, default)
+    if layout != (2 if version >= 8 else 1):
+        raise RefusedError(f"{where}: timeline layout {layout} in a table of version {version}")
+    key_generator = _key_generator(raw)
+    partition_fields = _partition_fields(raw)
+    timeline = ".hoodie"
+    if layout == 2:
+        timeline = f".hoodie/{raw.get('hoodie.timeline.path', 'timeline')}"
+    return TableConfig(
+        name=raw.get("hoodie.table.name", ""),
+        version=version,
+        merge_on_read=raw.get("hoodie.table.type") == "MERGE_ON_READ",
+        timeline_layout=layout,
+        timeline_folder=timeline,
+        history_folder=f"{timeline}/{raw.get('hoodie.timeline.history.path', 'history')}",
+        record_keys=_names(raw, "hoodie.table.recordkey.fields"),
+        ordering_fields=_ordering_fields(raw),
+        partition_fields=tuple(name for name, _ in partition_fields),
+        key_generator=key_generator,
+        time_partition_fields=tuple(
+            name
+            for name, kind in partition_fields
+            if key_generator == "timestamp"
+            or kind == "timestamp"
+            or (key_generator == "custom" and not kind)
+        ),
+        drops_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
+        virtual_keys=raw.get("hoodie.populate.meta.fields", "true").lower() == "false",
+        merge=read_merge_rules(raw, version, _merge_mode(raw, version, where), where),
+        raw=raw,
+        metadata_table=metadata_table,
+    )
+
+
+def _number(raw: Mapping[str, str], key: str, where: str, default: str | None = None) -> int:
+    text = raw.get(key, default)
+    if text is None or not re.fullmatch("[0-9]{1,9}", text):
+        raise InputError(f"{where}: property {key} is {text!r}, not a number")
+    return int(text)
+
+
+def _names(raw: Mapping[str, str], key: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in raw.get(key, "").split(",") if name.strip())
+
+
+def _flag(raw: Mapping[str, str], key: str) -> bool:
+    return raw.get(key, "").lower() == "true"
+
+
+def _partition_fields(raw: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names and kinds: a custom key generator's are written `name:simple`, `name:timestamp`."""
+    parts = [name.partition(":") for name in _names(raw, "hoodie.table.partition.fields")]
+    return [(name, kind.lower()) for name, _, kind in parts]
+
+
+def _key_generator(raw: Mapping[str, str]) -> KeyGenerator:
+    """From its type, or from the name of its class."""
+    kind = raw.get("hoodie.table.keygenerator.type", "").lower()
+    name = raw.get("hoodie.table.keygenerator.class", "").rsplit(".", 1)[-1].lower()
+    if kind.startswith("timestamp") or name.startswith("timestampbased"):
+        return "timestamp"
+    return "custom" if kind.startswith("custom") or name.startswith("custom") else "plain"
+
+
+def _ordering_fields(raw: Mapping[str, str]) -> tuple[str, ...]:
+    key = "hoodie.table.ordering.fields"
+    return _names(raw, key if key in raw else "hoodie.table.precombine.field")
+
+
+def _refuse_features(raw: Mapping[str, str], where: str) -> None:
+    """Refuse by name what would be read wrongly."""
+    kind = raw.get("hoodie.table.type", "COPY_ON_WRITE")
+    if kind not in ("MERGE_ON_READ", "COPY_ON_WRITE"):
+        raise InputError(f"{where}: hoodie.table.type is {kind!r}")
+    base = raw.get("hoodie.table.base.file.format", "PARQUET").upper()
+    if base not in ("PARQUET", "ORC"):
+        raise RefusedError(f"{where}: base files in {base} are not supported; PARQUET and ORC are")
+
+
+def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:
+    """Versions 8 and 9 name their mode; a merge strategy or the payload class decides without."""
+    name = raw.get("hoodie.record.merge.mode") if version >= 8 else None
+    if name is not None:
+        if name not in _NAMED_MODES:
+            raise RefusedError(f"{where}: hoodie.record.merge.mode {name!r} is not known")
+        return _NAMED_MODES[name]
+    strategy = raw.get("hoodie.record.merge.strategy.id") if version >= 8 else None
+    if strategy not in (None, "", _PAYLOAD_STRATEGY):
+        return _STRATEGIES.get(strategy, "custom")
+    payload = raw.get("hoodie.compaction.payload.class")
+    if payload is None:
+        return "event-time" if _ordering_fields(raw) else "commit-time"
+    return _PAYLOAD_MODES.get(payload.rsplit(".", 1)[-1], "custom")

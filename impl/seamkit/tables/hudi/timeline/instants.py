@@ -1,0 +1,161 @@
+"""One instant of a timeline: the name of its file, its body, and instants as users write them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import fastavro
+
+from seambase.errors import InputError, UsageError
+from seamkit.tables.hudi.properties import TableConfig
+
+__all__ = [
+    "WRITES",
+    "Instant",
+    "State",
+    "completed_as",
+    "parse_body",
+    "parse_instant",
+    "parse_name",
+    "parse_write",
+]
+
+State = Literal["requested", "inflight", "completed"]
+
+WRITES = ("commit", "deltacommit", "replacecommit")
+"""Actions under which writes complete."""
+
+_ACTIONS = (
+    "commit|deltacommit|clean|rollback|savepoint|replacecommit|clustering|restore|indexing|"
+    "compaction|logcompaction|schemacommit"
+)
+_LAYOUT_1 = re.compile(rf"^(\d+)\.(?:({_ACTIONS})(?:\.(requested|inflight))?|inflight)$")
+_LAYOUT_2 = re.compile(rf"^(\d+)(?:_(\d+))?\.(?:({_ACTIONS})(?:\.(requested|inflight))?|inflight)$")
+# Only zeros: before everything, as Hudi's own documentation writes it.
+_INSTANT = re.compile(r"^(\d{14}(\d{3})?|0+)$")
+_COMPLETED_AS = {
+    "compaction": "commit",
+    "logcompaction": "deltacommit",
+    "clustering": "replacecommit",
+}
+
+
+@dataclass(frozen=True)
+class Instant:
+    """One action on the table.
+
+    Attributes:
+        requested: when it was requested; its name everywhere else.
+        action: what it did, as the file name says.
+        state: how far it came.
+        completed: when it completed; layout 1 does not know and repeats `requested`.
+        path: the file of its furthest state, below the table; empty if it is archived.
+    """
+
+    requested: str
+    action: str
+    state: State
+    completed: str | None
+    path: str
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it completed and may have written files."""
+        return self.state == "completed" and self.action in WRITES
+
+
+def completed_as(action: str) -> str:
+    """The name under which an action completes: a compaction is a commit in the end."""
+    return _COMPLETED_AS.get(action, action)
+
+
+def parse_name(name: str, path: str, layout: int) -> Instant | None:
+    """The instant that a file of the timeline's folder stands for, or None for another file.
+
+    Raises:
+        InputError: a completed instant of layout 2 without its completion time.
+    """
+    match = (_LAYOUT_2 if layout == 2 else _LAYOUT_1).match(name)
+    if match is None:
+        return None
+    if layout == 2:
+        requested, completed, action, suffix = match.groups()
+    else:
+        requested, action, suffix = match.groups()
+        completed = requested
+    if action is None:  # "T.inflight" is a commit's
+        return Instant(requested, "commit", "inflight", None, path)
+    if suffix is not None:
+        state: State = "requested" if suffix == "requested" else "inflight"
+        return Instant(requested, action, state, None, path)
+    if completed is None:
+        raise InputError(f"{path}: a completed instant without its completion time")
+    return Instant(requested, completed_as(action), "completed", completed, path)
+
+
+def parse_body(content: bytes, where: str) -> dict[str, Any]:
+    """An instant's body: JSON in layout 1, an Avro container in layout 2 and for plans.
+
+    Raises:
+        InputError: it is neither.
+    """
+    try:
+        if content[:4] == b"Obj\x01":
+            body = next(fastavro.reader(io.BytesIO(content)))
+        else:
+            body = json.loads(content) if content.strip() else {}
+    except Exception as error:  # fastavro raises whatever the bytes lead it to
+        raise InputError(f"{where}: not readable as an instant ({error})") from error
+    if not isinstance(body, dict):
+        raise InputError(f"{where}: not readable as an instant (a {type(body).__name__})")
+    return body
+
+
+def parse_write(content: bytes, where: str) -> dict[str, Any]:
+    """The body of a completed write; what a reader takes from it has the types that Hudi gives it.
+
+    Raises:
+        InputError: it has not.
+    """
+    body = parse_body(content, where)
+    stats = body.get("partitionToWriteStats") or {}
+    replaced = body.get("partitionToReplaceFileIds") or {}
+    extra = body.get("extraMetadata") or {}
+    if not all(isinstance(part, dict) for part in (stats, replaced, extra)):
+        raise InputError(f"{where}: not readable as a write (a map is none)")
+    for entries, kind in ((stats, dict), (replaced, str)):
+        for listed in entries.values():
+            if not isinstance(listed, list) or not all(isinstance(e, kind) for e in listed):
+                raise InputError(f"{where}: not readable as a write (a partition's files are none)")
+    for files in stats.values():
+        for stat in files:
+            if not all(isinstance(stat.get(name) or "", str) for name in ("path", "fileId")):
+                raise InputError(f"{where}: not readable as a write (a file's name is no text)")
+    return body
+
+
+def parse_instant(text: str, config: TableConfig) -> str:
+    """An instant as the timeline writes it, from 14 or 17 digits or from ISO 8601.
+
+    ISO times without a zone are in the table's own (`hoodie.table.timeline.timezone`).
+
+    Raises:
+        UsageError: another form.
+    """
+    if _INSTANT.match(text):
+        return text
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(
+            f"instant {text!r}: 14 or 17 digits (yyyyMMddHHmmss[SSS]) or ISO 8601 are expected"
+        ) from error
+    if moment.tzinfo is not None:
+        utc = config.raw.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
+        moment = moment.astimezone(UTC if utc else None)
+    return f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03}"

@@ -1,0 +1,281 @@
+"""The timeline: which instants there are, in which state, and what completed ones say.
+
+Layout 1 (versions up to 6) keeps `T.action[.state]` in `.hoodie/`, layout 2 (8 and up)
+`R_C.action` in a folder of its own, with the completion time C in the name (docs/hudi.md).
+Instants are compared as strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from seambase.errors import InputError
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.timeline.archive import Archive
+from seamkit.tables.hudi.timeline.instants import (
+    WRITES,
+    Instant,
+    completed_as,
+    parse_body,
+    parse_instant,
+    parse_name,
+    parse_write,
+)
+from seamkit.tables.hudi.timeline.schema_history import SchemaHistory, load_history
+
+__all__ = [
+    "Instant",
+    "Timeline",
+    "Write",
+    "changes_rows",
+    "is_log_compaction",
+    "load_timeline",
+    "parse_instant",
+    "replaced_groups",
+    "written_groups",
+]
+
+Write = tuple[Instant, dict[str, Any]]
+"""A completed write, and what it says of itself."""
+
+
+# These put rows elsewhere and leave the schema as it was, whatever their metadata says
+# (WriteOperationType, canUpdateSchema): it is the one of the time at which they were planned.
+_REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
+
+
+@dataclass
+class Timeline:
+    """All instants of a table, by the time they were requested.
+
+    Attributes:
+        storage: the table's folder.
+        config: the table's properties.
+        instants: the active ones, by `requested`.
+        archive: those that have left the active timeline.
+    """
+
+    storage: Storage
+    config: TableConfig
+    instants: list[Instant]
+    archive: Archive
+
+    def __post_init__(self) -> None:
+        self._completed = {i.requested: i for i in self.instants if i.is_write}
+        self._bodies: dict[str, dict[str, Any]] = {}
+        self._pending = {
+            i.requested
+            for i in self.instants
+            if i.state != "completed" and completed_as(i.action) in WRITES
+        }
+
+    @cached_property
+    def start(self) -> str:
+        """The first active write; what lies before it is archived, and so was completed.
+
+        A savepoint keeps its commit in the active timeline while later ones are archived, so
+        savepointed commits do not count (Hudi 1.2.0, BaseHoodieTimeline, first non-savepoint
+        commit).
+        """
+        savepoints = {i.requested for i in self.instants if i.action == "savepoint"}
+        writes = (
+            i.requested
+            for i in self.instants
+            if i.requested not in savepoints and (i.action == "compaction" or i.is_write)
+        )
+        return next(writes, "")
+
+    def is_committed(self, requested: str) -> bool:
+        """Whether a file or log block of that instant counts.
+
+        The archive need not know it: whatever is older than the active timeline and not pending
+        there was committed (Hudi 1.2.0, containsOrBeforeTimelineStarts).
+        """
+        if requested in self._completed:
+            return True
+        if requested in self._pending:
+            return False
+        return requested < self.start or requested in self._archived_times
+
+    def completion(self, requested: str) -> str | None:
+        """When a write completed, or None if it did not, or nobody knows."""
+        instant = self._completed.get(requested)
+        return instant.completed if instant else self._archived_times.get(requested)
+
+    def completion_times(self) -> dict[str, str]:
+        """Completion times of all completed writes, archived ones too, by requested time."""
+        active = {i.requested: i.completed for i in self._completed.values() if i.completed}
+        return {**self._archived_times, **active}
+
+    @property
+    def _archived_times(self) -> Mapping[str, str]:
+        """Layout 1 has no completion times to look up, and its archive is slow to read."""
+        return self.archive.completion_times if self.config.timeline_layout == 2 else {}
+
+    def last_completed(self) -> str | None:
+        """The requested time of the last completed write, or None for an empty table."""
+        return max(self._completed, default=None)
+
+    def pending_compactions(self) -> list[Instant]:
+        """Compactions that were scheduled and did not complete."""
+        return [i for i in self.instants if i.action == "compaction" and i.state != "completed"]
+
+    def metadata(self, instant: Instant) -> dict[str, Any]:
+        """What a completed commit, deltacommit or replacecommit says of itself.
+
+        Raises:
+            InputError: its file cannot be read.
+        """
+        if instant.requested not in self._bodies:
+            content = self.storage.read(instant.path)
+            where = self.storage.full(instant.path)
+            # Hudi takes an empty file for a commit that says nothing; but a group that it does not
+            # know to be replaced is read twice.
+            if not content.strip() and instant.action == "replacecommit":
+                raise InputError(f"{where}: an empty file where a replacecommit tells what it did")
+            self._bodies[instant.requested] = parse_write(content, where)
+        return self._bodies[instant.requested]
+
+    def compaction_plan(self, instant: Instant) -> list[tuple[str, str]]:
+        """Partition and file id of each slice that a pending compaction will rewrite.
+
+        Raises:
+            InputError: the plan cannot be read.
+        """
+        name = f"{instant.requested}.compaction.requested"
+        path = f"{self.config.timeline_folder}/{name}"
+        content = self.storage.read(path)
+        if not content and self.config.version < 6:  # kept beside the timeline up to version 5
+            path = f".hoodie/.aux/{name}"
+            content = self.storage.read(path)
+        where = self.storage.full(path)
+        if not content:
+            raise InputError(f"{where}: an empty file where a compaction's plan should be")
+        try:
+            return [
+                (operation["partitionPath"] or "", operation["fileId"])
+                for operation in parse_body(content, where).get("operations") or []
+            ]
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{where}: not readable as a compaction's plan ({error!r})") from error
+
+    def told(self, *, archived: bool) -> list[Write]:
+        """Completed writes and what they say of themselves, the oldest first.
+
+        Args:
+            archived: the archived ones, too. Reads of what the table is can do without: Hudi
+                archives a replacecommit when the files that it replaced are gone.
+
+        Raises:
+            InputError: an instant, or the archive, is broken.
+        """
+        told = dict(self.archive.bodies(WRITES)) if archived else {}
+        told |= {instant: self.metadata(instant) for instant in self._completed.values()}
+        return sorted(told.items(), key=lambda write: write[0].requested)
+
+    def writes(self) -> list[Instant]:
+        """Completed instants that may have written files, the oldest first."""
+        return list(self._completed.values())
+
+    def written_paths(self, requested: str) -> set[str]:
+        """Files, below the table, that an active write says it has written."""
+        instant = self._completed.get(requested)
+        stats = self.metadata(instant).get("partitionToWriteStats") if instant else None
+        return {stat.get("path") or "" for files in (stats or {}).values() for stat in files}
+
+    @cached_property
+    def schema_history(self) -> SchemaHistory | None:
+        """Versions of the schema with the ids of columns; None without any rename.
+
+        Raises:
+            InputError: it is broken.
+        """
+        return load_history(self.storage, self.is_committed)
+
+    def completed_since(self, instant: Instant) -> frozenset[str]:
+        """An instant and the writes that completed after it (layout 1: were requested)."""
+        since = instant.completed or instant.requested
+        times = {**self.archive.completion_times, **self.completion_times()}
+        return frozenset({instant.requested} | {r for r, c in times.items() if c > since})
+
+    def latest_schema(self, up_to: str | None = None) -> str | None:
+        """The Avro schema (JSON, without meta columns) of the latest write that tells one.
+
+        Args:
+            up_to: the latest requested time, or None.
+
+        Where the active timeline has none, the archive is asked, and then the properties.
+        """
+        for instant in reversed(self.writes()):
+            if up_to is None or instant.requested <= up_to:
+                schema = _schema_of(self.metadata(instant))
+                if schema:
+                    return schema
+        for _, body in self.archive.bodies(WRITES, up_to):
+            schema = _schema_of(body)
+            if schema:
+                return schema
+        return self.config.raw.get("hoodie.table.create.schema")
+
+
+def replaced_groups(instant: Instant, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Partition and file id of each group that clustering or an overwrite replaced."""
+    if instant.action == "replacecommit":
+        for partition, file_ids in (body.get("partitionToReplaceFileIds") or {}).items():
+            for file_id in file_ids:
+                yield partition, file_id
+
+
+def written_groups(body: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Partition and file id of each group that a write says it wrote to."""
+    stats = body.get("partitionToWriteStats") or {}
+    return {(partition, s.get("fileId") or "") for partition, files in stats.items() for s in files}
+
+
+def changes_rows(body: Mapping[str, Any]) -> bool:
+    """Whether a write may have changed rows: compaction and clustering only put them elsewhere."""
+    return body.get("operationType") not in _REWRITES and not body.get("compacted")
+
+
+def is_log_compaction(body: Mapping[str, Any]) -> bool:
+    """Whether a write put the logs of slices together into one each."""
+    return body.get("operationType") == "LOG_COMPACT"
+
+
+def _schema_of(metadata: Mapping[str, Any]) -> str | None:
+    if metadata.get("operationType") in _REWRITES:
+        return None
+    schema = (metadata.get("extraMetadata") or {}).get("schema")
+    return str(schema) if schema else None
+
+
+def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
+    """Read the names of the active timeline.
+
+    Raises:
+        InputError: the timeline's folder is missing.
+    """
+    if not storage.exists(config.timeline_folder):
+        raise InputError(f"{storage.full(config.timeline_folder)}: the timeline is missing")
+    furthest: dict[tuple[str, str], Instant] = {}
+    for status in storage.list(config.timeline_folder):
+        if status.size_bytes is None:
+            continue
+        instant = parse_name(status.name, status.path, config.timeline_layout)
+        if instant is None:
+            continue
+        # A savepoint bears the instant of the commit it keeps, so the action is part of the key.
+        key = (instant.requested, completed_as(instant.action))
+        known = furthest.get(key)
+        if known is None or _rank(instant) > _rank(known):
+            furthest[key] = instant
+    instants = sorted(furthest.values(), key=lambda i: (i.requested, i.action))
+    return Timeline(storage, config, instants, Archive(storage, config))
+
+
+def _rank(instant: Instant) -> int:
+    return ("requested", "inflight", "completed").index(instant.state)

@@ -1,0 +1,114 @@
+"""What a read sees of a table's history: now, as of an instant, or between two.
+
+One small value that everything asks which instants count: the listing of slices for files, the log
+reader for blocks, the scan for rows. It speaks of instants by their requested time, as file names,
+block headers and `_hoodie_commit_time` do; where the completion time decides, it has been turned
+into a set of instants before (`incremental_window`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import UsageError
+from seamkit.tables.hudi.timeline.timeline import Timeline, is_log_compaction
+
+__all__ = ["COMMIT_TIME", "NOW", "Window", "incremental_window"]
+
+COMMIT_TIME = "_hoodie_commit_time"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which instants a read sees, and which of them it hands out rows of.
+
+    It does not know which instants are committed; that is the timeline's.
+
+    Attributes:
+        up_to: latest requested time that is seen, or None.
+        hidden: instants that are not seen although they were requested in time: those that
+            completed after the end of an incremental query.
+        after: rows of instants requested later than this are handed out, or None for all.
+        changes: rows of these instants are handed out, or None for all.
+        alone: nothing is seen but what `after` and `changes` hand out: the older rows that it
+            changed are not.
+    """
+
+    up_to: str | None = None
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
+    after: str | None = None
+    changes: frozenset[str] | None = field(default=None, repr=False)
+    alone: bool = False
+
+    @property
+    def is_incremental(self) -> bool:
+        """Whether rows are left out because they did not change."""
+        return self.after is not None or self.changes is not None
+
+    def sees(self, requested: str) -> bool:
+        """Whether files and log blocks of an instant take part in what is read."""
+        if self.up_to is not None and requested > self.up_to:
+            return False
+        if self.alone and not self.hands_out(requested):
+            return False
+        return requested not in self.hidden
+
+    def hands_out(self, requested: str) -> bool:
+        """Whether rows that an instant wrote belong to the answer, if they are seen."""
+        if self.after is not None and requested <= self.after:
+            return False
+        return self.changes is None or requested in self.changes
+
+    def row_filter(self) -> pc.Expression | None:
+        """The condition on `_hoodie_commit_time` that says the same of a row."""
+        commit_time = pc.field(COMMIT_TIME)
+        if self.changes is not None:
+            return commit_time.isin(pa.array(sorted(self.changes), pa.string()))
+        return None if self.after is None else commit_time > pa.scalar(self.after)
+
+
+NOW = Window()
+"""The table as it is."""
+
+
+def incremental_window(
+    timeline: Timeline, begin: str | None, end: str | None, *, alone: bool
+) -> Window:
+    """What instants after `begin` and up to `end` changed.
+
+    Layout 1 goes by the requested time, layout 2 by the completion time (Hudi 1.2.0; 1.0.2 counts
+    `begin` in).
+
+    Args:
+        timeline: the table's instants.
+        begin: exclusive; None for the table's beginning.
+        end: inclusive; None for now.
+        alone: leave out what the instants found when they were written (Hudi's own answer).
+
+    Raises:
+        UsageError: the end lies before the beginning.
+    """
+    if begin is not None and end is not None and end < begin:
+        raise UsageError(f"an incremental query from {begin} to {end} ends before it begins")
+    if timeline.config.timeline_layout == 1:
+        return Window(up_to=end, after=begin or "", alone=alone)
+    completed = timeline.completion_times()
+    hidden = frozenset(r for r, c in completed.items() if end is not None and c > end)
+    changes = frozenset(r for r, c in completed.items() if r not in hidden and c > (begin or ""))
+    return Window(hidden=hidden, changes=changes - _idle(timeline, changes), alone=alone)
+
+
+def _idle(timeline: Timeline, changes: frozenset[str]) -> set[str]:
+    """Log compactions that only put older changes elsewhere.
+
+    Its rows bear the instant of the log compaction. They are changes only if the writes that it
+    put together lie in the window (Hudi 1.2.0 reads such a block in the place of those), which
+    come before it.
+    """
+    active = [i for i in timeline.writes() if i.requested in changes]
+    compacted = {i.requested for i in active if is_log_compaction(timeline.metadata(i))}
+    first = min(changes - compacted, default=None)
+    return {requested for requested in compacted if first is None or requested < first}

@@ -1,0 +1,701 @@
+"""The Avro decoder against fastavro, the specification's examples, and damage."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import io
+import json
+import struct
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro import AvroDecoder, arrow_schema, parse_schema
+from seamkit.core.errors import NativeMemoryError
+from seamkit.core.memory import TrackedAllocator
+
+UTC = dt.UTC
+WIDE = decimal.Context(prec=60)
+EPOCH_LIKE = (dt.datetime(1677, 1, 1), dt.datetime(2262, 1, 1))
+
+
+def record(*fields: tuple[str, Any]) -> dict[str, Any]:
+    """A record schema, as JSON."""
+    listed = [{"name": name, "type": kind} for name, kind in fields]
+    return {"type": "record", "name": "row", "namespace": "test", "fields": listed}
+
+
+def block_of(schema: Any, rows: Sequence[dict[str, Any]], version: int = 3) -> bytes:
+    """An Avro data block's content, written by fastavro."""
+    parsed = fastavro.parse_schema(schema)
+    out = [struct.pack(">ii", version, len(rows))]
+    for row in rows:
+        datum = io.BytesIO()
+        fastavro.schemaless_writer(datum, parsed, row)
+        out.append(struct.pack(">i", len(datum.getvalue())) + datum.getvalue())
+    return b"".join(out)
+
+
+def raw_block(*datums: bytes) -> bytes:
+    """The same of datums that are spelled out."""
+    framed = [struct.pack(">i", len(datum)) + datum for datum in datums]
+    return struct.pack(">ii", 3, len(datums)) + b"".join(framed)
+
+
+def decode(writer: Any, schema: pa.Schema, *blocks: bytes, **options: Any) -> pa.RecordBatch:
+    """Decode blocks into one batch, which must satisfy all of Arrow's rules."""
+    decoder = AvroDecoder(json.dumps(writer), schema, **options)
+    for block in blocks:
+        decoder.decode(block)
+    batch = decoder.finish()
+    batch.validate(full=True)
+    assert batch.schema.equals(schema)
+    return batch
+
+
+def _decimals(precision: int, scale: int) -> st.SearchStrategy[decimal.Decimal]:
+    most = 10**precision - 1
+    return st.integers(-most, most).map(lambda n: decimal.Decimal(n).scaleb(-scale, WIDE))
+
+
+def _times(unit: int) -> st.SearchStrategy[dt.time]:
+    return st.times().map(lambda t: t.replace(microsecond=t.microsecond // unit * unit))
+
+
+def _datetimes(unit: int, zone: dt.tzinfo | None) -> st.SearchStrategy[dt.datetime]:
+    return st.datetimes(*EPOCH_LIKE).map(
+        lambda t: t.replace(microsecond=t.microsecond // unit * unit, tzinfo=zone)
+    )
+
+
+# Avro type, values as fastavro takes them and Arrow gives them back.
+FLAT: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "boolean": ("boolean", st.booleans()),
+    "int": ("int", st.integers(-(2**31), 2**31 - 1)),
+    "long": ("long", st.integers(-(2**63), 2**63 - 1)),
+    "float": ("float", st.floats(width=32, allow_nan=False)),
+    "double": ("double", st.floats(allow_nan=False)),
+    "string": ("string", st.text(max_size=200)),
+    "bytes": ("bytes", st.binary(max_size=100)),
+    "fixed": ({"type": "fixed", "name": "f5", "size": 5}, st.binary(min_size=5, max_size=5)),
+    "enum": (
+        {"type": "enum", "name": "e3", "symbols": ["A", "BB", "CCC"]},
+        st.sampled_from(["A", "BB", "CCC"]),
+    ),
+    "decimal-bytes": (
+        {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 10},
+        _decimals(38, 10),
+    ),
+    "decimal-fixed": (
+        {
+            "type": "fixed",
+            "name": "d7",
+            "size": 7,
+            "logicalType": "decimal",
+            "precision": 15,
+            "scale": 2,
+        },
+        _decimals(15, 2),
+    ),
+    "decimal-wide": (
+        {
+            "type": "fixed",
+            "name": "d16",
+            "size": 16,
+            "logicalType": "decimal",
+            "precision": 38,
+            "scale": 0,
+        },
+        _decimals(38, 0),
+    ),
+    "date": ({"type": "int", "logicalType": "date"}, st.dates()),
+    "time-millis": ({"type": "int", "logicalType": "time-millis"}, _times(1000)),
+    "time-micros": ({"type": "long", "logicalType": "time-micros"}, _times(1)),
+    "timestamp-millis": (
+        {"type": "long", "logicalType": "timestamp-millis"},
+        _datetimes(1000, UTC),
+    ),
+    "timestamp-micros": ({"type": "long", "logicalType": "timestamp-micros"}, _datetimes(1, UTC)),
+    "local-millis": (
+        {"type": "long", "logicalType": "local-timestamp-millis"},
+        _datetimes(1000, None),
+    ),
+    "local-micros": (
+        {"type": "long", "logicalType": "local-timestamp-micros"},
+        _datetimes(1, None),
+    ),
+}
+
+
+def _optional(avro: Any) -> list[Any]:
+    return ["null", avro]
+
+
+_LEAF: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"f": st.none() | st.booleans(), "s": st.text(max_size=20)}
+)
+NESTED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "array": (
+        {"type": "array", "items": _optional("long")},
+        st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=5),
+    ),
+    "map": (
+        {"type": "map", "values": _optional("string")},
+        st.dictionaries(st.text(max_size=5), st.none() | st.text(max_size=80), max_size=4),
+    ),
+    "deep": (
+        {
+            "type": "record",
+            "name": "deep",
+            "fields": [
+                {
+                    "name": "m",
+                    "type": _optional(
+                        {
+                            "type": "map",
+                            "values": _optional(
+                                {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "record",
+                                        "name": "leaf",
+                                        "fields": [
+                                            {"name": "f", "type": ["boolean", "null"]},
+                                            {"name": "s", "type": "string"},
+                                        ],
+                                    },
+                                }
+                            ),
+                        }
+                    ),
+                },
+                {"name": "l", "type": {"type": "array", "items": _optional("leaf")}},
+            ],
+        },
+        st.fixed_dictionaries(
+            {
+                "m": st.none()
+                | st.dictionaries(
+                    st.text(max_size=3), st.none() | st.lists(_LEAF, max_size=3), max_size=3
+                ),
+                "l": st.lists(st.none() | _LEAF, max_size=4),
+            }
+        ),
+    ),
+}
+
+# A type that can be passed over only: it has a union of several types.
+SKIPPED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "record": (
+        {
+            "type": "record",
+            "name": "inner",
+            "fields": [
+                {"name": "a", "type": {"type": "array", "items": "float"}},
+                {"name": "b", "type": ["null", "double", "string"]},
+            ],
+        },
+        st.fixed_dictionaries(
+            {"a": st.lists(st.just(0.5), max_size=3), "b": st.none() | st.text(max_size=3)}
+        ),
+    ),
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[dict[str, Any], list[list[dict[str, Any]]], list[str]]:
+    """A writer's schema, the rows of some blocks, and the names of the columns wanted."""
+    kinds = draw(st.lists(st.sampled_from([*FLAT, *NESTED, *SKIPPED]), max_size=8, unique=True))
+    fields, values, readable = [], {}, []
+    for kind in kinds:
+        avro, strategy = (FLAT | NESTED | SKIPPED)[kind]
+        layout = draw(st.sampled_from(["plain", "null first", "null last"]))
+        if layout != "plain":
+            strategy = st.none() | strategy
+            avro = ["null", avro] if layout == "null first" else [avro, "null"]
+        fields.append((kind.replace("-", "_"), avro))
+        values[fields[-1][0]] = strategy
+        if kind not in SKIPPED:
+            readable.append(fields[-1][0])
+    rows = st.lists(st.fixed_dictionaries(values), max_size=12)
+    blocks = draw(st.lists(rows, min_size=1, max_size=3))
+    wanted = draw(st.permutations(readable))
+    return record(*fields), blocks, wanted[: draw(st.integers(0, len(readable)))]
+
+
+@given(tables())
+@settings(deadline=None, max_examples=80)
+def test_values_come_back(
+    table: tuple[dict[str, Any], list[list[dict[str, Any]]], list[str]],
+) -> None:
+    """Whatever fastavro writes is decoded to equal values, in the columns and order asked for."""
+    writer, blocks, wanted = table
+    listed = [f for f in writer["fields"] if f["name"] in wanted]
+    fields = {f.name: f for f in arrow_schema({**writer, "fields": listed})}
+    schema = pa.schema([fields[name] for name in wanted])
+    batch = decode(writer, schema, *(block_of(writer, rows) for rows in blocks))
+    expected = [{name: row[name] for name in wanted} for rows in blocks for row in rows]
+    assert batch.num_rows == len(expected)
+    plain = batch.to_pylist(maps_as_pydicts="strict")
+    assert plain == (expected if wanted else [{}] * len(expected))
+
+
+DECIMAL_52 = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
+D = decimal.Decimal
+PROMOTIONS: list[tuple[Any, Any, pa.DataType, Any]] = [
+    ("int", -5, pa.int64(), -5),
+    ("int", 2**31 - 1, pa.float64(), 2147483647.0),
+    ("int", 16777217, pa.float32(), 16777216.0),
+    ("long", 2**53 + 1, pa.float64(), 9007199254740992.0),
+    ("long", 3, pa.float32(), 3.0),
+    ("float", 0.3, pa.float64(), 0.3),
+    ("float", -1e30, pa.float64(), -1e30),
+    ("float", float("inf"), pa.float64(), float("inf")),
+    ("string", "é", pa.binary(), b"\xc3\xa9"),
+    ("bytes", b"ok", pa.string(), "ok"),
+    (DECIMAL_52, D("1.25"), pa.decimal128(7, 4), D("1.2500")),
+    (DECIMAL_52, D("-999.99"), pa.decimal128(38, 35), D("-999.99") + D("0E-35")),
+    (
+        {"type": "long", "logicalType": "timestamp-millis"},
+        dt.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC),
+        pa.timestamp("us", "UTC"),
+        dt.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC),
+    ),
+    (
+        {"type": "long", "logicalType": "timestamp-micros"},
+        dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, UTC),
+        pa.timestamp("ms", "UTC"),
+        dt.datetime(1970, 1, 1, 0, 26, 40, 0, UTC),
+    ),
+    (
+        {"type": "int", "logicalType": "time-millis"},
+        dt.time(1, 2, 3, 4000),
+        pa.time64("us"),
+        dt.time(1, 2, 3, 4000),
+    ),
+    ({"type": "fixed", "name": "f2", "size": 2}, b"\x00\xff", pa.binary(), b"\x00\xff"),
+    ("int", -5, pa.string(), "-5"),
+    ("long", 2**63 - 1, pa.string(), "9223372036854775807"),
+    ("float", 0.3, pa.string(), "0.3"),
+    ("float", 16777216.0, pa.string(), "1.6777216E7"),
+    ("double", 1e-5, pa.string(), "1.0E-5"),
+    ("double", 123456.0, pa.string(), "123456.0"),
+    ("double", -0.0, pa.string(), "-0.0"),
+    ("double", float("-inf"), pa.string(), "-Infinity"),
+    (
+        {"type": "array", "items": ["null", "float"]},
+        [0.3, None],
+        pa.list_(pa.float64()),
+        [0.3, None],
+    ),
+    (
+        {"type": "array", "items": record(("gone", "int"), ("a", "int"))},
+        [{"gone": 1, "a": 2}],
+        pa.list_(pa.struct([("new", pa.list_(pa.int8())), ("a", pa.int64())])),
+        [{"new": None, "a": 2}],
+    ),
+    (
+        {"type": "map", "values": ["null", record(("a", "double"))]},
+        {"x": {"a": 1.5}, "y": None},
+        pa.map_(pa.string(), pa.struct([("a", pa.string()), ("b", pa.date32())])),
+        [("x", {"a": "1.5", "b": None}), ("y", None)],
+    ),
+    (["null", record(("a", "int"))], {"a": 1}, pa.struct([("b", pa.int64())]), {"b": None}),
+    (["null", record(("a", "int"))], None, pa.struct([("b", pa.int64())]), None),
+    ("null", None, pa.list_(pa.int64()), None),
+    ("null", None, pa.string(), None),
+    ("null", None, pa.decimal128(4, 1), None),
+]
+
+
+@pytest.mark.parametrize(("avro", "value", "target", "expected"), PROMOTIONS)
+def test_promotions(avro: Any, value: Any, target: pa.DataType, expected: Any) -> None:
+    """Avro's promotions hold at any depth; decimals may gain digits and times finer units.
+
+    Numbers become texts as Java writes them, and a struct's missing fields are null.
+    """
+    writer = {**record(("x", avro)), "name": "outer"}
+    batch = decode(writer, pa.schema([("x", target)]), block_of(writer, [{"x": value}]))
+    assert batch.column("x").to_pylist() == [expected]
+
+
+REFUSED: list[tuple[Any, pa.DataType]] = [
+    ("long", pa.int32()),
+    ("double", pa.float32()),
+    ("string", pa.int64()),
+    ("int", pa.date32()),
+    ("long", pa.timestamp("us", "UTC")),
+    ({"type": "int", "logicalType": "date"}, pa.int32()),
+    ({"type": "long", "logicalType": "timestamp-micros"}, pa.timestamp("s", "UTC")),
+    ({"type": "long", "logicalType": "local-timestamp-micros"}, pa.timestamp("us", "UTC")),
+    ({"type": "long", "logicalType": "timestamp-micros"}, pa.time64("us")),
+    (DECIMAL_52, pa.decimal128(5, 1)),
+    (DECIMAL_52, pa.binary()),
+    ("bytes", pa.decimal128(5, 2)),
+    (["null", "int", "string"], pa.string()),
+    ({"type": "array", "items": "string"}, pa.list_(pa.int32())),
+    ({"type": "array", "items": "null"}, pa.list_(pa.int32())),
+    ({"type": "map", "values": "int"}, pa.list_(pa.int32())),
+    ({"type": "map", "values": "int"}, pa.map_(pa.int32(), pa.int32())),
+    (record(("y", "long")), pa.struct([("y", pa.int32())])),
+    (record(("y", "long")), pa.int64()),
+    ("boolean", pa.string()),
+]
+
+
+@pytest.mark.parametrize(("avro", "target"), REFUSED)
+def test_what_cannot_be_read_is_refused_by_name(avro: Any, target: pa.DataType) -> None:
+    """A field whose type does not fit its column is refused, with the field's name."""
+    if isinstance(avro, dict) and avro["type"] == "record":
+        avro = {**avro, "name": "other"}
+    with pytest.raises(RefusedError, match="field 'x"):
+        AvroDecoder(json.dumps(record(("x", avro))), pa.schema([("x", target)]))
+
+
+@pytest.mark.parametrize(
+    ("avro", "target"),
+    [
+        (DECIMAL_52, pa.decimal128(6, 4)),
+        ({"type": "long", "logicalType": "timestamp-millis"}, pa.timestamp("us", "UTC")),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(avro: Any, target: pa.DataType) -> None:
+    """A value that loses digits or passes 64 bits on its way into the column is an error."""
+    datum = (
+        b"\x06\x01\x86\x9f" if target == pa.decimal128(6, 4) else b"\xfe" + b"\xff" * 8 + b"\x01"
+    )
+    decoder = AvroDecoder(json.dumps(record(("x", avro))), pa.schema([("x", target)]))
+    with pytest.raises(InputError, match="field 'x' of record 0"):
+        decoder.decode(raw_block(datum))
+
+
+@pytest.mark.parametrize(
+    ("datum", "value"),
+    [(b"\x00", 0), (b"\x01", -1), (b"\x02", 1), (b"\x03", -2), (b"\x7f", -64), (b"\x80\x01", 64)],
+)
+def test_numbers_of_the_specification(datum: bytes, value: int) -> None:
+    """The Avro specification's examples of zigzag numbers."""
+    batch = decode(record(("x", "long")), pa.schema([("x", pa.int64())]), raw_block(datum))
+    assert batch.column(0).to_pylist() == [value]
+
+
+def test_record_of_the_specification() -> None:
+    """The specification's record {a: long, b: string} of 27 and "foo" is 36 06 66 6f 6f."""
+    schema = pa.schema([("a", pa.int64()), ("b", pa.string())])
+    batch = decode(record(("a", "long"), ("b", "string")), schema, raw_block(b"\x36\x06foo"))
+    assert batch.to_pylist() == [{"a": 27, "b": "foo"}]
+
+
+def test_array_and_union_of_the_specification() -> None:
+    """An array of longs 3, 27 is 04 06 36 00; the union [null, string] of "a" is 02 02 61."""
+    writer = record(
+        ("skip", {"type": "array", "items": "long"}),
+        ("u", ["null", "string"]),
+        ("v", ["null", "string"]),
+    )
+    schema = pa.schema([("u", pa.string()), ("v", pa.string())])
+    batch = decode(writer, schema, raw_block(b"\x04\x06\x36\x00\x02\x02a\x00"))
+    assert batch.to_pylist() == [{"u": "a", "v": None}]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param(b"\x03\x04\x06\x36\x00", id="one run, its size told"),
+        pytest.param(b"\x02\x06\x02\x36\x00", id="two runs"),
+        pytest.param(b"\x01\x02\x06\x02\x36\x00", id="both forms"),
+        pytest.param(b"\x00", id="none"),
+    ],
+)
+def test_runs_of_arrays_and_maps_are_passed_over(items: bytes) -> None:
+    """A negative count is followed by the run's size, which lets a reader jump."""
+    writer = record(("skip", {"type": "array", "items": "long"}), ("x", "int"))
+    batch = decode(writer, pa.schema([("x", pa.int32())]), raw_block(items + b"\x0e"))
+    assert batch.column(0).to_pylist() == [7]
+
+
+def test_names_are_resolved_also_within_themselves() -> None:
+    """A type may be used again by name, with its namespace, and may hold itself where skipped."""
+    node = {
+        "type": "record",
+        "name": "node",
+        "fields": [{"name": "next", "type": ["null", "node"]}, {"name": "id", "type": "test.hash"}],
+    }
+    writer = record(
+        ("h", {"type": "fixed", "name": "hash", "size": 2}), ("list", node), ("x", "int")
+    )
+    row = {
+        "h": b"ab",
+        "list": {"next": {"next": None, "id": b"cd"}, "id": b"ef"},
+        "x": 5,
+    }
+    schema = pa.schema([("x", pa.int32()), ("h", pa.binary(2))])
+    assert decode(writer, schema, block_of(writer, [row])).to_pylist() == [{"x": 5, "h": b"ab"}]
+
+
+def test_columns_that_the_writer_lacks() -> None:
+    """A missing column holds its default, or null."""
+    writer = record(("x", "int"))
+    schema = pa.schema(
+        [("gone", pa.decimal128(5, 2)), ("x", pa.int32()), ("n", pa.int64()), ("s", pa.string())]
+    )
+    block = block_of(writer, [{"x": 1}, {"x": 2}])
+    batch = decode(writer, schema, block, defaults={"n": 7, "s": "d", "x": 9})
+    assert batch.to_pylist() == [{"gone": None, "x": x, "n": 7, "s": "d"} for x in (1, 2)]
+
+
+def test_columns_that_allow_no_nulls() -> None:
+    """A null, or a missing field, is an error where the column allows none."""
+    schema = pa.schema([pa.field("x", pa.int32(), nullable=False)])
+    writer = record(("x", ["null", "int"]))
+    decoder = AvroDecoder(json.dumps(writer), schema)
+    assert decoder.decode(block_of(writer, [{"x": 1}])) == 1
+    with pytest.raises(InputError, match="field 'x' of record 1: a null"):
+        decoder.decode(block_of(writer, [{"x": 1}, {"x": None}]))
+    with pytest.raises(InputError, match="field 'x' is not in the writer's schema"):
+        AvroDecoder(json.dumps(record(("y", "int"))), schema)
+
+
+EVERYTHING = record(
+    *((k.replace("-", "_"), ["null", a]) for k, (a, _) in (FLAT | NESTED).items()),
+)
+
+
+def test_every_truncation_is_refused() -> None:
+    """A block that ends early, at whatever byte, is an input error; so is one byte too many."""
+    row: dict[str, Any] = {
+        "boolean": True,
+        "int": 300,
+        "long": -(2**40),
+        "float": 1.5,
+        "double": -2.5,
+        "string": "text",
+        "bytes": b"\x00\x01",
+        "fixed": b"12345",
+        "enum": "BB",
+        "decimal_bytes": D("1.5"),
+        "decimal_fixed": D("-0.01"),
+        "date": dt.date(1992, 1, 2),
+        "time_micros": dt.time(1, 2, 3),
+        "array": [1, None, 300],
+        "map": {"k": None, "l": "m"},
+        "deep": {"m": {"a": [{"f": True, "s": "x"}], "b": None}, "l": [None]},
+    }
+    names = [field["name"] for field in EVERYTHING["fields"]]
+    content = block_of(EVERYTHING, [{name: row.get(name) for name in names}] * 2)
+    schema = arrow_schema(EVERYTHING)
+    assert decode(EVERYTHING, schema, content).num_rows == 2
+    for size in range(len(content)):
+        decoder = AvroDecoder(EVERYTHING, schema, source="file.log")
+        with pytest.raises(InputError, match=r"^file\.log: "):
+            decoder.decode(content[:size])
+    with pytest.raises(InputError, match="1 bytes are left behind"):
+        AvroDecoder(EVERYTHING, schema).decode(content + b"\x00")
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=100)
+def test_damage_never_escapes(data: st.DataObject) -> None:
+    """Any bytes changed give an input error or a batch that satisfies Arrow's rules."""
+    names = [field["name"] for field in EVERYTHING["fields"]]
+    values = st.fixed_dictionaries(
+        {n: st.none() | s for n, (_, s) in zip(names, (FLAT | NESTED).values(), strict=True)}
+    )
+    content = bytearray(block_of(EVERYTHING, data.draw(st.lists(values, min_size=1, max_size=3))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(8, len(content) - 1))] = data.draw(st.integers(0, 255))
+    # Dates and times beyond what their types mean are no damage of the encoding.
+    decoder = AvroDecoder(EVERYTHING, arrow_schema(EVERYTHING))
+    try:
+        decoder.decode(content)
+        batch = decoder.finish()
+    except InputError:
+        return
+    for column in batch.columns:
+        if not pa.types.is_time(column.type):
+            column.validate(full=True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "row"),
+    [
+        ([b"a", b"\xc3\x28"], 1),
+        ([b"a", b"\xc3", b"\xa9"], 1),  # together they are a character
+        ([b"\xe2\x82", b"", b"\xac"], 0),
+        ([b"\xc3\xa9", b"a\xc3"], 1),
+        ([b"a", b"\xc3\xa9", b"", b"\xe2\x82\xac"], None),
+    ],
+)
+def test_text_must_be_utf8(texts: list[bytes], row: int | None) -> None:
+    """A string column holds UTF-8 only, each of its texts by itself."""
+    decoder = AvroDecoder(json.dumps(record(("x", "string"))), pa.schema([("x", pa.string())]))
+    decoder.decode(raw_block(*(bytes([2 * len(text)]) + text for text in texts)))
+    if row is None:
+        expected = [text.decode() for text in texts]
+        assert decoder.finish().column("x").to_pylist() == expected
+        return
+    with pytest.raises(InputError, match=f"row {row} is not UTF-8"):
+        decoder.finish()
+
+
+@pytest.mark.parametrize("version", [0, 4, -1])
+def test_unknown_content_versions_are_refused(version: int) -> None:
+    """Content versions 1 to 3 share a layout; any other is refused by number."""
+    writer = record(("x", "int"))
+    decoder = AvroDecoder(json.dumps(writer), pa.schema([("x", pa.int32())]))
+    for known in (1, 2, 3):
+        decoder.decode(block_of(writer, [{"x": known}], known))
+    with pytest.raises(RefusedError, match=f"version {version}"):
+        decoder.decode(block_of(writer, [{"x": 1}], version))
+
+
+MAPPING: list[tuple[Any, pa.DataType]] = [
+    ("string", pa.string()),
+    ({"type": "string", "logicalType": "uuid"}, pa.string()),
+    ({"type": "string", "avro.java.string": "String"}, pa.string()),
+    ({"type": "long", "logicalType": "timestamp-millis"}, pa.timestamp("ms", "UTC")),
+    ({"type": "long", "logicalType": "local-timestamp-micros"}, pa.timestamp("us")),
+    ({"type": "int", "logicalType": "time-millis"}, pa.time32("ms")),
+    ({"type": "string", "logicalType": "date"}, pa.string()),
+    ({"type": "int", "logicalType": "who-knows"}, pa.int32()),
+    (DECIMAL_52, pa.decimal128(5, 2)),
+    (
+        {"type": "fixed", "name": "d", "size": 3, "logicalType": "decimal", "precision": 6},
+        pa.decimal128(6, 0),
+    ),
+    ({"type": "fixed", "name": "f", "size": 3}, pa.binary(3)),
+    ({"type": "enum", "name": "e", "symbols": ["A"]}, pa.string()),
+    (
+        {"type": "array", "items": ["null", "int"]},
+        pa.list_(pa.field("element", pa.int32(), True)),
+    ),
+    (
+        {"type": "map", "values": "double"},
+        pa.map_(pa.string(), pa.field("value", pa.float64(), False)),
+    ),
+    (
+        {"type": "record", "name": "r", "fields": [{"name": "a", "type": ["null", "long"]}]},
+        pa.struct([pa.field("a", pa.int64(), True)]),
+    ),
+]
+
+
+@pytest.mark.parametrize(("avro", "expected"), MAPPING)
+@pytest.mark.parametrize("nullable", [True, False])
+def test_arrow_types(avro: Any, expected: pa.DataType, nullable: bool) -> None:
+    """Types map as Hudi and Spark write them; a field is nullable if its union has null.
+
+    A logical type that is unknown, or does not fit its base, is ignored (Avro specification).
+    """
+    schema = arrow_schema(record(("x", ["null", avro] if nullable else avro)))
+    assert schema.field("x").equals(pa.field("x", expected, nullable))
+
+
+@pytest.mark.parametrize(
+    ("schema", "error", "words"),
+    [
+        ("{", InputError, "not JSON"),
+        ('"int"', InputError, "is a record, not int"),
+        ('{"type": "record", "name": "r"}', InputError, "without fields"),
+        (record(("x", "nothing")), InputError, "field 'x' refers to the unknown type 'nothing'"),
+        (record(("x", "int"), ("x", "int")), InputError, "field 'x' is defined twice"),
+        (record(("x", ["int", "string"])), RefusedError, r"field 'x': a union of \[int, string\]"),
+        (record(("x", ["null", "row"])), RefusedError, "field 'x': a type that holds itself"),
+        (
+            record(("x", {"type": "bytes", "logicalType": "decimal", "precision": 39})),
+            RefusedError,
+            r"field 'x': decimal\(39,0\)",
+        ),
+        ("[" * 100_000, InputError, "not JSON"),
+        ("[" * 101 + '"int"' + "]" * 101, InputError, "more than 100 types"),
+        (record(("x", "float"), ("y", 5)), InputError, "field 'y' has no type"),
+    ],
+)
+def test_bad_schemas(schema: Any, error: type[Exception], words: str) -> None:
+    """A schema that is broken is an input error, one without an Arrow type is refused by name."""
+    with pytest.raises(error, match=words):
+        arrow_schema(schema)
+
+
+_WORDS = st.sampled_from(
+    ["null", "boolean", "int", "long", "float", "double", "bytes", "string", "row", "f", "x"]
+)
+_LOGICAL = st.sampled_from(
+    ["decimal", "uuid", "date", "time-millis", "timestamp-micros", "local-timestamp-millis"]
+)
+_SIZES = st.integers(-1, 40) | st.sampled_from([2**31, "2", None])
+
+
+def _types(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Schemas that are nearly right: words in their places, now and then a wrong one."""
+    field = st.fixed_dictionaries({"name": st.sampled_from("abcd"), "type": children})
+    return st.one_of(
+        st.lists(children, max_size=3),
+        st.fixed_dictionaries({"type": st.just("array"), "items": children}),
+        st.fixed_dictionaries({"type": st.just("map"), "values": children}),
+        st.fixed_dictionaries({"type": st.just("fixed"), "name": _WORDS, "size": _SIZES}),
+        st.fixed_dictionaries(
+            {"type": children, "logicalType": _LOGICAL, "precision": _SIZES, "scale": _SIZES}
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("record"), "name": _WORDS, "fields": st.lists(field, max_size=4)}
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("enum"), "name": _WORDS, "symbols": st.lists(_WORDS, max_size=3)}
+        ),
+    )
+
+
+SCHEMAS = st.recursive(_WORDS | st.none() | st.integers(), _types, max_leaves=12)
+
+
+@given(st.lists(SCHEMAS, max_size=4), st.binary(max_size=60))
+@settings(deadline=None, max_examples=200)
+def test_any_schema_and_any_bytes_are_read_or_refused(kinds: list[Any], datum: bytes) -> None:
+    """Whatever stands where a schema should, it is compiled or refused; so are bytes under it."""
+    writer = record(*((f"c{i}", kind) for i, kind in enumerate(kinds)))
+    try:
+        schema = arrow_schema(writer)
+        decoder = AvroDecoder(json.dumps(writer), schema)
+        decoder.decode(raw_block(datum))
+    except (InputError, RefusedError):
+        return
+    batch = decoder.finish()
+    assert batch.num_rows == 1
+    assert batch.schema.equals(schema)
+
+
+def test_memory_goes_back_and_has_a_limit() -> None:
+    """Batches hold their allocator's memory until they are dropped; past its limit it refuses."""
+    writer = record(("x", "string"))
+    schema = pa.schema([("x", pa.string())])
+    block = block_of(writer, [{"x": str(uuid.UUID(int=i))} for i in range(1000)])
+    with TrackedAllocator() as allocator:
+        decoder = AvroDecoder(json.dumps(writer), schema, allocator)
+        decoder.decode(block)
+        batch = decoder.finish()
+        del decoder
+        assert allocator.counters().current_bytes >= 36_000
+        assert batch.column(0)[999].as_py() == str(uuid.UUID(int=999))
+        del batch
+    limited = AvroDecoder(json.dumps(writer), schema, TrackedAllocator(limit_bytes=20_000))
+    with pytest.raises(NativeMemoryError, match="memory limit of 20000 bytes"):
+        limited.decode(block)
+
+
+def test_parsed_schemas_are_taken_as_they_are() -> None:
+    """A schema may be parsed once and used for many decoders."""
+    writer = record(("x", "int"))
+    parsed = parse_schema(json.dumps(writer))
+    for value in (1, 2):
+        decoder = AvroDecoder(parsed, arrow_schema(parsed))
+        decoder.decode(memoryview(block_of(writer, [{"x": value}])))
+        assert decoder.finish().to_pylist() == [{"x": value}]

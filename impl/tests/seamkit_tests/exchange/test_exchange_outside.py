@@ -1,0 +1,168 @@
+"""Somebody else's program over the published wire: as senders to our receivers, and the reverse."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from seambase.errors import UsageError
+from seambench.cli import app
+from seambench.contracts.outcomes import Mismatch
+from seambench.contracts.registry import resolve
+from seambench.seams.exchange.cases import ExchangeCase, exchange_cases
+from seambench.seams.exchange.check import check_exchange
+from seambench.seams.exchange.pairs import names_of_pairs
+from seamkit_tests import samples
+
+_PROGRAM = Path(samples.__file__).with_name("outside_exchange.py")
+_STATED = (
+    *("partitions.hash", "partitions.broadcast", "partitions.single", "partitions.random"),
+    *("transports.sockets", "formats.arrow", "drivers", "orders.sender", "cancel"),
+    *("types.int", "types.string", "wires.seamxch"),
+)
+_CASE = """
+level = "must"
+requirement = "rows arrive once, those of a sender in order"
+fields = ["k", "s"]
+types = ["int", "string"]
+rows = 90
+batch_rows = 10
+fault = "{fault}"
+[exchange]
+partition = "{partition}"
+keys = {keys}
+senders = [2]
+receivers = [{receivers}]
+drivers = [{drivers}]
+order = "{order}"
+transports = ["sockets"]
+buffer_bytes = {buffer_bytes}
+"""
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Any:
+    """Makes the program's name in the registry, with sides, doing something wrong."""
+
+    def make(*sides: str, wrong: str = "nothing", wire: str = "wires.seamxch") -> str:
+        program = tmp_path / "outside"
+        python, script = shlex.quote(sys.executable), shlex.quote(str(_PROGRAM))
+        program.write_text(f'#!/bin/sh\nexec {python} {script} "$@"\n')
+        program.chmod(0o755)
+        stated = dict.fromkeys((*_STATED[:-1], wire, *sides), True)
+        facts = {"name": "outside", "version": "1", "capabilities": stated}
+        (tmp_path / "outside.seambench.json").write_text(json.dumps(facts))
+        return f"cmd:{program} {wrong}"
+
+    return make
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Any:
+    """Makes a small case, in which something may go wrong on purpose."""
+
+    def make(**settings: Any) -> ExchangeCase:
+        folder = tmp_path / "cases" / "exchange"
+        folder.mkdir(parents=True)
+        usual = {"fault": "none", "partition": "single", "order": "none", "receivers": 1}
+        usual |= {"drivers": 1, "buffer_bytes": 0, **settings}
+        keys = '["k"]' if usual["partition"] == "hash" else "[]"
+        (folder / "small.toml").write_text(_CASE.format(keys=keys, **usual))
+        [made] = exchange_cases(tmp_path)
+        return made
+
+    return make
+
+
+_WAYS = [("sender", "{} -> seambench"), ("receiver", "seambench -> {}")]
+
+
+@pytest.mark.parametrize(("side", "pair"), _WAYS, ids=["sender", "receiver"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"order": "sender"},
+        {"partition": "hash", "receivers": 2, "drivers": 2},
+        {"partition": "broadcast", "receivers": 2},
+        {"fault": "sender-cancels"},
+        {"fault": "receiver-cancels"},
+    ],
+    ids=lambda settings: "-".join(str(value) for value in settings.values()),
+)
+def test_a_program_of_somebody_else_takes_part(
+    outside: Any, case: Any, side: str, pair: str, settings: dict[str, Any]
+) -> None:
+    """Against the real sink or source: every row once, in order, with withheld answers, or errors.
+
+    The program is written from the description of the wire and shares no code with it.
+    """
+    check_exchange(case(**settings), resolve("exchange", pair.format(outside(side))))
+
+
+@pytest.mark.parametrize(
+    ("side", "pair", "wrong", "says"),
+    [
+        (*_WAYS[0], "quit", "lost before its end"),
+        (*_WAYS[0], "skip", "never came"),
+        (*_WAYS[0], "lose", "is lost"),
+        (*_WAYS[0], "double", "came 2 times"),
+        (*_WAYS[1], "lose", "is lost"),
+        (*_WAYS[1], "double", "came 2 times"),
+    ],
+)
+def test_what_a_program_does_wrong_is_found(
+    outside: Any, case: Any, side: str, pair: str, wrong: str, says: str
+) -> None:
+    """Lost and doubled rows, gaps in the sequence, and an end that never comes."""
+    exchange = resolve("exchange", pair.format(outside(side, wrong=wrong)))
+    with pytest.raises(Mismatch, match=says):
+        check_exchange(case(), exchange)
+
+
+def test_a_loss_taken_for_an_end_is_found(outside: Any, case: Any) -> None:
+    """A receiver that ends well though a sender's connection broke off."""
+    exchange = resolve("exchange", _WAYS[1][1].format(outside("receiver", wrong="deaf")))
+    with pytest.raises(Mismatch, match="ended as if all had come"):
+        check_exchange(case(fault="sender-cancels"), exchange)
+
+
+def test_both_sides_may_be_ours() -> None:
+    """An implementation is paired with itself over its wire; what needs one process is not."""
+    pair = resolve("exchange", "seambench -> seambench")
+    assert pair.capabilities["orders.merge"]
+    assert "transports.pass-through" not in pair.capabilities
+    assert names_of_pairs("seambench", "seambench") == ["seambench -> seambench"]
+
+
+def test_pairs_that_cannot_be_are_refused(outside: Any) -> None:
+    """No role, the other role, or no wire in common."""
+    with pytest.raises(UsageError, match="neither `sender` nor `receiver`"):
+        names_of_pairs(outside(), "seambench")
+    with pytest.raises(UsageError, match="paired as a receiver"):
+        resolve("exchange", f"seambench -> {outside('sender')}")
+    with pytest.raises(UsageError, match=r"no wire in common: .* wires\.frames, wires\.seamxch"):
+        resolve("exchange", f"{outside('sender', wire='wires.frames')} -> seambench")
+
+
+def test_a_program_is_checked_as_far_as_it_states_its_sides(outside: Any) -> None:
+    """As senders, then as receivers, each way an implementation of its own."""
+    both = outside("sender", "receiver")
+    assert names_of_pairs(both, "seambench") == [f"{both} -> seambench", f"seambench -> {both}"]
+    one = outside("receiver")
+    assert names_of_pairs(one, "seambench") == [f"seambench -> {one}"]
+
+
+def test_the_command_line_takes_the_other_side(outside: Any) -> None:
+    """`--against` names who takes the other side of each exchange."""
+    name = outside("sender")
+    asked = ["check", "--seam", "exchange", "--impl", name, "--against", "seambench", "--json"]
+    done = CliRunner().invoke(app, [*asked, "--case", "exchange/rows/single/1-senders/sockets"])
+    [outcome] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (outcome["implementation"], outcome["outcome"]) == (f"{name} -> seambench", "pass")
+    assert done.exit_code == 0

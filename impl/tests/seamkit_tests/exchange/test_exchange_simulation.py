@@ -1,0 +1,189 @@
+"""Random and exhaustive courses of an exchange: no row is lost, doubled, reordered or stuck."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from seambench_suites.exchange import simulation
+from seambench_suites.exchange.exploration import Size, explore
+from seambench_suites.exchange.simulation import (
+    InvariantError,
+    Scenario,
+    random_scenario,
+    shrink,
+    simulate,
+)
+from seamkit.exchange.logic import receiver, sink_buffer
+from seamkit.exchange.logic.messages import Answer, Chunk, Request
+
+#: Seeds that every run takes, and those that the long environment adds.
+_SHORT, _LONG = 2_000, 100_000
+_BLOCK = 500
+
+
+@pytest.mark.parametrize("start", range(0, _SHORT, _BLOCK))
+def test_random_courses_keep_every_promise(start: int) -> None:
+    """All rows arrive once, in order where promised, or the query fails with a reason."""
+    outcomes = [simulate(random_scenario(seed)) for seed in range(start, start + _BLOCK)]
+    complete = [outcome for outcome in outcomes if outcome.complete]
+    assert len(complete) > _BLOCK // 4
+    assert all(outcome.reason for outcome in outcomes if not outcome.complete)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(_SHORT, _SHORT + _LONG, 10_000))
+def test_many_random_courses_keep_every_promise(start: int) -> None:
+    """The same over 100,000 other courses."""
+    for seed in range(start, start + 10_000):
+        simulate(random_scenario(seed))
+
+
+def test_the_same_scenario_takes_the_same_course() -> None:
+    """A seed that fails is replayed exactly."""
+    for seed in range(50):
+        assert simulate(random_scenario(seed)) == simulate(random_scenario(seed))
+
+
+def test_doubles_that_the_original_takes_for_data_are_found_and_shrunk() -> None:
+    """Without the detection of doubles rows come twice; one packet is enough to show it."""
+
+    def fails(scenario: Scenario) -> bool:
+        try:
+            simulate(scenario)
+        except InvariantError as error:
+            return "more than once" in str(error)
+        return False
+
+    scenario = Scenario(
+        seed=3, senders=2, receivers=2, packets=5, doubled=0.5, delay=5, duplicates="accept"
+    )
+    assert fails(scenario)
+    smallest = shrink(scenario, fails)
+    told = {_reason(smallest) for _ in range(3)}
+    assert len(told) == 1, "the smallest scenario fails in the same way each time"
+    assert (smallest.senders, smallest.receivers, smallest.packets) == (1, 1, 1)
+    assert not fails(replace(smallest, duplicates="drop"))
+
+
+def _reason(scenario: Scenario) -> str:
+    with pytest.raises(InvariantError) as caught:
+        simulate(scenario)
+    return str(caught.value)
+
+
+def _first_gate_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ungated(sink_buffer.SinkBuffer):
+        def _next(self, state: sink_buffer._Destination) -> Request | None:
+            state.answered += 1
+            found = super()._next(state)
+            state.answered -= 1
+            return found
+
+    monkeypatch.setattr(simulation, "SinkBuffer", Ungated)
+
+
+def _answers_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(receiver.Receiver):
+        def get_chunk(self, queue: int) -> tuple[Chunk | None, list[Answer]]:
+            return super().get_chunk(queue)[0], []
+
+    monkeypatch.setattr(simulation, "Receiver", Silent)
+
+
+def _chunk_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lossy(receiver.Receiver):
+        def get_chunk(self, queue: int) -> tuple[Chunk | None, list[Answer]]:
+            found, released = super().get_chunk(queue)
+            if self._queues[queue].chunks:
+                found, more = super().get_chunk(queue)
+                released += more
+            return found, released
+
+    monkeypatch.setattr(simulation, "Receiver", Lossy)
+
+
+def _window_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Eager(sink_buffer.SinkBuffer):
+        def _is_throttled(self, state: sink_buffer._Destination) -> bool:
+            return (
+                super()._is_throttled(state)
+                and len(state.in_flight) > self._options.pipeline_sink_brpc_dop
+            )
+
+    monkeypatch.setattr(simulation, "SinkBuffer", Eager)
+
+
+def _order_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unordered(receiver.Receiver):
+        def _came_before(self, sender: receiver._Sender, sequence: int) -> bool:  # type: ignore[override]
+            sender.in_order = max(sender.in_order, sequence - 1)
+            return super()._came_before(sender, sequence)
+
+    monkeypatch.setattr(simulation, "Receiver", Unordered)
+
+
+def _try_scenarios() -> None:
+    for seed in range(1000):
+        simulate(replace(random_scenario(seed), lost=0.0, fault="none"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (_first_gate_forgotten, "before the first was answered"),
+        (_answers_forgotten, "nothing moves|never finished|never answered"),
+        (_chunk_dropped, "never read"),
+        (_window_ignored, "are allowed"),
+        (_order_ignored, "came after|never came|never read|nothing moves"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_faults_put_into_the_logic_are_found(
+    monkeypatch: pytest.MonkeyPatch, fault: object, reason: str
+) -> None:
+    """Each rule that is broken on purpose makes some course of the first thousand fail."""
+    assert callable(fault)
+    fault(monkeypatch)
+    with pytest.raises(InvariantError, match=reason):
+        _try_scenarios()
+
+
+@pytest.mark.parametrize(
+    ("size", "states"),
+    [
+        (Size(1, 1, 3, dop=1), 33),
+        (Size(1, 1, 3, dop=2, doubled=1), None),
+        (Size(2, 1, 2, dop=1), None),
+        (Size(1, 2, 3, dop=2), 124),
+        (Size(1, 1, 3, dop=2, keep_order=True), None),
+        (Size(1, 1, 3, dop=2, cancel=True), None),
+        (Size(2, 1, 2, dop=1, cancel=True), None),
+        (Size(1, 1, 3, dop=2, keep_order=True, doubled=1, cancel=True), None),
+    ],
+)
+def test_every_state_of_small_exchanges_keeps_the_rules(size: Size, states: int | None) -> None:
+    """All interleavings are visited; the only ends are those where every row was read.
+
+    Or the query was cancelled, at any step: then everyone ends and nothing is held.
+    """
+    found = explore(size)
+    assert found.ends >= 1
+    assert states is None or found.states == states
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "size",
+    [
+        Size(2, 2, 3, dop=1),
+        Size(2, 1, 3, dop=2),
+        Size(2, 1, 3, dop=2, keep_order=True),
+        Size(2, 2, 2, dop=1, cancel=True),
+    ],
+    ids=str,
+)
+def test_every_state_of_two_senders_and_two_receivers_keeps_the_rules(size: Size) -> None:
+    """Two senders, two receivers, three packets: every interleaving."""
+    assert explore(size).states > 1000

@@ -1,0 +1,630 @@
+"""Batches through whole exchanges: every routing, format and transport gives every row once."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import flight
+
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seamkit.core.errors import NativeMemoryError
+from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
+from seamkit.exchange.logic.messages import Request
+from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
+from seamkit.exchange.partition import PartitionRule, hash_rows, parts_of
+from seamkit.exchange.sink import ExchangeSink, Routing
+from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
+from seamkit.exchange.transports.arrivals import Arrivals
+from seamkit.exchange.transports.base import HELLO, Channel, Server, announcement
+from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
+from seamkit.exchange.transports.local import LocalChannel
+from seamkit.exchange.transports.sockets import SocketServer
+from seamkit.exchange.transports.tls import ClientTls, ServerTls
+from seamkit.exchange.transports.wire import PARAMS, RESULT
+from seamkit_tests.samples.exchange_samples import (
+    EXCHANGE,
+    PATIENCE,
+    SCHEMA,
+    Certificates,
+    make_certificates,
+    sample_batch,
+)
+
+#: Transport and way.
+NETWORK = [
+    "sockets+unix",
+    "sockets+tcp",
+    "sockets+tls",
+    "grpc+unix",
+    "grpc+tcp",
+    "grpc+tls",
+    "flight+unix",
+    "flight+tcp",
+    "flight+tls",
+]
+MakeChannel = Callable[[SourceRegistry, int], Channel]
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """PEM files."""
+    return make_certificates(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(params=["local", *NETWORK])
+def make_channel(
+    request: pytest.FixtureRequest, tmp_path: Path, certificates: Certificates
+) -> Iterator[MakeChannel]:
+    """Makes a channel into a registry; each registry has a server of its own."""
+    servers: list[Server] = []
+
+    def make(registry: SourceRegistry, exchange: int) -> Channel:
+        if request.param == "local":
+            return LocalChannel(registry, exchange)
+        transport, way = request.param.split("+")
+        unix = f"unix:{tmp_path / str(len(servers))}"
+        tls: dict[str, Any] = {"tls": certificates.server_tls} if way == "tls" else {}
+        address = unix if way == "unix" else "tcp:127.0.0.1:0"
+        servers.append(serve(transport, registry, address, **tls))
+        if tls:
+            tls["tls"] = certificates.client_tls
+        return connect(transport, servers[-1].address, exchange, **tls)
+
+    yield make
+    for server in servers:
+        server.close()
+        assert server.errors == []
+
+
+class _Receiving:
+    """Sources, one for each receiver, and threads that read every queue to its end."""
+
+    def __init__(self, count: int, senders: int, queues: int, formats: ChunkFormat | None) -> None:
+        self.registries = [SourceRegistry() for _ in range(count)]
+        self.sources = [ExchangeSource(senders, queues, formats) for _ in range(count)]
+        self.rows: list[list[list[dict[str, Any]]]] = [
+            [[] for _ in range(queues)] for _ in range(count)
+        ]
+        self._threads = []
+        for number, source in enumerate(self.sources):
+            self.registries[number].register(EXCHANGE, source)
+            for queue in range(queues):
+                thread = threading.Thread(target=self._read, args=(number, queue), daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def _read(self, number: int, queue: int) -> None:
+        for batch in self.sources[number].batches(queue, PATIENCE):
+            batch.validate(full=True)
+            self.rows[number][queue] += batch.to_pylist()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+def _send(sink: ExchangeSink, batches: list[pa.RecordBatch], drivers: int) -> None:
+    """Drivers share the batches and write them from threads of their own."""
+
+    def drive(number: int) -> None:
+        driver = sink.driver()
+        for batch in batches[number::drivers]:
+            driver.write(batch)
+        driver.finish()
+
+    threads = [threading.Thread(target=drive, args=(n,), daemon=True) for n in range(drivers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+    sink.wait_finished(PATIENCE)
+    sink.close()
+
+
+def _key(row: dict[str, Any]) -> str:
+    return repr(sorted(row.items()))
+
+
+@pytest.mark.parametrize(
+    "format_name", ["arrow", "arrow-batch", "presto", "starrocks", "unsaferow"]
+)
+@pytest.mark.parametrize("kind", ["hash", "broadcast", "random", "single"])
+def test_every_row_arrives_where_it_belongs(
+    make_channel: MakeChannel, kind: Any, format_name: str
+) -> None:
+    """Two senders of two drivers: each row once, or once per receiver when it is broadcast."""
+    receivers = 1 if kind == "single" else 3
+    rule = PartitionRule(["k"], receivers, 2, chunk_rows=16) if kind == "hash" else None
+    formats = chunk_format(format_name, SCHEMA)
+    first = make_channel(SourceRegistry(), 0)
+    receiving = _Receiving(receivers, 2, 2, None if first.pass_through else formats)
+    batches = [sample_batch(start, 40) for start in range(0, 400, 40)]
+    for sender in range(2):
+        channels = [make_channel(registry, EXCHANGE) for registry in receiving.registries]
+        sink = ExchangeSink(
+            SCHEMA,
+            channels,
+            Routing(kind, rule),
+            be_number=sender,
+            drivers=2,
+            format=None if first.pass_through else formats,
+            max_transmit_batched_bytes=500,
+        )
+        _send(sink, batches[sender::2], 2)
+    receiving.join()
+    found = [row for receiver in receiving.rows for queue in receiver for row in queue]
+    sent = [row for batch in batches for row in batch.to_pylist()]
+    times = receivers if kind == "broadcast" else 1
+    assert Counter(map(_key, found)) == Counter({_key(row): times for row in sent})
+    if rule is not None:
+        _check_parts(receiving.rows, batches, rule)
+
+
+def _check_parts(
+    found: list[list[list[dict[str, Any]]]], batches: list[pa.RecordBatch], rule: PartitionRule
+) -> None:
+    """Each row came out at the receiver and the driver that its hash names."""
+    for batch in batches:
+        parts = parts_of(hash_rows(batch, rule), rule.channels, rule.drivers)
+        for row, part in zip(batch.to_pylist(), parts.tolist(), strict=True):
+            channel, driver = divmod(part, rule.drivers)
+            assert row in found[channel][driver]
+
+
+def test_a_sink_waits_while_its_receiver_reads_nothing(make_channel: MakeChannel) -> None:
+    """Above the receiver's limit answers are withheld; the sink's bytes stay within its bound."""
+    formats = chunk_format("arrow", SCHEMA)
+    registry = SourceRegistry()
+    channel = make_channel(registry, EXCHANGE)
+    source = ExchangeSource(
+        1,
+        1,
+        None if channel.pass_through else formats,
+        ReceiverOptions(exchg_node_buffer_size_bytes=1),
+    )
+    registry.register(EXCHANGE, source)
+    options = SinkOptions(pipeline_sink_brpc_dop=2, max_buffered_bytes=20_000)
+    sink = ExchangeSink(
+        SCHEMA,
+        [channel],
+        Routing("single"),
+        be_number=0,
+        format=formats,
+        options=options,
+        max_transmit_batched_bytes=1,
+    )
+    batches = [sample_batch(start, 50) for start in range(0, 5000, 50)]
+    writer = threading.Thread(target=_send, args=(sink, batches, 1), daemon=True)
+    writer.start()
+    deadline = time.monotonic() + PATIENCE
+    while sink.buffered_bytes < 20_000 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    held = [sink.buffered_bytes]
+    time.sleep(0.05)
+    held.append(sink.buffered_bytes)
+    assert held[0] == held[1] < 20_000 + 2 * 8_000
+    rows = sum(batch.num_rows for batch in source.batches(0, PATIENCE))
+    writer.join(PATIENCE)
+    assert rows == 5000
+    assert sink.buffered_bytes == 0
+
+
+def test_a_cancelled_receiver_ends_its_senders(make_channel: MakeChannel) -> None:
+    """The reason reaches whoever writes, and nobody waits for what will not come."""
+    registry = SourceRegistry()
+    source = ExchangeSource(1, 1)
+    registry.register(EXCHANGE, source)
+    source.cancel("the query was killed")
+    channel = make_channel(registry, EXCHANGE)
+    sink = ExchangeSink(
+        SCHEMA, [channel], Routing("single"), be_number=0, format=chunk_format("arrow", SCHEMA)
+    )
+    driver = sink.driver()
+    with pytest.raises(ExchangeFailedError, match="the query was killed"):
+        _write_until_it_fails(sink, driver)
+    with pytest.raises(ExchangeFailedError, match="the query was killed"):
+        source.read(0, PATIENCE)
+    sink.close()
+
+
+def _write_until_it_fails(sink: ExchangeSink, driver: Any, rows: int = 10) -> None:
+    driver.write(sample_batch(0, rows))
+    driver.finish()
+    sink.wait_finished(PATIENCE)
+
+
+def test_an_exchange_that_is_not_known_is_an_error(make_channel: MakeChannel) -> None:
+    """Rows for nobody are never dropped with a good answer."""
+    channel = make_channel(SourceRegistry(), EXCHANGE)
+    sink = ExchangeSink(
+        SCHEMA, [channel], Routing("single"), be_number=0, format=chunk_format("arrow", SCHEMA)
+    )
+    with pytest.raises(ExchangeFailedError, match="exchange 7 is not known here"):
+        _write_until_it_fails(sink, sink.driver())
+    sink.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_server_that_goes_away_fails_what_is_open(transport: str) -> None:
+    """Requests without an answer fail with the address, in bounded time."""
+    registry = SourceRegistry()
+    limits = ReceiverOptions(exchg_node_buffer_size_bytes=0)
+    registry.register(EXCHANGE, ExchangeSource(1, 1, None, limits))
+    server = serve(transport, registry, "tcp:127.0.0.1:0")
+    sink = ExchangeSink(
+        SCHEMA,
+        [connect(transport, server.address, EXCHANGE)],
+        Routing("single"),
+        be_number=0,
+        format=chunk_format("arrow", SCHEMA),
+        max_transmit_batched_bytes=1,
+    )
+    sink.driver().write(sample_batch(0, 10))
+    server.close()
+    with pytest.raises(ExchangeFailedError, match=server.address):
+        sink.wait_finished(PATIENCE)
+    sink.close()
+
+
+def _open(channel: Channel) -> None:
+    channel.open(lambda _answer: None, lambda _sequence, _reason: None)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_nobody_there_is_unavailable(tmp_path: Path, transport: str) -> None:
+    """A channel says at once that its address does not answer, or is none."""
+    with pytest.raises(UnavailableError, match="nobody cannot be reached"):
+        _open(connect(transport, f"unix:{tmp_path / 'nobody'}", 1))
+    with pytest.raises(UsageError, match="is no address"):
+        connect(transport, "http://x", 1)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_address_is_had_once(transport: str) -> None:
+    """A second server at an address is refused, not given a part of what comes."""
+    server = serve(transport, SourceRegistry(), "tcp:127.0.0.1:0")
+    with pytest.raises(UnavailableError, match=f"cannot listen at {server.address}"):
+        serve(transport, SourceRegistry(), server.address)
+    server.close()
+
+
+def test_an_unknown_transport_is_a_usage_error() -> None:
+    """The message says which there are."""
+    with pytest.raises(UsageError, match="unknown transport 'brpc'; there are sockets, grpc, f"):
+        connect("brpc", "tcp:127.0.0.1:1", 1)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_certificate_of_a_strange_authority_is_refused(
+    transport: str, certificates: Certificates
+) -> None:
+    """Nothing is sent to a server whose certificate does not verify."""
+    server = serve(transport, SourceRegistry(), "tcp:127.0.0.1:0", tls=certificates.server_tls)
+    tls = ClientTls(certificates.strange_roots)
+    with pytest.raises(UnavailableError, match=r"(?i)certificate.verify.failed"):
+        _open(connect(transport, server.address, 1, tls=tls))
+    server.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_certificate_of_another_name_is_refused(
+    transport: str, certificates: Certificates
+) -> None:
+    """A right signature is not enough: the certificate must be the server's."""
+    server = serve(transport, SourceRegistry(), "tcp:127.0.0.1:0", tls=certificates.server_tls)
+    tls = ClientTls(certificates.roots, server_name="elsewhere.example")
+    with pytest.raises(UnavailableError, match="cannot be reached"):
+        _open(connect(transport, server.address, 1, tls=tls))
+    server.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_server_may_ask_for_certificates(transport: str, certificates: Certificates) -> None:
+    """A client with one of the right authority is let in, one without is not."""
+    tls = ServerTls(certificates.server, certificates.server, certificates.roots)
+    server = serve(transport, SourceRegistry(), "tcp:127.0.0.1:0", tls=tls)
+    shown = ClientTls(certificates.roots, None, certificates.client, certificates.client)
+    channel = connect(transport, server.address, 1, tls=shown)
+    _open(channel)
+    channel.close()
+    with pytest.raises(UnavailableError, match="cannot be reached"):
+        _open(connect(transport, server.address, 1, tls=certificates.client_tls))
+    server.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_files_that_are_no_certificates_are_named(transport: str, tmp_path: Path) -> None:
+    """Before anything is connected."""
+    path = tmp_path / "empty.pem"
+    path.touch()
+    with pytest.raises(InputError, match=r"empty\.pem"):
+        serve(transport, SourceRegistry(), "tcp:127.0.0.1:0", tls=ServerTls(path, path))
+    with pytest.raises(InputError, match=r"empty\.pem"):
+        _open(connect(transport, "tcp:127.0.0.1:1", 1, tls=ClientTls(path)))
+
+
+@pytest.mark.parametrize(
+    ("format_name", "routing"),
+    [
+        ("arrow", Routing("single")),
+        ("arrow-batch", Routing("hash", PartitionRule(["k"], 1))),
+    ],
+)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_what_is_too_large_for_a_request_is_split(
+    transport: str, format_name: str, routing: Routing
+) -> None:
+    """By chunks, and a batch whose chunk is too large by rows: all rows, no request too large."""
+    batches = [sample_batch(0, 3000), *(sample_batch(start, 10) for start in range(3000, 4000, 10))]
+    formats = chunk_format(format_name, SCHEMA)
+    assert len(memoryview(formats.encode(batches[0]))) > 4 * 20_000
+    source = ExchangeSource(1, 1, formats)
+    registry = SourceRegistry()
+    registry.register(EXCHANGE, source)
+    server = serve(transport, registry, "tcp:127.0.0.1:0", most_bytes=20_000)
+    sink = ExchangeSink(
+        SCHEMA,
+        [connect(transport, server.address, EXCHANGE, most_bytes=20_000)],
+        routing,
+        be_number=0,
+        format=formats,
+        max_transmit_batched_bytes=1 << 30,
+    )
+    driver = sink.driver()
+    for batch in batches:
+        driver.write(batch)
+    driver.finish()
+    assert [key for b in source.batches(0, PATIENCE) for key in b["k"].to_pylist()] == [
+        *range(4000)
+    ]
+    sink.wait_finished(PATIENCE)
+    sink.close()
+    server.close()
+    assert server.errors == []
+
+
+def test_a_row_that_no_request_can_carry_is_refused(tmp_path: Path) -> None:
+    """With its size and the bound, rather than sent in vain."""
+    server = serve("sockets", SourceRegistry(), f"unix:{tmp_path / 's'}")
+    sink = ExchangeSink(
+        SCHEMA,
+        [connect("sockets", server.address, EXCHANGE, most_bytes=100)],
+        Routing("single"),
+        be_number=0,
+        format=chunk_format("arrow", SCHEMA),
+    )
+    with pytest.raises(
+        RefusedError, match=r"one row has \d+ bytes.* carries 100: raise most_bytes"
+    ):
+        sink.driver().write(sample_batch(0, 10))
+    sink.close()
+    server.close()
+
+
+def test_a_number_that_is_used_again_is_another_exchange() -> None:
+    """A connection that ends late loses its senders at the exchange that they sent to, only."""
+    registry = SourceRegistry()
+    first, second = ExchangeSource(1), ExchangeSource(1)
+    known, early = Arrivals(registry), Arrivals(registry)
+    early.deliver(EXCHANGE, announcement(0), lambda _answer: None)
+    registry.register(EXCHANGE, first)
+    known.deliver(EXCHANGE, announcement(0), lambda _answer: None)
+    registry.forget(EXCHANGE)
+    registry.register(EXCHANGE, second)
+    known.end("its connection ended")
+    with pytest.raises(ExchangeFailedError, match="sender 0 is lost"):
+        first.read(0, PATIENCE)
+    with pytest.raises(ExchangeFailedError, match="nothing came"):
+        second.read(0, 0.01)
+    early.end("its connection ended")  # of one that came before any exchange had this number
+    with pytest.raises(ExchangeFailedError, match="sender 0 is lost"):
+        second.read(0, PATIENCE)
+
+
+def test_what_a_channel_did_not_expect_ends_the_query() -> None:
+    """Requests leave from a thread of the sink; whoever waits is told what went wrong there."""
+
+    class Broken(LocalChannel):
+        pass_through = False
+
+        def send(self, request: Request) -> None:
+            raise NativeMemoryError(f"no memory for request {request.sequence}")
+
+    sink = ExchangeSink(
+        SCHEMA,
+        [Broken(SourceRegistry(), EXCHANGE)],
+        Routing("single"),
+        be_number=0,
+        format=chunk_format("arrow", SCHEMA),
+    )
+    with pytest.raises(ExchangeFailedError, match="could not be sent: no memory for request 0"):
+        _write_until_it_fails(sink, sink.driver())
+    sink.close()
+
+
+def test_many_small_chunks_are_split_by_their_number(tmp_path: Path) -> None:
+    """The message beside the payloads has a bound as well, whatever the bytes of the chunks."""
+    batch = pa.record_batch({"a": [1]})
+    tiny = ChunkFormat("tiny", lambda _batch: b"x", lambda _data: batch)
+    source = ExchangeSource(1, 1, tiny)
+    registry = SourceRegistry()
+    registry.register(EXCHANGE, source)
+    server = serve("sockets", registry, f"unix:{tmp_path / 's'}")
+    sink = ExchangeSink(
+        batch.schema,
+        [connect("sockets", server.address, EXCHANGE)],
+        Routing("single"),
+        be_number=0,
+        format=tiny,
+        max_transmit_batched_bytes=1 << 30,
+    )
+    driver = sink.driver()
+    for _ in range(100_000):
+        driver.write(batch)
+    driver.finish()
+    sink.wait_finished(PATIENCE)
+    assert sum(1 for _ in source.batches(0, PATIENCE)) == 100_000
+    sink.close()
+    server.close()
+    assert server.errors == []
+
+
+@pytest.mark.parametrize("transport", ["grpc", "flight"])
+def test_a_request_above_the_servers_bound_fails(transport: str) -> None:
+    """Both sides may set bounds; the lower one counts, and the sender is told."""
+    registry = SourceRegistry()
+    registry.register(EXCHANGE, ExchangeSource(1, 1, chunk_format("arrow", SCHEMA)))
+    server = serve(transport, registry, "tcp:127.0.0.1:0", most_bytes=0)
+    sink = ExchangeSink(
+        SCHEMA,
+        [connect(transport, server.address, EXCHANGE)],
+        Routing("single"),
+        be_number=0,
+        format=chunk_format("arrow", SCHEMA),
+    )
+    with pytest.raises(ExchangeFailedError, match=r"larger than max|bytes; 0 are taken"):
+        _write_until_it_fails(sink, sink.driver(), 50_000)
+    sink.close()
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("transport", "module", "reason"),
+    [
+        ("grpc", "grpc", r"pip install 'seambench\[exchange\]'"),
+        ("flight", "pyarrow.flight", "built without Flight"),
+    ],
+)
+def test_a_missing_package_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, transport: str, module: str, reason: str
+) -> None:
+    """Only the transport that needs it is, and the message says what to install."""
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UnavailableError, match=reason):
+        connect(transport, "tcp:127.0.0.1:1", 1)
+    with pytest.raises(UnavailableError, match=reason):
+        serve(transport, SourceRegistry(), "tcp:127.0.0.1:0")
+
+
+def test_grpc_calls_of_strangers_are_refused() -> None:
+    """Another greeting, a message that is none, chunks and sizes that do not agree."""
+    grpc = pytest.importorskip("grpc")
+    server = serve("grpc", SourceRegistry(), "tcp:127.0.0.1:0")
+    request = PARAMS(node_id=1, driver_sequences=[0])
+    request.chunks.add(data=b"abc", data_size=4)
+    said = {
+        "hello": (b"GET / HTTP", "the peer says"),
+        "transmit_chunk": (b"\xff\xff\xff", "not a PTransmitChunkParams"),
+    }
+    with grpc.insecure_channel(server.address.removeprefix("tcp:")) as channel:
+        for method, (message, reason) in [
+            *said.items(),
+            ("transmit_chunk", (request.SerializeToString(), "chunk of 4 bytes came with 3")),
+            ("transmit_chunk", (b"", "exchange 0 is not known here")),
+        ]:
+            call = channel.unary_unary(f"/seambench.bench.exchange.PInternalService/{method}")
+            if "known" in reason:
+                assert reason in RESULT.FromString(call(message)).status.error_msgs[0]
+                continue
+            with pytest.raises(grpc.RpcError, match=reason):
+                call(message, timeout=PATIENCE)
+    server.close()
+    assert len(server.errors) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "payload", "message", "reason"),
+    [
+        (b"GET / HTTP", [b"abc"], b"", "the peer says"),
+        (HELLO, pa.array([1]), b"\x10\x01", "a batch of"),
+        (HELLO, [None], b"\x10\x01", "1 payloads are null"),
+        (HELLO, [b"abc"], b"\xff\xff\xff", "not a PTransmitChunkParams"),
+        (HELLO, [b"abc"], b"\x10\x01", "0 chunks came with 1 payloads"),
+        (HELLO, [b"abc"], None, "with app_metadata"),
+        (HELLO, [], b"\x10\x01", "with app_metadata"),
+    ],
+)
+def test_flight_streams_of_strangers_are_refused(
+    said: bytes, payload: Any, message: bytes | None, reason: str
+) -> None:
+    """Another greeting or schema, nulls, messages that are none or do not agree: told to both."""
+    server = serve("flight", SourceRegistry(), "tcp:127.0.0.1:0")
+    if not isinstance(payload, pa.Array):
+        payload = pa.array(payload, pa.binary_view())
+    batch = pa.record_batch({"payload": payload})
+    location = "grpc+" + server.address.replace(":", "://", 1)
+    with pytest.raises(flight.FlightServerError, match=reason):
+        _converse_over_flight(location, said, batch, message)
+    server.close()
+    assert reason in server.errors[0]
+
+
+def _converse_over_flight(
+    location: str, said: bytes, batch: pa.RecordBatch, message: bytes | None
+) -> None:
+    """Write once, then read to the end; the server may end it before all is written."""
+    with flight.FlightClient(location) as client:
+        writer, reader = client.do_exchange(flight.FlightDescriptor.for_command(said))
+        try:
+            writer.begin(batch.schema)
+            if batch.num_rows == 0:
+                writer.write_metadata(message)
+            elif message is None:
+                writer.write_batch(batch)
+            else:
+                writer.write_with_metadata(batch, message)
+            for _ in reader:
+                pass
+        finally:
+            with contextlib.suppress(flight.FlightServerError):
+                writer.close()
+
+
+@pytest.mark.parametrize("transport", ["grpc", "flight"])
+def test_another_protocol_is_unavailable(transport: str) -> None:
+    """A server that speaks something else is told from one that is not there."""
+    server = serve("sockets", SourceRegistry(), "tcp:127.0.0.1:0")
+    with pytest.raises(UnavailableError, match=f"{server.address} cannot be reached"):
+        _open(connect(transport, server.address, 1))
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "does not speak this protocol"),
+        (HELLO[:-1] + b"\x09", "speaks version 9"),
+        (HELLO + b"\xff" * 12, "are taken"),
+        (HELLO + b"\x04\0\0\0" + b"\0" * 8 + b"\xff\xff\xff\xff", "not a PTransmitChunkParams"),
+        (HELLO + b"\x04\0\0\0", "too early"),
+    ],
+)
+def test_a_hostile_peer_is_dropped_with_a_reason(tmp_path: Path, said: bytes, reason: str) -> None:
+    """Another protocol, another version, sizes beyond any limit, broken or cut messages."""
+    server = SocketServer(SourceRegistry(), f"unix:{tmp_path / 's'}")
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(PATIENCE)
+        peer.connect(str(tmp_path / "s"))
+        peer.sendall(said)
+        peer.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionResetError):  # it left without reading all of this
+            while peer.recv(100):
+                pass
+    deadline = time.monotonic() + PATIENCE
+    while not server.errors and time.monotonic() < deadline:
+        time.sleep(0.001)
+    server.close()
+    assert reason in server.errors[0]
+    assert server.allocator.counters().live_blocks == 0

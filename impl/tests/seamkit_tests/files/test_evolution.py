@@ -1,0 +1,146 @@
+"""Columns and rows of older files in the table's types; every pair that Hudi promotes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError
+from seamkit.files.promotion import resolve_column
+from seamkit.tables.hudi.plain_values import row_converter
+
+NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123000, dt.UTC)
+LABELLED = dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, dt.UTC)
+MEANT = dt.datetime(1970, 1, 1, 0, 26, 40, 0, dt.UTC)
+# Type of the file, type of the table, value as it stands and as it is read. Texts are Java's.
+PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
+    (pa.int32(), pa.int64(), -5, -5),
+    (pa.int32(), pa.float32(), 16777217, 16777216.0),
+    (pa.int64(), pa.float64(), 2**53 + 1, 9007199254740992.0),
+    (pa.int32(), pa.string(), -5, "-5"),
+    (pa.float32(), pa.float64(), 0.30000001192092896, 0.3),
+    (pa.float32(), pa.float64(), float("inf"), float("inf")),
+    (pa.float32(), pa.string(), 0.30000001192092896, "0.3"),
+    (pa.float32(), pa.string(), 1e10, "1.0E10"),
+    (pa.float64(), pa.string(), 1e7, "1.0E7"),
+    (pa.float64(), pa.string(), 9999999.5, "9999999.5"),
+    (pa.float64(), pa.string(), 0.001, "0.001"),
+    (pa.float64(), pa.string(), 1e-5, "1.0E-5"),
+    (pa.float64(), pa.string(), -0.0, "-0.0"),
+    (pa.float64(), pa.string(), float("nan"), "NaN"),
+    (pa.float64(), pa.string(), 1234567890123.0, "1.234567890123E12"),
+    (pa.date32(), pa.string(), dt.date(2020, 2, 29), "2020-02-29"),
+    (pa.decimal128(10, 2), pa.string(), Decimal("-0.50"), "-0.50"),
+    (pa.string(), pa.binary(), "é", b"\xc3\xa9"),
+    (pa.timestamp("ms", "UTC"), pa.timestamp("us", "UTC"), NOON, NOON),
+    # 1.6 million labelled as microseconds are milliseconds, where the table says so.
+    (pa.timestamp("us", "UTC"), pa.timestamp("ms", "UTC"), LABELLED, MEANT),
+    (pa.int64(), pa.timestamp("ms"), 1_600_000, MEANT.replace(tzinfo=None)),
+    (pa.timestamp("ns"), pa.timestamp("us", "UTC"), NOON.replace(tzinfo=None), NOON),
+    (pa.binary(), pa.string(), b"ok", "ok"),
+    (pa.decimal128(15, 2), pa.decimal128(16, 2), Decimal("1.25"), Decimal("1.25")),
+    (pa.decimal128(5, 2), pa.decimal128(9, 4), Decimal("-9.25"), Decimal("-9.2500")),
+    # What Spark 3.5 with Hudi 1.2.0 shows after ALTER COLUMN ... TYPE.
+    (pa.int32(), pa.decimal128(12, 1), -2147483648, Decimal("-2147483648.0")),
+    (pa.int32(), pa.decimal128(5, 2), 123456, None),
+    (pa.int32(), pa.decimal128(5, 2), -999, Decimal("-999.00")),
+    (pa.int64(), pa.decimal128(20, 2), -7, Decimal("-7.00")),
+    (pa.int64(), pa.decimal128(38, 30), 12345678, Decimal("12345678.0")),
+    (pa.float32(), pa.decimal128(12, 2), -1.2549999952316284, Decimal("-1.26")),
+    (pa.float64(), pa.decimal128(12, 2), 2.345, Decimal("2.35")),
+    (pa.float64(), pa.decimal128(12, 2), 1e-7, Decimal("0.00")),
+    (pa.string(), pa.decimal128(10, 2), "12.345", Decimal("12.35")),
+    (pa.string(), pa.decimal128(10, 2), " -7 ", Decimal("-7.00")),
+    (pa.string(), pa.decimal128(10, 2), "1e2", Decimal("100.00")),
+    (pa.string(), pa.date32(), "1969-1-2", dt.date(1969, 1, 2)),
+    (
+        pa.struct([("x", pa.int32()), ("gone", pa.string())]),
+        pa.struct([("new", pa.date32()), ("x", pa.int64())]),
+        {"x": 1, "gone": "g"},
+        {"new": None, "x": 1},
+    ),
+    (
+        pa.map_(pa.string(), pa.list_(pa.struct([("f", pa.float32())]))),
+        pa.map_(pa.string(), pa.list_(pa.struct([("f", pa.float64()), ("g", pa.int32())]))),
+        {"a": [{"f": 0.30000001192092896}, None], "b": None},
+        {"a": [{"f": 0.3, "g": None}, None], "b": None},
+    ),
+]
+
+
+def _shown(value: Any) -> str:
+    """Text that tells values apart as the types do: -0.0 from 0.0, and NaN equal to itself."""
+    text = re.sub(r"zoneinfo\.ZoneInfo\(key='UTC'\)", "datetime.timezone.utc", repr(value))
+    return re.sub(r"Decimal\('(-?\d+\.\d*?)0*'\)", r"\1", text)
+
+
+@pytest.mark.parametrize(("have", "want", "value", "expected"), PROMOTIONS)
+@pytest.mark.parametrize("below", ["column", "list", "struct", "slice"])
+def test_promotions(
+    have: pa.DataType, want: pa.DataType, value: Any, expected: Any, below: str
+) -> None:
+    """Values of older files are read in the table's type, by column and by row, at any depth."""
+    values, read = [None, value, value], [None, expected, expected]
+    if below == "list":
+        have, want, values, read = pa.list_(have), pa.list_(want), [values, None], [read, None]
+    elif below == "struct":
+        have, want = pa.struct([("a", have)]), pa.struct([("b", pa.int8()), ("a", want)])
+        values = [{"a": v} for v in values] + [None]
+        read = [{"b": None, "a": v} for v in read] + [None]
+    column = pa.array(values, have)
+    if below == "slice":
+        column, values, read = column[1:], values[1:], read[1:]
+    resolved = resolve_column(column, pa.field("c", want), "file")
+    resolved.validate(full=True)
+    assert resolved.type.equals(want)
+    assert _shown(resolved.to_pylist(maps_as_pydicts="strict")) == _shown(read)
+    turn = row_converter({"c": have}, pa.schema([("c", want), ("d", pa.int32())]), "file")
+    rows = [turn({"c": v}) for v in values]
+    assert _shown(rows) == _shown([{"c": v, "d": None} for v in read])
+
+
+@pytest.mark.parametrize(
+    ("have", "want"),
+    [
+        (pa.int64(), pa.int32()),
+        (pa.float64(), pa.float32()),
+        (pa.string(), pa.int32()),
+        (pa.decimal128(5, 2), pa.decimal128(5, 3)),
+        (pa.int32(), pa.date32()),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC")),
+        (pa.list_(pa.int32()), pa.int32()),
+        (pa.struct([("a", pa.int32())]), pa.list_(pa.int32())),
+    ],
+)
+def test_other_changes_are_refused_by_name(have: pa.DataType, want: pa.DataType) -> None:
+    """A change of type that loses something is an error that names file, column and both types."""
+    message = "file: column 'c.x' is .* does not promote"
+    kinds = pa.struct([("x", have)]), pa.struct([("x", want)])
+    with pytest.raises(InputError, match=message):
+        resolve_column(pa.nulls(1, kinds[0]), pa.field("c", kinds[1]), "file")
+    with pytest.raises(InputError, match=message):
+        row_converter({"c": kinds[0]}, pa.schema([("c", kinds[1])]), "file")
+
+
+@pytest.mark.parametrize(
+    ("want", "text"),
+    [
+        (pa.decimal128(5, 2), "abc"),
+        (pa.decimal128(5, 2), ""),
+        (pa.date32(), "noon"),
+        (pa.date32(), "2021-02-30"),
+    ],
+)
+def test_texts_that_are_no_numbers_or_dates_are_refused(want: pa.DataType, text: str) -> None:
+    """Hudi 1.2.0 makes null of them in base files and fails on them in logs; neither is silent."""
+    message = "file: column 'c' does not fit"
+    with pytest.raises(InputError, match=message):
+        resolve_column(pa.array([text]), pa.field("c", want), "file")
+    turn = row_converter({"c": pa.string()}, pa.schema([("c", want)]), "file")
+    with pytest.raises(InputError, match=message):
+        turn({"c": text})

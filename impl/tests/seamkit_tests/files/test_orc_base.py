@@ -1,0 +1,118 @@
+"""Base files in ORC, written by pyarrow: types, zones, damage."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.base_files import open_base
+
+NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123456)
+UTC = dt.UTC
+
+
+def read(
+    folder: Path, table: pa.Table, schema: pa.Schema, rows: int = 1000, **options: Any
+) -> pa.Table:
+    """What a reader makes of a table written as ORC."""
+    orc.write_table(table, str(folder / "a_1-0-1_1.orc"), **options)
+    reader = open_base(Storage(str(folder)), "a_1-0-1_1.orc")
+    batches = list(reader.batches(schema, rows, use_threads=False))
+    assert all(batch.num_rows <= rows for batch in batches)
+    result = pa.Table.from_batches(batches, schema)
+    result.validate(full=True)
+    return result
+
+
+# Type in the file, type of the table, value as written and as read.
+TYPES: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
+    (pa.int32(), pa.int64(), 7, 7),
+    (pa.float32(), pa.float64(), 0.3, 0.3),
+    (pa.string(), pa.string(), "é", "é"),
+    (pa.binary(), pa.binary(2), b"ab", b"ab"),
+    (pa.date32(), pa.date32(), dt.date(1969, 12, 31), dt.date(1969, 12, 31)),
+    (pa.int32(), pa.time32("ms"), 3_723_004, dt.time(1, 2, 3, 4000)),
+    (pa.int64(), pa.time64("us"), 3_723_000_004, dt.time(1, 2, 3, 4)),
+    (pa.int64(), pa.timestamp("us"), 1, dt.datetime(1970, 1, 1, 0, 0, 0, 1)),
+    (pa.timestamp("ns"), pa.timestamp("us", "UTC"), NOON, NOON.replace(tzinfo=UTC)),
+    (pa.timestamp("ns"), pa.timestamp("us"), NOON, NOON),
+    (
+        pa.list_(pa.struct([("t", pa.timestamp("ns")), ("gone", pa.int8())])),
+        pa.list_(pa.struct([("new", pa.int32()), ("t", pa.timestamp("us", "UTC"))])),
+        [{"t": NOON, "gone": 1}, None],
+        [{"new": None, "t": NOON.replace(tzinfo=UTC)}, None],
+    ),
+    (
+        pa.map_(pa.string(), pa.int32()),
+        pa.map_(pa.string(), pa.int64()),
+        {"a": 1, "b": None},
+        {"a": 1, "b": None},
+    ),
+]
+
+
+@pytest.mark.parametrize(("have", "want", "value", "expected"), TYPES)
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_types(
+    tmp_path: Path, have: pa.DataType, want: pa.DataType, value: Any, expected: Any, rows: int
+) -> None:
+    """Columns come in the table's types; ORC's integers become the times that they stand for."""
+    table = pa.table({"x": pa.array([value, None, value], have), "unasked": [1, 2, 3]})
+    schema = pa.schema([("gone", pa.string()), ("x", want)])
+    result = read(tmp_path, table, schema, rows)
+    assert result.column("x").to_pylist(maps_as_pydicts="strict") == [expected, None, expected]
+    assert result.column("gone").null_count == 3
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "zlib", "snappy", "zstd"])
+def test_stripes_and_codecs(tmp_path: Path, compression: str) -> None:
+    """Every stripe is read, and its zone found, whatever compresses the footers."""
+    times = [NOON + dt.timedelta(seconds=i) for i in range(20_000)]
+    table = pa.table({"t": pa.array(times, pa.timestamp("ns"))})
+    schema = pa.schema([("t", pa.timestamp("us", "UTC"))])
+    result = read(tmp_path, table, schema, compression=compression, stripe_size=4096)
+    assert result.column("t").to_pylist() == [time.replace(tzinfo=UTC) for time in times]
+
+
+def test_timestamps_are_the_clock_on_the_wall_of_the_writer(tmp_path: Path) -> None:
+    """A footer that names the zone EST makes noon 17:00 in UTC (ORC specification v1)."""
+    table = pa.table({"t": pa.array([NOON], pa.timestamp("ns"))})
+    path = tmp_path / "a_1-0-1_1.orc"
+    orc.write_table(table, str(path), compression="uncompressed")
+    content = path.read_bytes()
+    assert content.count(b"GMT") == 1
+    path.write_bytes(content.replace(b"GMT", b"EST"))
+    reader = open_base(Storage(str(tmp_path)), path.name)
+    schema = pa.schema([("t", pa.timestamp("us", "UTC"))])
+    (batch,) = reader.batches(schema, 10, use_threads=False)
+    assert batch.column("t").to_pylist() == [NOON.replace(hour=17, tzinfo=UTC)]
+
+
+def test_a_count_reads_no_column(tmp_path: Path) -> None:
+    """Without columns the rows are still there."""
+    result = read(tmp_path, pa.table({"x": range(5)}), pa.schema([("gone", pa.int32())]), 2)
+    assert result.num_rows == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "message"),
+    [
+        ("a_1-0-1_1.orc", b"ORC", InputError, "not readable as ORC"),
+        ("a_1-0-1_1.parquet", b"PAR1", InputError, "not readable as Parquet"),
+        ("a_1-0-1_1.lance", b"", RefusedError, "base files of format 'lance' are not supported"),
+    ],
+)
+def test_what_is_no_base_file_is_refused(
+    tmp_path: Path, name: str, content: bytes, error: type[Exception], message: str
+) -> None:
+    """A broken file and an unknown format are named."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(error, match=f"{name}: .*{message}"):
+        open_base(Storage(str(tmp_path)), name)

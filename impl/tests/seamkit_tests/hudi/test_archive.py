@@ -1,0 +1,134 @@
+"""Archived instants: what the active timeline no longer holds, in either layout (docs/hudi.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import InputError
+from seamkit.tables.hudi.timeline.window import Window, incremental_window
+from seamkit_tests.samples.hudi_files import Table, at, base, log, names
+
+VERSIONS = pytest.mark.parametrize("version", [6, 9])
+
+
+def _stats(*paths: str, schema: str | None = None) -> dict[str, Any]:
+    stats = [{"fileId": path.split("_")[0].lstrip("."), "path": path} for path in paths]
+    extra = {"extraMetadata": {"schema": schema}} if schema else {}
+    return {"partitionToWriteStats": {"": stats}} | extra
+
+
+def _table(root: Path, version: int) -> Table:
+    """Two archived writes and an active one."""
+    table = Table(root, version)
+    table.archived(
+        (at(10), at(11), "commit", _stats(base(10), schema='{"old": 1}')),
+        (at(20), at(45), "deltacommit", _stats(log(20) if version >= 8 else log(10))),
+    )
+    table.instant(at(30), "deltacommit", at(31) if version >= 8 else "completed")
+    return table
+
+
+@VERSIONS
+def test_archived_instants_are_listed_once(tmp_path: Path, version: int) -> None:
+    """Of an instant's states only the completed one counts, in the order of requested times."""
+    found = _table(tmp_path, version).load().archive.instants
+
+    assert [(i.requested, i.action) for i in found] == [(at(10), "commit"), (at(20), "deltacommit")]
+    assert [i.completed for i in found] == ([at(11), at(45)] if version >= 8 else [at(10), at(20)])
+
+
+@VERSIONS
+def test_archived_files_are_committed(tmp_path: Path, version: int) -> None:
+    """A base file whose commit was archived is read."""
+    table = _table(tmp_path, version)
+    table.files(base(10))
+
+    assert [names(found) for found in table.slices()] == [(base(10), [])]
+
+
+def test_the_completion_time_of_a_log_comes_from_the_history(tmp_path: Path) -> None:
+    """A log whose delta commit was archived belongs to the slice begun before its completion."""
+    table = _table(tmp_path, 9)
+    table.files(base(10), log(20), base(30))
+
+    (found,) = table.slices()
+
+    assert names(found) == (base(30), [log(20)])  # requested at 20, completed at 45
+
+
+def test_archived_changes_are_changes(tmp_path: Path) -> None:
+    """An incremental query takes archived instants by their completion time."""
+    window = incremental_window(_table(tmp_path, 9).load(), at(31), None, alone=False)
+
+    assert window.changes == frozenset({at(20)})
+
+
+@VERSIONS
+def test_the_schema_may_be_archived(tmp_path: Path, version: int) -> None:
+    """Where no active write tells a schema, the latest archived one does."""
+    assert _table(tmp_path, version).load().latest_schema() == '{"old": 1}'
+
+
+@VERSIONS
+def test_what_a_cleaner_removed_is_missed_as_of_then(tmp_path: Path, version: int) -> None:
+    """As of an archived instant, a file that is gone is an error, never fewer rows."""
+    table = _table(tmp_path, version)
+    table.files(base(30))
+    now = table.slices()
+
+    assert [names(found) for found in now] == [(base(30), [])]
+    with pytest.raises(InputError, match="missing"):
+        table.slices(Window(up_to=at(15)))
+
+
+@VERSIONS
+def test_a_broken_archive_is_an_error(tmp_path: Path, version: int) -> None:
+    """An archive that cannot be read is named; what it says is not taken for nothing."""
+    table = _table(tmp_path, version)
+    (file,) = [*tmp_path.rglob("*.parquet"), *tmp_path.rglob(".commits_*")]
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    if version < 8:  # keep the frame, break the records
+        content = bytearray(file.read_bytes()).replace(b"\x00\x00\x00\x06", b"\x00\x00\x00\x60")
+    file.write_bytes(content)
+
+    with pytest.raises(InputError, match=file.name.replace(".", r"\.")):
+        _ = table.load().archive.instants
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("_version_", "x"), ("_version_", "7"), ("manifest_1", "{"), ("manifest_1", "{}")],
+)
+def test_a_broken_manifest_is_an_error(tmp_path: Path, file: str, content: str) -> None:
+    """A version without manifest, and a manifest without files, are named."""
+    table = _table(tmp_path, 9)
+    (table.timeline / "history" / file).write_text(content)
+
+    with pytest.raises(InputError, match="history"):
+        _ = table.load().archive.instants
+
+
+def test_without_a_version_the_newest_manifest_counts(tmp_path: Path) -> None:
+    """The version file is rewritten in place and may be missing for a moment."""
+    table = _table(tmp_path, 9)
+    (table.timeline / "history" / "_version_").unlink()
+
+    assert len(table.load().archive.instants) == 2
+
+
+def test_texts_of_the_history_are_utf_8(tmp_path: Path) -> None:
+    """Bytes that are no text are named, like everything else that is broken."""
+    table = _table(tmp_path, 9)
+    file = table.timeline / "history" / "1_2_0.parquet"
+    broken = pa.array([b"\xb0"]).view(pa.string())
+    columns = {"instantTime": broken, "completionTime": broken, "action": ["commit"]}
+    pq.write_table(pa.table(columns | {"metadata": [b""]}), file)
+
+    with pytest.raises(InputError, match="1_2_0"):
+        _ = table.load().archive.instants

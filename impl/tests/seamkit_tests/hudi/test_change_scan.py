@@ -1,0 +1,119 @@
+"""Kinds of changes between two instants, over tables that Spark and Hudi wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seambase.errors import RefusedError, UsageError
+from seambench.contracts.scan import ScanRequest
+from seambench_impl.scan import AutoReader, NativeReader
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_files import Table, at
+
+Change = tuple[str, str, str | None, str | None]
+
+#: What each write did, from the rows that were written and the rules of the merge:
+#: key, kind, values before and after.
+EVENT_TIME = [
+    {(k, "i", None, "base") for k in
+     ("deleted", "older", "reinserted", "resurrected", "tie", "twice", "untouched", "updated")},
+    {
+        ("tie", "u", "base", "log1"),
+        ("twice", "u", "base", "log1"),
+        ("updated", "u", "base", "log1"),
+        ("log-only-deleted", "i", None, "log1"),
+    },
+    {
+        ("deleted", "d", "base", None),
+        ("log-only-deleted", "d", "log1", None),
+        ("reinserted", "d", "base", None),
+        ("resurrected", "d", "base", None),
+    },
+    {
+        ("log-only", "i", None, "log3"),
+        ("reinserted", "i", None, "log3"),
+        ("resurrected", "i", None, "base"),  # the older insert loses, and the base row returns
+        ("tie", "u", "log1", "log3"),
+    },
+]  # fmt: skip
+COPY_ON_WRITE = [
+    {(k, "i", None, "one") for k in ("a", "b", "c")},
+    {("a", "u", "one", "two"), ("d", "i", None, "two")},
+    {("b", "d", "one", None)},
+]
+REPLACED = [
+    {(k, "i", None, "old") for k in ("a", "b")},
+    {("a", "u", "old", "new"), ("b", "d", "old", None), ("c", "i", None, "new")},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mor-v9-event", EVENT_TIME),
+        ("mor-v6-event", EVENT_TIME),
+        ("cow-v9", COPY_ON_WRITE),
+        ("mor-v9-replaced", REPLACED),
+    ],
+)
+@pytest.mark.parametrize("path", ["merge", "connector"])
+def test_changes_are_told_by_write(
+    tmp_path: Path,
+    name: str,
+    expected: list[set[Change]],
+    path: str,
+) -> None:
+    """Each write tells the rows that it inserted, updated and deleted, as they were and became."""
+    table = HudiTable(str(unpack_table(name, tmp_path)))
+    instants = [i.requested for i in table.timeline().writes()]
+    found: dict[str, set[Change]] = {i: set() for i in instants}
+    for change in table.changes(path=path).to_table().to_pylist():  # type: ignore[arg-type]
+        before, after = change["before"], change["after"]
+        row = (
+            (before or after)["k"],
+            change["op"],
+            before and before["v"],
+            after and after["v"],
+        )
+        assert row not in found[change["ts_ms"]]
+        found[change["ts_ms"]].add(row)
+
+    assert [found[i] for i in instants] == expected
+
+
+def test_changes_have_bounds_and_columns(tmp_path: Path) -> None:
+    """Bounds are those of incremental queries, columns those of change data."""
+    table = HudiTable(str(unpack_table("cow-v9", tmp_path)))
+    second = table.timeline().writes()[1]
+
+    scan = table.changes(["after", "op"], begin=table.timeline().writes()[0].completed)
+    only = table.changes(["ts_ms"], begin="000", end=second.completed).to_table()
+
+    assert scan.to_table().schema.names == ["after", "op"]
+    assert set(scan.to_table().column("op").to_pylist()) == {"u", "i", "d"}
+    assert scan.report().rows == 6  # two reads of three changes
+    assert second.requested in only.column("ts_ms").to_pylist()
+    with pytest.raises(UsageError, match="'k'"):
+        table.changes(["k"])
+
+
+def test_changes_come_through_the_seam(tmp_path: Path) -> None:
+    """A request for `cdc` goes the same way, and base files alone cannot answer it."""
+    root = str(unpack_table("cow-v9", tmp_path))
+
+    assert AutoReader().open(ScanRequest(root, "cdc")).to_reader().read_all().num_rows == 6
+    assert not NativeReader().capabilities.get("query.cdc")
+    with pytest.raises(UsageError, match="begin and end"):
+        AutoReader().open(ScanRequest(root, "cdc", as_of="000"))
+
+
+def test_rows_without_commit_time_have_no_kinds(tmp_path: Path) -> None:
+    """Without meta fields nothing tells which write a row came from."""
+    table = Table(tmp_path, 9, hoodie__populate__meta__fields="false")
+
+    table.instant(at(10), "commit", at(11))
+    with pytest.raises(RefusedError, match="meta"):
+        HudiTable(str(table.root)).changes()

@@ -1,0 +1,187 @@
+"""Partition columns: values from paths, types, and what a filter rules out before a file is opened.
+
+What Spark with Hudi 1.2.0 answers for tables of these forms is the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.hudi_scan import Path as ScanPath
+from seamkit.tables.hudi.listing.partitions import PartitionColumns, partition_schema
+from seamkit.tables.hudi.properties import TableConfig, load_config
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.golden_tables import unpack_table
+
+_FIELDS = {
+    "s": pa.string(),
+    "i": pa.int32(),
+    "l": pa.int64(),
+    "d": pa.date32(),
+    "b": pa.bool_(),
+    "n": pa.decimal128(8, 2),
+    "t": pa.timestamp("us"),
+}
+_SCHEMA = pa.schema([pa.field("id", pa.int32()), *(pa.field(n, t) for n, t in _FIELDS.items())])
+
+
+def _config(tmp_path: Any, fields: str, **properties: str) -> TableConfig:
+    lines = {
+        "hoodie.table.version": "9",
+        "hoodie.timeline.layout.version": "2",
+        "hoodie.table.partition.fields": fields,
+    } | {key.replace("__", "."): value for key, value in properties.items()}
+    (tmp_path / ".hoodie").mkdir(exist_ok=True)
+    (tmp_path / ".hoodie" / "hoodie.properties").write_text(
+        "".join(f"{key}={value}\n" for key, value in lines.items())
+    )
+    return load_config(Storage(str(tmp_path)))
+
+
+def _values(tmp_path: Any, fields: str, partition: str, **properties: str) -> dict[str, Any]:
+    columns = PartitionColumns(_config(tmp_path, fields, **properties), _SCHEMA)
+    return {name: value.as_py() for name, value in columns.values(partition).items()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "partition", "expected"),
+    [
+        ("s", "x", {"s": "x"}),
+        ("s", "s=x", {"s": "x"}),
+        ("s", "s=x y", {"s": "x y"}),
+        ("s", "s=b%2Fc", {"s": "b/c"}),
+        ("s", "s=ü%3D1", {"s": "ü=1"}),
+        ("s", "%2541", {"s": "%41"}),
+        ("s", "s=__HIVE_DEFAULT_PARTITION__", {"s": None}),
+        ("i", "__HIVE_DEFAULT_PARTITION__", {"i": None}),
+        ("s", "default", {"s": "default"}),
+        ("i,d", "1/2024-01-02", {"i": 1, "d": date(2024, 1, 2)}),
+        ("i,d", "i=-1/d=2024-01-02", {"i": -1, "d": date(2024, 1, 2)}),
+        ("b,l,n", "b=false/l=10000000001/n=0.25",
+         {"b": False, "l": 10000000001, "n": Decimal("0.25")}),
+        ("s", "2024/01/02", {"s": "2024/01/02"}),
+        ("s", "s=2024/01/02", {"s": "2024/01/02"}),
+        ("", "", {}),
+    ],
+)  # fmt: skip
+def test_values_come_from_the_path(
+    tmp_path: Any, fields: str, partition: str, expected: dict[str, Any]
+) -> None:
+    """Hive style or plain, of several levels, with %XX undone and the default partition null."""
+    assert _values(tmp_path, fields, partition) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "partition"),
+    [("i", "x"), ("i", "99999999999"), ("d", "2024/01/02"), ("s,i", "x/1/2"), ("s,i", "i=1/s=x"),
+     ("t", "2024-01-02 00%3A00%3A00"), ("n", "0.255"), ("b", "1")],
+)  # fmt: skip
+def test_what_a_path_does_not_tell_is_left_to_the_rows(
+    tmp_path: Any, fields: str, partition: str
+) -> None:
+    """A part that is none of the column's type, or parts that fit no column, say nothing."""
+    assert _values(tmp_path, fields, partition) == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "properties", "partition"),
+    [
+        ("l", {"hoodie__table__keygenerator__type": "TIMESTAMP"}, "1970-04-26"),
+        ("l", {"hoodie__table__keygenerator__class": "x.TimestampBasedKeyGenerator"}, "l=1970"),
+        ("l:timestamp", {"hoodie__table__keygenerator__type": "CUSTOM"}, "1970"),
+        ("s,l", {"hoodie__table__keygenerator__class": "x.CustomKeyGenerator"}, "s=a/l=19700426"),
+    ],
+)
+def test_formatted_times_are_left_to_the_rows(
+    tmp_path: Any, fields: str, properties: dict[str, str], partition: str
+) -> None:
+    """A path that a key generator formatted from a time, or may have, is not the column's value."""
+    assert _values(tmp_path, fields, partition, **properties) == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "properties", "columns", "expected"),
+    [
+        ("s", {}, ["id", "s"], ["int32", "string"]),
+        ("i", {"hoodie__datasource__write__drop__partition__columns": "true"}, ["id"],
+         ["int32", "string"]),
+        ("i", {"hoodie__datasource__write__drop__partition__columns": "true"}, ["i", "id"],
+         ["int32", "int32"]),
+        ("l", {"hoodie__table__keygenerator__type": "TIMESTAMP"}, ["l", "id"],
+         ["string", "int32"]),
+        ("t", {"hoodie__table__keygenerator__type": "TIMESTAMP"}, ["t", "id"],
+         ["timestamp[us]", "int32"]),
+    ],
+)  # fmt: skip
+def test_types_of_partition_columns(
+    tmp_path: Any,
+    fields: str,
+    properties: dict[str, str],
+    columns: Sequence[str],
+    expected: Sequence[str],
+) -> None:
+    """Dropped columns no schema tells come last as text, those of times are text or timestamps."""
+    schema = pa.schema([_SCHEMA.field(name) for name in columns])
+
+    shown = partition_schema(schema, _config(tmp_path, fields, **properties))
+
+    assert [str(field.type) for field in shown] == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (pc.field("s") == "a", {"s=a/i=1", "s=a/i=2"}),
+        ((pc.field("i") > 1) & (pc.field("id") == 7),
+         {"s=a/i=2", "s=b/i=2", "s=__HIVE_DEFAULT_PARTITION__/i=3"}),
+        (pc.field("s").is_null(), {"s=__HIVE_DEFAULT_PARTITION__/i=3"}),
+        (pc.field("s") != "a", {"s=b/i=2"}),
+        (pc.field("s").isin(["b", "c"]) | (pc.field("i") == 3),
+         {"s=b/i=2", "s=__HIVE_DEFAULT_PARTITION__/i=3"}),
+        (pc.field("id") == 7,
+         {"s=a/i=1", "s=a/i=2", "s=b/i=2", "s=__HIVE_DEFAULT_PARTITION__/i=3"}),
+    ],
+)  # fmt: skip
+def test_filters_rule_partitions_out(
+    tmp_path: Any, condition: pc.Expression, expected: set[str]
+) -> None:
+    """A partition stays unless its path proves the filter false or null for all its rows."""
+    columns = PartitionColumns(_config(tmp_path, "s,i"), _SCHEMA)
+    partitions = ["s=a/i=1", "s=a/i=2", "s=b/i=2", "s=__HIVE_DEFAULT_PARTITION__/i=3"]
+
+    assert columns.may_match(partitions, condition) == expected
+
+
+@pytest.mark.parametrize("path", ["auto", "merge", "connector"])
+def test_no_file_of_a_ruled_out_partition_is_opened(
+    tmp_path: Path, path: ScanPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Base files and logs of other partitions stay closed, and the plan says why."""
+    table = HudiTable(str(unpack_table("mor-v9-partitioned", tmp_path)))
+    everything = table.scan(["k", "region"], path=path).to_table()
+    scan = table.scan(["k"], filter=pc.field("region") == "ASIA", path=path)
+    opened: list[str] = []
+    for name in ("open", "map"):
+        original = getattr(Storage, name)
+
+        def spy(self: Storage, file: str, call: Any = original) -> Any:
+            opened.append(file)
+            return call(self, file)
+
+        monkeypatch.setattr(Storage, name, spy)
+
+    found = scan.to_table()
+
+    expected = everything.filter(pc.field("region") == "ASIA").select(["k"])
+    assert sorted(found["k"].to_pylist()) == sorted(expected["k"].to_pylist())
+    assert {file.split("/")[0] for file in opened} == {"region=ASIA"}
+    assert scan.explain().count("its partition does not meet the filter") == 2

@@ -1,0 +1,187 @@
+"""Scans of real Hudi tables: push-down, vanishing files, memory limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.core.errors import NativeMemoryError
+from seamkit.files.parquet import BaseReader
+from seamkit.tables.hudi.hudi_scan import Path as ScanPath
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.golden_tables import unpack_table
+
+
+@pytest.fixture(scope="module")
+def types(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with a column of every flat type, changed by a log."""
+    return unpack_table("mor-v9-types", tmp_path_factory.mktemp("types"))
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    """A small table with updates, deletes and inserts in its logs."""
+    return unpack_table("mor-v9-event", tmp_path)
+
+
+CONDITIONS = st.sampled_from(
+    [
+        "id > 2", "i IS NULL", "l IS NOT NULL", "b", "NOT b", "f > 0", "d <= 0.5", "d <> 0",
+        "m9 > 1.50", "m18 BETWEEN -1 AND 1000", "m38 < 0", "day >= DATE '2000-01-01'",
+        "\"at\" < TIMESTAMPTZ '2020-01-01 00:00:00+00'",
+        "s = ''", "s LIKE '%a%'", "s IN ('x', 'y')",
+        "s > 'a'", "ts IN (1, 2, 5)", "raw IS NOT NULL", "i = 2147483647", "starts_with(s, 'u')",
+    ]
+)  # fmt: skip
+PREDICATES = st.recursive(
+    CONDITIONS,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(
+            lambda parts: f"({' '.join(parts)})"
+        ),
+        inner.map(lambda text: f"(NOT {text})"),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(where=PREDICATES, columns=st.sampled_from(["*", "id", "s, m38", "count(*)", "day, b, id"]))
+@pytest.mark.parametrize("path", ["merge", "connector"])
+def test_filters_pushed_down_are_exact(
+    types: Path, path: ScanPath, where: str, columns: str
+) -> None:
+    """DuckDB gets the same rows from the dataset as from memory, NULL logic included."""
+    scan = HudiTable(str(types)).scan(path=path)
+    query = f"SELECT {columns} FROM t WHERE {where} ORDER BY ALL"  # noqa: S608
+    with duckdb.connect() as con:
+        con.execute("SET TimeZone = 'UTC'")
+        con.register("t", scan.to_table())
+        expected = con.sql(query).to_arrow_table().to_pylist()
+        con.register("t", scan.dataset())
+
+        assert repr(expected) == repr(con.sql(query).to_arrow_table().to_pylist())
+
+
+def test_polars_queries_the_dataset(types: Path) -> None:
+    """Polars pushes columns and filters into the dataset as well."""
+    dataset = HudiTable(str(types)).scan().dataset()
+
+    frame = pl.scan_pyarrow_dataset(dataset).filter(pl.col("id") > 3).select("id").collect()
+
+    rows = HudiTable(str(types)).scan(["id"]).to_table().column(0).to_pylist()
+    assert sorted(i for i in rows if i > 3) == sorted(frame["id"].to_list())
+
+
+def test_a_filter_never_revives_a_replaced_row(events: Path) -> None:
+    """A filter on a value that a log overwrote finds nothing: it applies after the merge."""
+    scan = HudiTable(str(events)).scan()
+    with duckdb.connect() as con:
+        con.register("t", scan.dataset())
+
+        count = con.sql("SELECT count(*) AS n FROM t WHERE k = 'updated' AND v = 'base'")
+
+        assert count.to_arrow_table().to_pylist() == [{"n": 0}]
+
+
+@pytest.mark.parametrize("path", ["merge", "connector"])
+@pytest.mark.parametrize("kind", ["base", "log"])
+def test_a_file_that_goes_during_a_scan_is_a_named_error(
+    events: Path, path: ScanPath, kind: str
+) -> None:
+    """A cleaner may remove a file after the plan was made: its name is told, no rows are lost."""
+    scan = HudiTable(str(events)).scan(path=path)
+    pattern = "*.parquet" if kind == "base" else ".*.log.*"
+    victim = next(p for p in events.glob(pattern) if not p.name.endswith(".crc"))
+    victim.unlink()
+
+    with pytest.raises(InputError, match=r"no such file.*plan the scan again") as caught:
+        scan.to_table()
+    assert victim.name in str(caught.value)
+
+
+def test_the_memory_limit_is_kept(types: Path) -> None:
+    """A limit too small for the logs ends the scan with an error that says so."""
+    with pytest.raises(NativeMemoryError, match="memory limit of 1000 bytes"):
+        HudiTable(str(types)).scan(memory_limit=1000).to_table()
+
+
+def test_the_native_path_refuses_logs(events: Path) -> None:
+    """Base files alone are no snapshot where logs apply; asked for as such they are read."""
+    with pytest.raises(RefusedError, match="has logs"):
+        HudiTable(str(events)).scan(path="native")
+
+    rows = HudiTable(str(events)).scan(path="native", query="read-optimized").to_table()
+    assert {"base"} == set(rows.column("v").to_pylist())
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, None])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_batches_and_threads_change_no_row(
+    types: Path, batch_size: int | None, threads: int
+) -> None:
+    """The rows are the same at any batch size and number of threads."""
+    expected = HudiTable(str(types)).scan().to_table().sort_by("id")
+
+    got = HudiTable(str(types)).scan(batch_size=batch_size, threads=threads).to_table()
+
+    # As text, since a NaN equals nothing.
+    assert repr(expected.to_pylist()) == repr(got.sort_by("id").to_pylist())
+
+
+def test_a_scan_is_an_arrow_stream(events: Path) -> None:
+    """Anything that takes the PyCapsule protocol takes a scan."""
+    scan = HudiTable(str(events)).scan(["k"])
+
+    assert scan.to_table().num_rows == pa.table(pa.RecordBatchReader.from_stream(scan)).num_rows
+    assert scan.report().paths == {"merge": 1}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [(["vv"], "no column 'vv'; did you mean v"), (["k", "k"], "asked for twice")],
+)
+def test_wrong_columns_are_usage_errors(events: Path, columns: list[str], message: str) -> None:
+    """The message names the column, and what it might have been."""
+    with pytest.raises(UsageError, match=message):
+        HudiTable(str(events)).scan(columns)
+
+
+def test_meta_columns_come_when_named(events: Path) -> None:
+    """`_hoodie_*` columns are handed out when they are asked for, and only then."""
+    table = HudiTable(str(events))
+
+    assert table.scan().schema.names == ["k", "v", "ts"]
+    keys = table.scan(["_hoodie_record_key", "k"]).to_table().to_pylist()
+    assert all(row["_hoodie_record_key"] == row["k"] for row in keys)
+
+
+@pytest.mark.parametrize(
+    "key", ["tie", "twice", "untouched", "log-only", "zzz", "aaa", "resurrected"]
+)
+def test_a_filter_on_the_key_spares_the_base_where_no_key_can_meet_it(
+    events: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """The rows are those of a filter after the merge; a base without such keys is not read."""
+    read: list[object] = []
+    original = BaseReader.batches
+
+    def spy(self: BaseReader, *args: object, **options: object) -> object:
+        read.append(args)
+        return original(self, *args, **options)  # type: ignore[arg-type]
+
+    table = HudiTable(str(events))
+    whole = table.scan(path="merge").to_table()
+    monkeypatch.setattr(BaseReader, "batches", spy)
+    found = table.scan(path="merge", filter=pc.field("k") == key).to_table()
+    assert found.to_pylist() == [row for row in whole.to_pylist() if row["k"] == key]
+    # The base holds the keys from "deleted" to "updated".
+    assert bool(read) == ("deleted" <= key <= "updated")

@@ -1,0 +1,284 @@
+"""From a listing and a timeline to file slices: rules of Hudi's file-system view (docs/hudi.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.properties import load_config, parse_properties
+from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.timeline import parse_instant
+from seamkit.tables.hudi.timeline.window import Window
+from seamkit_tests.samples.hudi_files import Table, at, base, log, names
+
+_BASE_20 = base(20)
+
+
+def test_log_belongs_to_slice_by_completion_time(tmp_path: Path) -> None:
+    """A delta requested before a compaction and completed after it belongs to the new slice."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20), base(30))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(40))
+    table.instant(at(30), "commit", at(50))
+
+    (found,) = table.slices()
+
+    assert (base(30), [log(20)]) == names(found)
+
+
+@pytest.mark.parametrize("state", ["requested", "inflight", "completed"])
+def test_rows_stay_visible_in_every_state_of_a_compaction(tmp_path: Path, state: str) -> None:
+    """While a compaction is pending, its slice's logs lie on top of the slice before."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20), log(40))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
+    table.compaction(at(30), "f-0")
+    table.instant(at(40), "deltacommit", at(41))
+    if state != "requested":
+        table.instant(at(30), "compaction", "inflight")
+        table.files(base(30))  # half written until it completes
+    if state == "completed":
+        table.instant(at(30), "commit", at(50), base(30))
+
+    (found,) = table.slices()
+
+    pending = (base(10), [log(20), log(40)])
+    assert (pending if state != "completed" else (base(30), [log(40)])) == names(found)
+
+
+def test_version_6_takes_the_slice_from_the_log_name(tmp_path: Path) -> None:
+    """A version 6 log names the base instant it belongs to, whatever else there is."""
+    table = Table(tmp_path, 6)
+    table.files(base(10), log(10), log(10, 2), base(30), log(30))
+    for minute, action in ((10, "deltacommit"), (20, "deltacommit"), (30, "commit")):
+        table.instant(at(minute), action, "completed")
+
+    (found,) = table.slices()
+
+    assert (base(30), [log(30)]) == names(found)
+
+
+def test_logs_are_ordered_by_number_then_by_token_text(tmp_path: Path) -> None:
+    """`.log.2` comes before `.log.10`; of equal numbers the token `10-…` before `2-…`."""
+    table = Table(tmp_path, 6)
+    wanted = [log(10, 2, "10-0-1"), log(10, 2, "2-0-1"), log(10, 10)]
+    table.files(base(10), *wanted)
+    table.instant(at(10), "deltacommit", "completed")
+
+    (found,) = table.slices()
+
+    assert wanted == [log.path for log in found.logs]
+
+
+def test_a_savepoint_hides_nothing_that_was_archived(tmp_path: Path) -> None:
+    """A savepointed commit stays active alone; what was archived after it still counts."""
+    table = Table(tmp_path, 6)
+    table.files(_BASE_20)
+    table.instant(at(10), "commit", "completed")
+    table.instant(at(10), "savepoint", "completed")
+    table.instant(at(30), "commit", "completed")
+
+    assert [names(found) for found in table.slices()] == [(_BASE_20, [])]
+
+
+def test_a_clean_is_no_beginning(tmp_path: Path) -> None:
+    """Only writes begin the active timeline: what lies between a clean and them is archived."""
+    table = Table(tmp_path, 6)
+    table.files(_BASE_20)
+    table.instant(at(10), "clean", "completed")
+    table.instant(at(30), "commit", "completed")
+
+    assert [names(found) for found in table.slices()] == [(_BASE_20, [])]
+
+
+@pytest.mark.parametrize("named", ["1-1-1", "2-1-1"])
+def test_of_two_base_files_of_one_write_the_named_one_counts(tmp_path: Path, named: str) -> None:
+    """A task that ran twice may leave two files; the commit names the one that counts."""
+    table = Table(tmp_path, 9)
+    files = {token: f"f-0_{token}_{at(10)}.parquet" for token in ("1-1-1", "2-1-1")}
+    table.files(*files.values())
+    table.instant(at(10), "commit", at(11), files[named])
+
+    assert [names(found) for found in table.slices()] == [(files[named], [])]
+
+
+def test_version_7_and_later_ones_are_refused(tmp_path: Path) -> None:
+    """The bridge version 7 and versions that are not known are refused by name."""
+    for version in ("4", "7", "10"):
+        table = Table(tmp_path / version, 9, hoodie__table__version=version)
+        with pytest.raises(RefusedError, match=f"table version {version} "):
+            table.load()
+
+
+def test_version_5_keeps_plans_beside_the_timeline(tmp_path: Path) -> None:
+    """Where the plan in the timeline is empty, version 5 has it in the auxiliary folder."""
+    table = Table(tmp_path, 5)
+    table.files(base(10), log(10), log(30))
+    table.instant(at(10), "deltacommit", "completed")
+    table.compaction(at(30), "f-0")
+    plan = table.timeline / f"{at(30)}.compaction.requested"
+    aside = tmp_path / ".hoodie" / ".aux" / plan.name
+    aside.parent.mkdir()
+    plan.rename(aside)
+    plan.touch()
+
+    assert [names(found) for found in table.slices()] == [(base(10), [log(10), log(30)])]
+
+
+def test_a_table_without_a_write_is_empty(tmp_path: Path) -> None:
+    """Before the first commit there are no rows, and the properties may tell the columns."""
+    table = Table(tmp_path, 9)
+
+    assert table.slices() == []
+    assert HudiTable(str(table.root)).scan().to_table().num_rows == 0
+
+
+def test_uncommitted_files_do_not_count(tmp_path: Path) -> None:
+    """Base and log files of instants that did not complete are left out (version 9)."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20), base(30))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", "inflight")
+
+    (found,) = table.slices()
+
+    assert (base(10), []) == names(found)
+
+
+def test_log_only_group_is_one_slice(tmp_path: Path) -> None:
+    """Logs without a base file make up one slice, under the first of them."""
+    table = Table(tmp_path, 9)
+    table.files(log(10), log(20))
+    table.instant(at(10), "deltacommit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
+
+    (found,) = table.slices()
+
+    assert (None, [log(10), log(20)]) == names(found)
+
+
+def test_change_logs_are_left_out(tmp_path: Path) -> None:
+    """`.cdc` logs are for change queries, not for ordinary reads."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20) + ".cdc")
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
+
+    (found,) = table.slices()
+
+    assert found.logs == []
+
+
+def test_as_of_goes_by_requested_time(tmp_path: Path) -> None:
+    """As of an instant, what was requested by then counts, and nothing later."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20), log(30))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(45))
+    table.instant(at(30), "deltacommit", at(31))
+
+    (found,) = table.slices(Window(up_to=at(25)))
+
+    assert (base(10), [log(20)]) == names(found)
+
+
+@pytest.mark.parametrize("missing", [base(10), log(20)])
+def test_a_file_that_the_timeline_names_and_nobody_finds_is_an_error(
+    tmp_path: Path, missing: str
+) -> None:
+    """A missing base or log file is named; its rows are never silently left out."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20))
+    table.instant(at(10), "commit", at(11), base(10))
+    table.instant(at(20), "deltacommit", at(21), log(20))
+    assert len(table.slices()) == 1
+    (tmp_path / missing).unlink()
+
+    with pytest.raises(InputError, match=missing.replace(".", r"\.") + ": missing"):
+        table.slices()
+
+
+def test_a_newer_log_format_is_refused(tmp_path: Path) -> None:
+    """A `.log.parquet` file of a newer writer is no base file and is refused by name."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), f"f-0_0-1-1_{at(20)}_1.log.parquet")
+    table.instant(at(10), "commit", at(11))
+
+    with pytest.raises(RefusedError, match="newer"):
+        table.slices()
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"hoodie__table__version": "99"}, "table version 99"),
+        ({"hoodie__table__version": "x"}, "not a number"),
+        ({"hoodie__table__version": "\u00b2"}, "not a number"),
+        ({"hoodie__timeline__layout__version": "2x"}, "layout.version is '2x', not a number"),
+        ({"hoodie__table__base__file__format": "HFILE"}, "HFILE"),
+        ({"hoodie__record__merge__mode": "SOMETHING"}, "SOMETHING"),
+    ],
+)
+def test_unsupported_tables_are_refused_by_name(
+    tmp_path: Path, properties: dict[str, str], message: str
+) -> None:
+    """What would be read wrongly is refused, and the message names the property or value."""
+    table = Table(tmp_path, 9, **properties)
+
+    with pytest.raises((RefusedError, InputError), match=message):
+        table.slices()
+
+
+def test_a_folder_that_is_no_table_is_an_error(tmp_path: Path) -> None:
+    """The message says what is missing."""
+    with pytest.raises(InputError, match="not a Hudi table"):
+        load_config(Storage(str(tmp_path)))
+
+
+def test_properties_follow_java() -> None:
+    """Escapes, separators, comments and continued lines are those of java.util.Properties."""
+    text = "# c\n! c\na=1\nb : 2\nc 3\nd=\\u0041\\:\\=\ne=x\\\n   y\n\nf\n"
+
+    assert parse_properties(text) == {
+        "a": "1", "b": "2", "c": "3", "d": "A:=", "e": "xy", "f": "",
+    }  # fmt: skip
+
+
+def test_instants_come_as_digits_or_iso(tmp_path: Path) -> None:
+    """Digits and zeros stand as they are; ISO 8601 becomes 17 digits; all else is refused."""
+    Table(tmp_path, 9, hoodie__table__timeline__timezone="UTC")
+    config = load_config(Storage(str(tmp_path)))
+
+    assert parse_instant("20260102030405", config) == "20260102030405"
+    assert parse_instant("000", config) == "000"
+    assert parse_instant("2026-01-02T03:04:05.678", config) == "20260102030405678"
+    assert parse_instant("2026-01-02T03:04:05+01:00", config) == "20260102020405000"
+    with pytest.raises(UsageError, match="ISO 8601"):
+        parse_instant("yesterday", config)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[]",
+        "5",
+        '{"partitionToWriteStats": [1]}',
+        '{"partitionToWriteStats": {"": {}}}',
+        '{"partitionToWriteStats": {"": ["f"]}}',
+        '{"partitionToWriteStats": {"": [{"fileId": 1}]}}',
+        '{"partitionToReplaceFileIds": {"": [1]}}',
+        '{"extraMetadata": "schema"}',
+    ],
+)
+def test_bodies_of_another_shape_are_named(tmp_path: Path, body: str) -> None:
+    """JSON that is no write is an error with the file's name, whatever it is instead."""
+    table = Table(tmp_path, 6)
+    (table.timeline / f"{at(10)}.commit").write_text(body)
+
+    with pytest.raises(InputError, match=r"commit: not readable"):
+        table.slices()

@@ -1,0 +1,369 @@
+"""Slices made byte by byte, merged by both paths: rules that no writer at hand can be made to show.
+
+Rows are `key: (value, number, order)`; what comes out is worked out by hand from docs/merge.md.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import RefusedError
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.storage import Storage
+from seamkit.scan.merge_path import merge_slice
+from seamkit.tables.hudi.connector_path import connector_slice
+from seamkit.tables.hudi.listing.slices import BaseFile, FileSlice, LogFile
+from seamkit.tables.hudi.log.events import LogView
+from seamkit.tables.hudi.log.row_events import OPERATION
+from seamkit.tables.hudi.properties import load_config
+from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit.tables.hudi.timeline.window import NOW
+from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64
+from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block, delete_content
+
+KEY = "_hoodie_record_key"
+PARTIAL, POSITIONS, OF_BASE = 7, 5, 8
+BASE_INSTANT = "20260101000000000"
+AVRO = {"k": "string", "v": "string", "n": "int", KEY: "string", OPERATION: "string"}
+TYPES = {"long": pa.int64(), "int": pa.int32(), "string": pa.string(), "double": pa.float64()}
+Row = tuple[Any, ...]
+
+
+@dataclass
+class Log:
+    """A log in the making; every block has an instant of its own.
+
+    Attributes:
+        order: Avro type of the ordering column.
+        data: the bytes so far.
+    """
+
+    order: str = "long"
+    data: bytes = b""
+    blocks: int = field(default=0)
+
+    def _add(self, kind: str, content: bytes, header: dict[int, str], **more: Any) -> Log:
+        self.blocks += 1
+        instant = f"202601020000000{self.blocks:02d}"
+        self.data += block(kind, {INSTANT: instant, **header}, content, **more)
+        return self
+
+    def rows(
+        self,
+        columns: Sequence[str],
+        *rows: Row,
+        partial: bool = False,
+        at: Sequence[int] | None = None,
+        of_base: str = BASE_INSTANT,
+    ) -> Log:
+        """A data block of these columns; `at` are the rows' positions in a base file."""
+        names = [KEY, *columns]
+        fields = [
+            {"name": name, "type": ["null", AVRO.get(name, self.order)], "default": None}
+            for name in names
+        ]
+        schema = {"type": "record", "name": "r", "fields": fields}
+        content = struct.pack(">ii", 3, len(rows))
+        for row in rows:
+            datum = io.BytesIO()
+            record = dict(zip(names, row, strict=True))
+            fastavro.schemaless_writer(datum, schema, record)
+            content += struct.pack(">i", len(datum.getvalue())) + datum.getvalue()
+        header = {SCHEMA: json.dumps(schema)}
+        if partial:
+            header[PARTIAL] = "true"
+        if at is not None:
+            bits = bitmap_64([(0, bitmap_32([(0, len(at), array(list(at)))]))])
+            header |= {POSITIONS: base64.b64encode(bits).decode(), OF_BASE: of_base}
+        return self._add("avro", content, header)
+
+    def deletes(self, *records: tuple[str, Any], version: int = 3) -> Log:
+        """A delete block of keys and ordering values."""
+        content = delete_content([(key, "", order) for key, order in records], version=version)
+        return self._add("delete", content, {})
+
+    def other(self, kind: str) -> Log:
+        """A block of a kind that has no place in an ordinary log."""
+        return self._add(kind, b"", {SCHEMA: '"int"'})
+
+
+def merged(
+    folder: Path,
+    base: Sequence[Row],
+    log: Log,
+    *,
+    path: str = "merge",
+    properties: dict[str, str] | None = None,
+    mode: str = "EVENT_TIME_ORDERING",
+) -> list[Row]:
+    """The rows of a slice, without their keys' text, sorted."""
+    table = folder / "table"
+    (table / ".hoodie" / "timeline" / "history").mkdir(parents=True)
+    settings = {
+        "hoodie.table.name": "t",
+        "hoodie.table.version": "9",
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.table.recordkey.fields": "k",
+        "hoodie.table.ordering.fields": "o",
+        "hoodie.record.merge.mode": mode,
+        **(properties or {}),
+    }
+    text = "".join(f"{name}={value}\n" for name, value in settings.items())
+    (table / ".hoodie" / "hoodie.properties").write_text(text)
+    kinds = {KEY: pa.string(), "k": pa.string(), "v": pa.string(), "n": pa.int32()}
+    schema = pa.schema({**kinds, "o": TYPES[log.order]})
+    rows = [dict(zip(schema.names, (row[0], *row), strict=True)) for row in base]
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), table / "base.parquet")
+    (table / "a.log").write_bytes(log.data)
+    storage = Storage(str(table))
+    config = load_config(storage)
+    slice_ = FileSlice(
+        "",
+        "g",
+        BASE_INSTANT,
+        BaseFile("base.parquet", "", "g", "0-0-0", BASE_INSTANT, 1),
+        [LogFile("a.log", "", "g", BASE_INSTANT, 1, None, len(log.data))],
+    )
+    with TrackedAllocator() as allocator:
+        timeline = load_timeline(storage, config)
+        view = LogView(
+            storage, config, timeline, schema, NOW, True, allocator, positions=path == "positions"
+        )
+        read: Callable[..., Any] = connector_slice if path == "connector" else merge_slice
+        found = [
+            tuple(row.values())
+            for batch in read(slice_, view, ["k", "v", "n", "o"], 3, [])
+            for row in batch.to_pylist()
+        ]
+    return sorted(found, key=repr)
+
+
+ALL = ("k", "v", "n", "o")
+PATHS = pytest.mark.parametrize("path", ["merge", "connector"])
+
+
+def whole(key: str, value: str | None, number: int | None, order: Any) -> Row:
+    """A row of all columns."""
+    return (key, key, value, number, order)
+
+
+@PATHS
+@pytest.mark.parametrize(
+    ("partial", "expected"), [(True, ("a", "x", 2, 6)), (False, ("a", None, 2, 6))]
+)
+def test_a_missing_column_of_a_partial_block_and_of_a_whole_one(
+    tmp_path: Path, path: str, partial: bool, expected: Row
+) -> None:
+    """Case 30: a partial block leaves what it lacks as it is; a whole one has nulls there."""
+    columns = ("n", "o") if partial else ("k", "n", "o")
+    row = ("a", 2, 6) if partial else ("a", "a", 2, 6)
+    log = Log().rows(columns, row, partial=partial)
+    assert merged(tmp_path, [("a", "x", 1, 5)], log, path=path) == [expected]
+
+
+@PATHS
+def test_partial_updates_out_of_order(tmp_path: Path, path: str) -> None:
+    """An older partial update fills what newer ones lack, and loses where they have a value."""
+    log = (
+        Log()
+        .rows(("n", "o"), ("a", 70, 7), ("b", 60, 6), partial=True)
+        .rows(("v", "n", "o"), ("a", "six", 60, 6), ("b", None, 80, 8), partial=True)
+        .rows(("v", "o"), ("a", "four", 4), ("b", "old", 3), ("c", "low", 1), partial=True)
+    )
+    base = [("a", "x", 1, 5), ("b", "y", 1, 5), ("c", "z", 1, 5)]
+    assert merged(tmp_path, base, log, path=path) == [
+        ("a", "six", 70, 7),
+        ("b", None, 80, 8),
+        ("c", "z", 1, 5),
+    ]
+
+
+@PATHS
+def test_deletes_among_partial_updates(tmp_path: Path, path: str) -> None:
+    """A delete hides what lies below it: what comes after is filled by the base alone."""
+    log = (
+        Log()
+        .rows(("n", "o"), ("a", 60, 6), ("b", 60, 6), partial=True)
+        .deletes(("a", None), ("b", ("LongWrapper", {"value": 5})))
+        .rows(("v", "o"), ("a", "new", 7), ("b", "new", 7), partial=True)
+    )
+    base = [("a", "x", 1, 5), ("b", "y", 1, 5)]
+    assert merged(tmp_path, base, log, path=path) == [("a", "new", 1, 7), ("b", "new", 60, 7)]
+
+
+@PATHS
+def test_partial_updates_in_commit_time(tmp_path: Path, path: str) -> None:
+    """The later block lies on top whatever its order."""
+    log = (
+        Log()
+        .rows(("v", "o"), ("a", "one", 9), partial=True)
+        .rows(("n", "o"), ("a", 2, 1), partial=True)
+    )
+    rows = merged(tmp_path, [("a", "x", 1, 5)], log, path=path, mode="COMMIT_TIME_ORDERING")
+    assert rows == [("a", "one", 2, 1)]
+
+
+@PATHS
+def test_operations_that_the_table_schema_does_not_tell(tmp_path: Path, path: str) -> None:
+    """Case 11: D and -U delete, +U and I are rows; the column is a meta column of the log."""
+    log = (
+        Log()
+        .rows((*ALL, OPERATION), (*whole("a", "", 0, 6), "-U"), (*whole("b", "", 0, 6), "D"))
+        .rows((*ALL, OPERATION), (*whole("a", "z", 1, 7), "U"), (*whole("c", "n", 1, 1), "I"))
+    )
+    base = [("a", "x", 1, 5), ("b", "y", 1, 5)]
+    expected = [("a", "z", 1, 7), ("c", "n", 1, 1)]
+    assert merged(tmp_path, base, log, path=path) == expected
+
+
+def of(order: str, value: Any) -> tuple[str, dict[str, Any]]:
+    """An ordering value of a delete."""
+    return f"{order.title()}Wrapper", {"value": value}
+
+
+DELETES: list[tuple[str, str, Any, Any, Any, bool]] = [
+    ("an older delete", "long", 5, of("long", 4), None, True),
+    ("a tie", "long", 5, of("long", 5), None, False),
+    ("case 6, another type", "long", 6, of("int", 5), None, False),
+    ("case 7, a genuine 0 of an int", "int", 3, of("int", 0), None, False),
+    ("case 7, a genuine 0 of a bigint", "long", 3, of("long", 0), None, True),
+    ("case 8, an older row after it", "long", 5, None, 2, True),
+    ("case 9, a newer row after it", "long", 5, None, 7, True),
+    ("strings by code point", "string", "\uffff", of("string", "\U00010000"), None, False),
+    (
+        "strings by code point, other way",
+        "string",
+        "\U00010000",
+        of("string", "\uffff"),
+        None,
+        True,
+    ),
+    ("NaN is the largest", "double", float("nan"), of("double", 1e300), None, True),
+    ("-0.0 is less than 0.0", "double", 0.0, of("double", -0.0), None, True),
+    ("-0.0 is less than 0.0, other way", "double", -0.0, of("double", 0.0), None, False),
+]
+
+
+@PATHS
+@pytest.mark.parametrize("where", ["base", "log"])
+@pytest.mark.parametrize(
+    ("order", "row", "delete", "again", "stays"),
+    [case[1:] for case in DELETES],
+    ids=[case[0] for case in DELETES],
+)
+def test_deletes_against_rows(
+    tmp_path: Path,
+    path: str,
+    where: str,
+    order: str,
+    row: Any,
+    delete: Any,
+    again: Any,
+    stays: bool,
+) -> None:
+    """The rules of deletes against a base row, and against a row that a log brought before."""
+    log = Log(order)
+    if where == "log":
+        log.rows(ALL, whole("a", "row", 1, row))
+    log.deletes(("a", delete))
+    if again is not None:
+        log.rows(ALL, whole("a", "again", 2, again))
+    base = [("a", "row", 1, row)] if where == "base" else []
+    rows = merged(tmp_path, base, log, path=path)
+    assert len(rows) == int(stays)
+    if again is not None:  # what a delete removed from the log does not come back
+        won = where == "log" or again > row
+        assert rows[0][1] == ("again" if won else "row")
+
+
+@PATHS
+def test_a_null_order_is_refused_only_where_it_meets_a_value(tmp_path: Path, path: str) -> None:
+    """Hudi compares Integer 0 with a Long there, and fails; two nulls are a tie."""
+    base = [("a", "x", 1, None), ("b", "y", 1, None), ("c", "z", 1, 5)]
+    good = Log().rows(ALL, whole("a", "new", 2, None), whole("c", "new", 2, 6))
+    expected = [("a", "new", 2, None), ("b", "y", 1, None), ("c", "new", 2, 6)]
+    assert merged(tmp_path / "good", base, good, path=path) == expected
+    bad = Log().rows(ALL, whole("a", "new", 2, 6))
+    with pytest.raises(RefusedError, match="null"):
+        merged(tmp_path / "bad", base, bad, path=path)
+
+
+@PATHS
+def test_a_null_order_among_integers_is_a_zero(tmp_path: Path, path: str) -> None:
+    """Hudi takes a null for Integer 0, which an `int` column can compare."""
+    log = Log("int").rows(ALL, whole("a", "less", 2, -1), whole("b", "more", 2, 1))
+    base = [("a", "x", 1, None), ("b", "y", 1, None)]
+    assert merged(tmp_path, base, log, path=path) == [("a", "x", 1, None), ("b", "more", 2, 1)]
+
+
+@PATHS
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (Log().other("hfile"), "kind 'hfile'"),
+        (Log().other("cdc"), "kind 'cdc'"),
+        (Log().deletes(("a", None), version=1), "Kryo"),
+        (Log().deletes(("a", None), version=2), "Kryo"),
+        (Log().deletes(("a", None), version=9), "unknown version 9"),
+    ],
+    ids=["hfile", "cdc", "delete v1", "delete v2", "delete v9"],
+)
+def test_blocks_without_a_place_in_a_log_are_refused(
+    tmp_path: Path, path: str, log: Log, words: str
+) -> None:
+    """Case 33: a named error, never fewer rows."""
+    with pytest.raises(RefusedError, match=words):
+        merged(tmp_path, [("a", "x", 1, 5)], log, path=path)
+
+
+@PATHS
+def test_gaps_by_the_tables_mode(tmp_path: Path, path: str) -> None:
+    """FILL_UNAVAILABLE: a marker takes the older value, a null does not; the base fills as well."""
+    prefix = "hoodie.record.merge.property."
+    properties = {
+        "hoodie.table.partial.update.mode": "FILL_UNAVAILABLE",
+        f"{prefix}hoodie.write.partial.update.unavailable.value": "?",
+    }
+    log = (
+        Log()
+        .rows(ALL, whole("a", "?", None, 6), whole("b", "low", 9, 4))
+        .rows(ALL, whole("a", "?", 3, 7), whole("c", "?", 1, 1))
+    )
+    base = [("a", "x", 1, 5), ("b", "?", 1, 5)]
+    assert merged(tmp_path, base, log, path=path, properties=properties) == [
+        ("a", "x", 3, 7),
+        ("b", "low", 1, 5),
+        ("c", "?", 1, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "of_base", "expected"),
+    [
+        ("positions", BASE_INSTANT, [("a", "two", 2, 6), ("a", "two", 2, 6)]),
+        ("positions", "20250101000000000", [("a", "two", 2, 6), ("a", "y", 1, 5)]),
+        ("merge", BASE_INSTANT, [("a", "two", 2, 6), ("a", "y", 1, 5)]),
+    ],
+    ids=["by position", "positions of another base", "by key"],
+)
+def test_a_key_that_the_base_holds_twice(
+    tmp_path: Path, path: str, of_base: str, expected: list[Row]
+) -> None:
+    """Cases 12 and 29: by position both change, by key the first; stale positions are not used."""
+    row = whole("a", "two", 2, 6)
+    log = Log().rows(ALL, row, row, at=[0, 2], of_base=of_base)
+    base = [("a", "x", 1, 5), ("b", "z", 1, 5), ("a", "y", 1, 5)]
+    rows = merged(tmp_path, base, log, path=path)
+    assert rows == [*expected, ("b", "z", 1, 5)]

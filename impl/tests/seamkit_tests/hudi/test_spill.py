@@ -1,0 +1,76 @@
+"""Logs that are larger than the memory of a read: the same rows, through the local disk."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from seamkit.scan.merge_path import merge_slice
+from seamkit.tables.hudi.connector_path import connector_slice
+from seamkit.tables.hudi.log.events import read_ordered_blocks
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block
+
+MIB = 1 << 20
+
+
+def _sorted(table: pa.Table) -> list[str]:
+    """Rows as text, in which NaN equals itself."""
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["mor-v9-types", "mor-v9-event", "mor-v9-commit", "mor-v9-parquet-blocks", "mor-v9-log-only"],
+)
+@pytest.mark.parametrize("batch_rows", [2, 1000])
+def test_rows_that_wait_on_disk_are_the_same(tmp_path: Path, name: str, batch_rows: int) -> None:
+    """With no memory for a log's rows the merge path gives those of the connector path."""
+    table = HudiTable(str(unpack_table(name, tmp_path)))
+    scan = table.scan()
+    names = scan.schema.names
+    view = scan.log_view(names)
+    for slice_ in table.slices():
+        if slice_.logs:
+            bounded = replace(view, held_bytes=0)
+            merged = merge_slice(slice_, bounded, names, batch_rows, [])
+            expected = connector_slice(slice_, view, names, batch_rows, [])
+            assert _sorted(pa.Table.from_batches(merged, scan.schema)) == _sorted(
+                pa.Table.from_batches(expected, scan.schema)
+            )
+
+
+def _grow(table: Path, to_bytes: int) -> None:
+    """Let the table's log say the same again and again, in blocks of 64 MiB."""
+    scanned = HudiTable(str(table))
+    view = scanned.scan().log_view(["id"])
+    (slice_,) = (slice_ for slice_ in scanned.slices() if slice_.logs)
+    (one,) = read_ordered_blocks(slice_, view, [])
+    records = bytes(one.content[8:])
+    version, count = struct.unpack(">ii", one.content[:8])
+    times = 64 * MIB // len(records)
+    content = struct.pack(">ii", version, count * times) + records * times
+    header = {INSTANT: one.instant, SCHEMA: one.schema or ""}
+    with (table / slice_.logs[-1].path).open("ab") as file:
+        for _ in range(to_bytes // len(content) + 1):
+            file.write(block("avro", header, content))
+
+
+@pytest.mark.parametrize(
+    "limit_mib", [48, pytest.param(512, marks=pytest.mark.slow, id="a-gibibyte")]
+)
+def test_logs_need_half_of_what_they_take(tmp_path: Path, limit_mib: int) -> None:
+    """Logs are read under a limit of half their bytes; to say a thing twice changes no row."""
+    table = unpack_table("mor-v9-types", tmp_path)
+    expected = _sorted(HudiTable(str(table)).scan(path="connector").to_table())
+    _grow(table, 2 * limit_mib * MIB)
+    scan = HudiTable(str(table)).scan(path="merge", memory_limit=limit_mib * MIB)
+    assert _sorted(scan.to_table()) == expected
+    peak = scan.report().peak_bytes
+    assert peak is not None
+    assert peak <= limit_mib * MIB

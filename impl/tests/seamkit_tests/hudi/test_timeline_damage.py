@@ -1,0 +1,107 @@
+"""Damaged timelines: a named error or the same answer, whatever byte broke."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seambase.errors import SeambenchError
+from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
+from seamkit_tests.samples.hudi_files import Table, at, base, log, names
+
+#: More for a long search: SEAMBENCH_EXAMPLES=100000.
+_EXAMPLES = int(os.environ.get("SEAMBENCH_EXAMPLES", "40"))
+
+
+def _table(root: Path, version: int) -> Table:
+    """Every kind of file that a timeline has: bodies, a plan, a replacecommit, an archive."""
+    table = Table(root, version, hoodie__table__create__schema='{"type": "record"}')
+    new = version >= 8
+    logs = (log(20), log(50)) if new else (log(10), log(40))
+    table.files(base(10), *logs, base(10, "g-0"), base(30, "h-0"))
+    stats = [{"fileId": "f-0", "path": base(10)}, {"fileId": "g-0", "path": base(10, "g-0")}]
+    table.archived((at(10), at(11), "commit", {"partitionToWriteStats": {"": stats}}))
+    table.instant(at(20), "deltacommit", at(21) if new else "completed", logs[0])
+    table.replaced(at(30), at(31), "g-0")
+    table.compaction(at(40), "f-0")
+    table.instant(at(50), "deltacommit", at(51) if new else "completed", logs[1])
+    return table
+
+
+def _answer(table: Table) -> Any:
+    """Everything that can be asked of a timeline."""
+    timeline = table.load()
+    windows = [NOW, Window(up_to=at(15)), incremental_window(timeline, at(11), at(35), alone=False)]
+    slices = [[names(found) for found in table.slices(window)] for window in windows]
+    return slices, timeline.archive.instants, timeline.latest_schema(), timeline.instants
+
+
+@pytest.fixture(scope="module", params=[6, 9])
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Table:
+    """A table without damage."""
+    return _table(tmp_path_factory.mktemp("whole"), request.param)
+
+
+@pytest.fixture(scope="module")
+def broken(whole: Table, tmp_path_factory: pytest.TempPathFactory) -> Table:
+    """Its copy, whose files are broken and mended again."""
+    root = tmp_path_factory.mktemp("broken")
+    shutil.copytree(whole.root, root, dirs_exist_ok=True)
+    copy = object.__new__(Table)
+    copy.root, copy.version = root, whole.version
+    copy.timeline = root / whole.timeline.relative_to(whole.root)
+    return copy
+
+
+def _contents(table: Table) -> list[Path]:
+    folder = table.root / ".hoodie"
+    files = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    return sorted(path.relative_to(table.root) for path in files)
+
+
+@settings(deadline=None, max_examples=_EXAMPLES)
+@given(data=st.data())
+def test_a_cut_file_is_an_error_or_changes_nothing(
+    whole: Table, broken: Table, data: st.DataObject
+) -> None:
+    """Of a body, plan, archive or manifest that ends too early no part is believed."""
+    files = [path for path in _contents(whole) if path.suffix != ".properties"]
+    path = data.draw(st.sampled_from(files), "file")
+    content = (whole.root / path).read_bytes()
+    cut = data.draw(st.integers(1, len(content) - 1), "length") if len(content) > 1 else 0
+    expected = _answer(whole)
+    (broken.root / path).write_bytes(content[:cut])
+    try:
+        assert _answer(broken) == expected
+    except SeambenchError as error:
+        assert str(error)  # noqa: PT017 - either outcome is right
+    finally:
+        (broken.root / path).write_bytes(content)
+
+
+@settings(deadline=None, max_examples=_EXAMPLES)
+@given(data=st.data())
+def test_changed_bytes_never_raise_anything_unnamed(
+    whole: Table, broken: Table, data: st.DataObject
+) -> None:
+    """Any change of any file of a timeline is read, or refused with a sentence."""
+    path = data.draw(st.sampled_from(_contents(whole)), "file")
+    content = (whole.root / path).read_bytes()
+    changed = bytearray(content)
+    for _ in range(data.draw(st.integers(1, 4), "changes")):
+        spot = data.draw(st.integers(0, len(changed)), "offset")
+        length = data.draw(st.sampled_from([0, 0, 1, 1, 1, 4, 16]), "length")
+        changed[spot : spot + length] = data.draw(st.binary(max_size=8), "bytes")
+    (broken.root / path).write_bytes(bytes(changed))
+    try:
+        _answer(broken)
+    except SeambenchError as error:
+        assert str(error)  # noqa: PT017 - either outcome is right
+    finally:
+        (broken.root / path).write_bytes(content)

@@ -1,0 +1,171 @@
+"""What a read sees of a table's history: as of an instant, and between two (docs/hudi.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seambase.errors import RefusedError, UsageError
+from seamkit.tables.hudi.listing.slices import list_slices
+from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
+from seamkit_tests.samples.hudi_files import Table, at, base, log, names
+
+_SCHEMA = '{"type": "record", "name": "r", "fields": [{"name": "k", "type": "string"}]}'
+
+
+def _changed(table: Table, begin: int | None, end: int | None) -> set[str]:
+    """Requested minutes of the instants whose rows an incremental query hands out."""
+    bounds = [None if minute is None else at(minute) for minute in (begin, end)]
+    window = incremental_window(table.load(), bounds[0], bounds[1], alone=False)
+    return {i for i in map(at, range(60)) if window.sees(i) and window.hands_out(i)}
+
+
+def _table(root: Path, version: int) -> Table:
+    """Three writes; the second is the last to complete."""
+    table = Table(root, version)
+    for requested, completed in ((10, 11), (20, 45), (30, 31)):
+        state = at(completed) if version >= 8 else "completed"
+        table.instant(at(requested), "deltacommit", state)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"),
+    [
+        (None, None, {10, 20, 30}),
+        (11, None, {20, 30}),
+        (11, 31, {30}),
+        (31, 45, {20}),
+        (None, 44, {10, 30}),
+        (45, None, set()),
+        (10, 11, {10}),
+    ],
+)
+def test_layout_2_goes_by_completion(
+    tmp_path: Path, begin: int | None, end: int | None, expected: set[int]
+) -> None:
+    """From version 8 on an incremental query takes instants that completed in (begin, end]."""
+    assert _changed(_table(tmp_path, 9), begin, end) == set(map(at, expected))
+
+
+@pytest.mark.parametrize(("begin", "end", "last"), [(10, 30, 30), (None, 20, 20), (20, None, 59)])
+def test_layout_1_goes_by_request(
+    tmp_path: Path, begin: int | None, end: int | None, last: int
+) -> None:
+    """Up to version 6 an incremental query takes instants requested in (begin, end]."""
+    expected = range(0 if begin is None else begin + 1, last + 1)
+
+    assert _changed(_table(tmp_path, 6), begin, end) == set(map(at, expected))
+
+
+def test_now_sees_everything() -> None:
+    """Without bounds every instant is seen, and no row is left out."""
+    assert NOW.sees(at(1))
+    assert NOW.row_filter() is None
+    assert not NOW.is_incremental
+
+
+def test_an_end_before_the_beginning_is_refused(tmp_path: Path) -> None:
+    """An empty window is a mistake, not an empty answer."""
+    with pytest.raises(UsageError, match="ends before it begins"):
+        incremental_window(_table(tmp_path, 9).load(), at(20), at(10), alone=False)
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments"),
+    [
+        ("snapshot", {"begin": at(10)}),
+        ("read-optimized", {"end": at(10)}),
+        ("snapshot", {"changes_alone": True}),
+        ("incremental", {"as_of": at(10)}),
+    ],
+)
+def test_bounds_belong_to_incremental_queries(
+    tmp_path: Path, query: str, arguments: dict[str, object]
+) -> None:
+    """An argument that a query would have to ignore is refused."""
+    table = _table(tmp_path, 9)
+
+    with pytest.raises(UsageError):
+        HudiTable(str(table.root)).scan(query=query, **arguments)  # type: ignore[arg-type]
+
+
+def test_rows_without_commit_time_have_no_changes(tmp_path: Path) -> None:
+    """Without meta fields a row does not tell when it changed."""
+    table = Table(tmp_path, 9, hoodie__populate__meta__fields="false")
+
+    with pytest.raises(RefusedError, match="meta"):
+        HudiTable(str(table.root)).scan(query="incremental")
+
+
+def test_a_compaction_after_the_end_is_not_seen(tmp_path: Path) -> None:
+    """At the end of the window its logs still lay on top of the slice before."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20), base(30), log(40))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
+    table.instant(at(30), "commit", at(50))
+    table.instant(at(40), "deltacommit", at(41))
+
+    window = incremental_window(table.load(), at(11), at(45), alone=False)
+    (found,) = table.slices(window)
+
+    assert names(found) == (base(10), [log(20), log(40)])
+
+
+def test_changes_alone_leave_older_files_out(tmp_path: Path) -> None:
+    """Hudi merges the files of the window's instants among themselves."""
+    table = Table(tmp_path, 9)
+    table.files(base(10), log(20), log(30))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "deltacommit", at(21))
+    table.instant(at(30), "deltacommit", at(31))
+
+    window = incremental_window(table.load(), at(11), at(21), alone=True)
+    (found,) = table.slices(window)
+
+    assert names(found) == (None, [log(20)])
+
+
+def test_a_group_replaced_after_the_end_is_seen(tmp_path: Path) -> None:
+    """What replaced a group counts from its completion on."""
+    table = Table(tmp_path, 9)
+    table.files(base(10, "old"), base(20, "new"))
+    table.instant(at(10), "commit", at(11))
+    table.replaced(at(20), at(25), "old")
+
+    before = incremental_window(table.load(), None, at(15), alone=False)
+
+    assert [names(s)[0] for s in table.slices(before)] == [base(10, "old")]
+    assert [names(s)[0] for s in table.slices(NOW)] == [base(20, "new")]
+    assert [names(s)[0] for s in table.slices(Window(up_to=at(12)))] == [base(10, "old")]
+    assert list_slices(table.listing(), table.load()) == table.slices(NOW)
+
+
+def test_slices_without_a_change_are_pruned(tmp_path: Path) -> None:
+    """A slice none of whose files the window wrote is not read, and the plan says so."""
+    table = Table(tmp_path, 9, hoodie__table__create__schema=_SCHEMA)
+    table.files(base(10, "old"), base(20, "new"))
+    table.instant(at(10), "commit", at(11))
+    table.instant(at(20), "commit", at(21))
+
+    explained = HudiTable(str(tmp_path)).scan(query="incremental", begin=at(11)).explain()
+
+    assert base(20, "new") in explained
+    assert base(10, "old") not in explained
+    assert "1 slices hold no change" in explained
+
+
+@pytest.mark.parametrize(("begin", "changes"), [(10, {20, 30, 40}), (21, {40}), (31, {40})])
+def test_a_log_compaction_changes_nothing_of_its_own(
+    tmp_path: Path, begin: int, changes: set[int]
+) -> None:
+    """Its rows are changes only where the window holds the writes that it put together."""
+    table = Table(tmp_path, 9)
+    table.instant(at(20), "deltacommit", at(21))
+    table.log_compaction(at(30), at(31))
+    table.instant(at(40), "deltacommit", at(41))
+
+    assert _changed(table, begin, None) == set(map(at, changes))

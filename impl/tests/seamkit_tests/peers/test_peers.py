@@ -1,0 +1,124 @@
+"""Peers: chosen files, refusals by name, and nothing foreign imported before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambench.contracts.scan import ScanRequest
+from seambench_impl.peers.hudi_rs import HudiRsReader
+from seambench_impl.peers.peer_scan import import_peer
+from seambench_impl.peers.pyarrow_base import PyarrowReader, newest_base_files
+from seambench_impl.peers.spark_hudi import SparkHudiReader
+
+OLD, NEW = "20240101000000000", "20240102000000000"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Folders with names as Hudi gives them: two file ids, one rewritten, and files to ignore."""
+    rows = pa.table({"_hoodie_record_key": ["1"], "id": [1], "note": ["old"]})
+    for name, note in (
+        (f"aaaa-0_0-1-2_{OLD}.parquet", "old"),
+        (f"aaaa-0_1-2-3_{NEW}.parquet", "new"),
+        (f"part=x/bbbb-0_0-1-2_{OLD}.parquet", "only"),
+        (f".hoodie/metadata/files/cccc-0_0-1-2_{OLD}.parquet", "metadata"),
+        ("foreign.parquet", "foreign"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows.set_column(2, "note", pa.array([note])), path)
+    return tmp_path
+
+
+def test_the_newest_file_of_each_id_is_read(table: Path) -> None:
+    """Older versions, metadata and foreign files are left out."""
+    assert [path.name for path in newest_base_files(table)] == [
+        f"aaaa-0_1-2-3_{NEW}.parquet",
+        f"bbbb-0_0-1-2_{OLD}.parquet",
+    ]
+    scan = PyarrowReader().open(ScanRequest(table=str(table), query="read-optimized"))
+
+    assert scan.schema.names == ["id", "note"]
+    assert sorted(scan.to_reader().read_all()["note"].to_pylist()) == ["new", "only"]
+    assert scan.report().paths == {"native": 2}
+    assert scan.report().rows == 2
+
+
+def test_columns_may_be_named_or_none(table: Path) -> None:
+    """Meta columns come when named; without columns the rows are still counted."""
+    request = ScanRequest(
+        table=str(table), query="read-optimized", columns=["note", "_hoodie_record_key"]
+    )
+    assert PyarrowReader().open(request).to_reader().read_all().column_names == [
+        "note",
+        "_hoodie_record_key",
+    ]
+    nothing = ScanRequest(table=str(table), query="read-optimized", columns=[])
+    assert sum(b.num_rows for b in PyarrowReader().open(nothing).to_reader()) == 2
+    wrong = ScanRequest(table=str(table), query="read-optimized", columns=["absent"])
+    with pytest.raises(UsageError, match="'absent'"):
+        PyarrowReader().open(wrong)
+
+
+@pytest.mark.parametrize("reader", [PyarrowReader, HudiRsReader, SparkHudiReader])
+def test_what_a_peer_does_not_offer_is_refused(reader: type[PyarrowReader], table: Path) -> None:
+    """Queries for kinds of changes, filters as text and strictness are refused by name."""
+    query = "read-optimized"
+    for request in (
+        ScanRequest(table=str(table), query="cdc"),
+        ScanRequest(table=str(table), query=query, where="id > 0"),  # type: ignore[arg-type]
+        ScanRequest(table=str(table), query=query, strict=True),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(RefusedError, match=reader.name):
+            reader().open(request)
+
+
+@pytest.mark.parametrize("reader", [PyarrowReader, HudiRsReader, SparkHudiReader])
+def test_a_folder_that_is_no_table_is_bad_input(
+    reader: type[PyarrowReader], tmp_path: Path
+) -> None:
+    """Without .hoodie there is nothing to read, and nothing is started to find that out."""
+    with pytest.raises(InputError, match="no Hudi table"):
+        reader().open(ScanRequest(table=str(tmp_path), query="read-optimized"))
+
+
+@pytest.mark.parametrize("reader", [HudiRsReader, SparkHudiReader])
+def test_a_missing_package_is_unavailable(reader: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the library is absent, the reader says which extra brings it."""
+
+    def absent(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", absent)
+    with pytest.raises(UnavailableError, match=r"pip install 'seambench\["):
+        reader()
+
+
+def test_an_absent_module_is_unavailable() -> None:
+    """The import of a peer fails with what to install."""
+    with pytest.raises(UnavailableError, match=r"reader needs the package 'absent_module'"):
+        import_peer("absent_module", "reader", "peers")
+
+
+def test_nothing_foreign_is_imported_early() -> None:
+    """Making the readers loads neither Spark nor hudi-rs."""
+    program = (
+        "import sys\n"
+        "from seambench_impl.peers.hudi_rs import HudiRsReader\n"
+        "from seambench_impl.peers.spark_hudi import SparkHudiReader\n"
+        "HudiRsReader(), SparkHudiReader()\n"
+        "sys.exit(str({'hudi', 'pyspark', 'py4j'} & set(sys.modules) or ''))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert done.stderr.strip() == ""

@@ -1,0 +1,176 @@
+"""Spark's own classes as a serde: bytes that the format fixes, values that come back, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.serde import SerdeField, SerdeRequest
+from seambench_impl.peers.spark_rows import SparkJvmSerde
+from seamkit_tests.samples.spark_samples import SAMPLES, sample
+
+pytestmark = pytest.mark.jvm
+
+
+@pytest.fixture(scope="module")
+def serde() -> Iterator[SparkJvmSerde]:
+    """Spark in this process; without a Java the tests are skipped by name."""
+    try:
+        yield SparkJvmSerde()
+    except UnavailableError as error:
+        pytest.skip(f"unavailable: {error}")
+
+
+def request(*types: str, **options: object) -> SerdeRequest:
+    """Columns c0, c1, ... of the types."""
+    fields = [SerdeField(f"c{index}", text) for index, text in enumerate(types)]
+    return SerdeRequest("unsaferow", fields, options)
+
+
+def batch(*arrays: pa.Array) -> pa.RecordBatch:
+    """Columns c0, c1, ... of the arrays."""
+    return pa.RecordBatch.from_arrays(list(arrays), names=[f"c{i}" for i in range(len(arrays))])
+
+
+def test_a_row_has_the_bytes_of_the_format(serde: SparkJvmSerde) -> None:
+    """Null bits, slots, tails: a null decimal of 38 digits keeps its place (Spark 3.5.9)."""
+    rows = batch(
+        pa.array([None], pa.decimal128(38, 10)),
+        pa.array(["after"]),
+        pa.array([Decimal(-1)], pa.decimal128(20, 0)),
+    )
+    row = bytes.fromhex(
+        "0100000000000000 0000000020000000 0500000030000000 0100000038000000"
+        "0000000000000000 0000000000000000 6166746572000000 ff00000000000000 0000000000000000"
+    )
+    asked = request("decimal(38,10)", "string", "decimal(20,0)")
+    assert serde.serialize(asked, [rows]) == b"\x00\x00\x00\x48" + row
+    packed = request("decimal(38,10)", "string", "decimal(20,0)", framing="packed")
+    assert serde.serialize(packed, [rows]) == row
+
+
+@pytest.mark.parametrize("sliced", [False, True])
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("type_text", sorted(SAMPLES))
+def test_values_come_back(serde: SparkJvmSerde, type_text: str, nulls: bool, sliced: bool) -> None:
+    """What Spark wrote, Spark reads: every type, with and without nulls, whole and sliced."""
+    column = sample(type_text, nulls)
+    rows = batch(column.slice(1) if sliced else column)
+    asked = request(type_text)
+    found = serde.deserialize(asked, serde.serialize(asked, [rows, rows.slice(0, 0)]))
+    found[0].validate(full=True)
+    assert found == [rows]
+
+
+def test_rows_of_all_types_side_by_side(serde: SparkJvmSerde) -> None:
+    """More than 64 fields: the null bits take two words."""
+    types = [text for text in SAMPLES for _ in range(3)]
+    arrays = [sample(text).slice(0, 2) for text in types]
+    rows = batch(*arrays)
+    assert len(types) > 64
+    asked = request(*types)
+    assert serde.deserialize(asked, serde.serialize(asked, [rows])) == [rows]
+
+
+def test_packed_rows_are_found_by_lengths_and_offsets(serde: SparkJvmSerde) -> None:
+    """A buffer of rows end to end comes with two arrays; offsets follow from lengths."""
+    rows = batch(pa.array(["a", None, "long enough for two words"]))
+    data = serde.serialize(request("string", framing="packed"), [rows])
+    lengths = [24, 16, 48]
+    assert len(data) == sum(lengths)
+    asked = request("string", framing="packed", lengths=lengths)
+    assert serde.deserialize(asked, data) == [rows]
+    moved = request("string", framing="packed", lengths=lengths[:1], offsets=[40 - 40])
+    assert serde.deserialize(moved, data) == [rows.slice(0, 1)]
+    with pytest.raises(UsageError, match="lengths"):
+        serde.deserialize(request("string", framing="packed"), data)
+    with pytest.raises(InputError, match="row 1 at 24 of 99 bytes"):
+        serde.deserialize(request("string", framing="packed", lengths=[24, 99]), data)
+
+
+def test_dictionaries_and_runs_are_written_as_values(serde: SparkJvmSerde) -> None:
+    """Rows have no dictionaries: the encoding of a column does not show."""
+    dictionary = pa.array(["a", None, "b", "a"]).dictionary_encode()
+    run = pa.RunEndEncodedArray.from_arrays(pa.array([4], pa.int32()), pa.array([7], pa.int64()))
+    flat = batch(pa.array(["a", None, "b", "a"]), pa.array([7] * 4, pa.int64()))
+    asked = request("string", "bigint")
+    assert serde.serialize(asked, [batch(dictionary, run)]) == serde.serialize(asked, [flat])
+
+
+def test_rows_may_have_no_fields(serde: SparkJvmSerde) -> None:
+    """A row without fields has no bytes; its length word still counts it."""
+    rows = pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), 3, [None]))
+    assert serde.serialize(request(), [rows]) == bytes(12)
+    assert [found.num_rows for found in serde.deserialize(request(), bytes(12))] == [3]
+
+
+@pytest.mark.parametrize(
+    ("type_text", "values"),
+    [
+        ("string", ["some text"]),
+        ("decimal(38,0)", [Decimal(5)]),
+        ("array<int>", [[1, 2, 3]]),
+        ("array<string>", [["a", None, "bcd"]]),
+        ("map<int,string>", [[(1, "x"), (2, None)]]),
+        ("struct<a:int,b:array<string>>", [{"a": 1, "b": ["q", "r"]}]),
+    ],
+)
+def test_broken_rows_never_leave_their_bytes(
+    serde: SparkJvmSerde, type_text: str, values: list[Any]
+) -> None:
+    """Any byte set to 0x7f, any cut: an error, or other values; never memory behind the row."""
+    asked = request(type_text)
+    whole = serde.serialize(asked, [batch(pa.array(values, sample(type_text, False).type))])
+    for at in range(4, len(whole)):
+        broken = bytearray(whole)
+        broken[at] = 0x7F
+        try:
+            found = serde.deserialize(asked, broken)
+        except InputError:
+            continue
+        assert [rows.num_rows for rows in found] == [1]
+    for cut in range(1, len(whole)):
+        with pytest.raises(InputError):
+            serde.deserialize(asked, whole[:cut])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"writer": "velox"}, "Spark writes its own rows"),
+        ({"framing": "velox-group"}, "no framing 'velox-group'"),
+        ({"lengths": [8]}, "no option lengths"),
+        ({"size_limit": 3}, "no option size_limit"),
+    ],
+)
+def test_options_that_spark_lacks_are_refused(
+    serde: SparkJvmSerde, options: dict[str, object], said: str
+) -> None:
+    """An option is never passed over."""
+    with pytest.raises(RefusedError, match=said):
+        serde.serialize(request("bigint", **options), [])
+
+
+def test_a_batch_must_fit_the_request(serde: SparkJvmSerde) -> None:
+    """Wrong columns are named."""
+    with pytest.raises(UsageError, match="1 columns does not fit 2 fields"):
+        serde.serialize(request("bigint", "bigint"), [batch(pa.array([1]))])
+    with pytest.raises(UsageError, match="'c0'"):
+        serde.serialize(request("bigint"), [batch(pa.array(["a"]))])
+
+
+def test_timed_rows_say_what_they_move(serde: SparkJvmSerde) -> None:
+    """Each pass gives one time; the bytes are those of the rows."""
+    rows = batch(pa.array([1, None, 3]), pa.array(["a", "b", None]))
+    timed = serde.timed_rows(request("bigint", "string"), rows)
+    assert timed.num_rows == 3
+    assert timed.row_bytes == 32 + 32 + 24
+    assert len(timed.time("project", 2)) == 2
+    assert len(timed.time("touch", 2)) == 2
+    with pytest.raises(UsageError, match="array<int>"):
+        serde.timed_rows(request("array<int>"), batch(pa.array([[1]], pa.list_(pa.int32()))))

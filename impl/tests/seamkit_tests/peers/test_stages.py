@@ -1,0 +1,48 @@
+"""Steps that can be timed stand for the rows that went in."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import RefusedError
+from seambench.bench.throughput import ThroughputOptions, lineitem, measure_throughput
+from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
+from seambench_impl.serde import SeambenchSerde
+
+
+@pytest.mark.parametrize("serde", [SeambenchSerde(), ArrowIpcSerde()], ids=lambda one: one.name)
+def test_every_step_gives_the_rows_back(serde: SeambenchSerde | ArrowIpcSerde) -> None:
+    """What a step returns is read back and compared; names say format and direction."""
+    batch = lineitem(300)
+    stages = serde.stages(batch)
+    assert {stage.name.partition("/")[0] for stage in stages} & {"presto", "arrow"}
+    for stage in stages:
+        rows = pa.table(stage.rows(stage.run())).combine_chunks()
+        assert rows.sort_by([("l_orderkey", "ascending"), ("l_linenumber", "ascending")]).equals(
+            pa.Table.from_batches([batch])
+        ), stage.name
+
+
+def test_columns_without_a_type_are_refused() -> None:
+    """A batch that a format cannot hold has no steps."""
+    with pytest.raises(RefusedError, match="column 'u'"):
+        SeambenchSerde().stages(pa.record_batch({"u": pa.array([1], pa.uint8())}))
+
+
+@pytest.mark.jvm
+def test_the_peers_steps_are_timed_beside_ours() -> None:
+    """Presto's and Spark's own code takes part under the same names, and gets the same rows."""
+    options = ThroughputOptions(
+        "serde",
+        ["seambench", "presto-jvm", "spark-jvm"],
+        rows=(1000,),
+        only=["serialize"],
+        samples=1,
+    )
+    records = {one["implementation"]["name"]: one for one in measure_throughput(options)}
+    for peer, case in (("presto-jvm", "presto"), ("spark-jvm", "unsaferow")):
+        cases = {timing["case"]: timing for timing in records[peer]["timings"]}
+        timing = cases[f"serde/{case}/serialize/1000"]
+        assert timing["outcome"] == "pass"
+        assert len(timing["hot"]) == 1

@@ -1,0 +1,25 @@
+"""Tables that Spark and Hudi wrote, unpacked from the suites' golden files."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from seamkit_tests import SUITES_GOLDEN
+
+__all__ = ["golden_table_names", "unpack_table"]
+
+_GOLDEN = SUITES_GOLDEN / "hudi"
+
+
+def golden_table_names() -> list[str]:
+    """The names that `unpack_table` knows."""
+    return sorted(path.parent.name for path in _GOLDEN.glob("*/table.zip"))
+
+
+def unpack_table(name: str, folder: Path) -> Path:
+    """Unpack a table below a folder; returns the table's own folder."""
+    with zipfile.ZipFile(_GOLDEN / name / "table.zip") as archive:
+        archive.extractall(folder)
+    (found,) = {path.parent for path in folder.rglob(".hoodie") if path.parent.name != "metadata"}
+    return found

@@ -1,0 +1,224 @@
+"""Folders of tables made of empty files: enough for everything that does not touch rows."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.listing.listing import Listing, list_files
+from seamkit.tables.hudi.listing.slices import FileSlice, list_slices
+from seamkit.tables.hudi.properties import load_config
+from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
+from seamkit.tables.hudi.timeline.window import NOW, Window
+from seamkit_tests.samples.hudi_log_bytes import SCHEMA, avro_content, block
+
+__all__ = ["Table", "at", "base", "log", "names"]
+
+_PLAN_SCHEMA = {
+    "type": "record",
+    "name": "plan",
+    "fields": [
+        {
+            "name": "operations",
+            "type": {
+                "type": "array",
+                "items": {
+                    "type": "record",
+                    "name": "operation",
+                    "fields": [
+                        {"name": "partitionPath", "type": ["null", "string"]},
+                        {"name": "fileId", "type": "string"},
+                    ],
+                },
+            },
+        }
+    ],
+}
+_COMMIT_SCHEMA = {
+    "type": "record",
+    "name": "commit",
+    "fields": [
+        {
+            "name": "partitionToWriteStats",
+            "type": {
+                "type": "map",
+                "values": {
+                    "type": "array",
+                    "items": {
+                        "type": "record",
+                        "name": "stat",
+                        "fields": [
+                            {"name": "fileId", "type": "string"},
+                            {"name": "path", "type": "string"},
+                        ],
+                    },
+                },
+            },
+        },
+        {
+            "name": "extraMetadata",
+            "type": ["null", {"type": "map", "values": "string"}],
+            "default": None,
+        },
+        {"name": "operationType", "type": ["null", "string"], "default": None},
+        {
+            "name": "partitionToReplaceFileIds",
+            "type": [
+                "null",
+                {"type": "map", "values": {"type": "array", "items": "string"}},
+            ],
+            "default": None,
+        },
+    ],
+}
+
+_ARCHIVED_SCHEMA = {
+    "type": "record",
+    "name": "HoodieArchivedMetaEntry",
+    "fields": [
+        {"name": "commitTime", "type": ["null", "string"]},
+        {"name": "actionType", "type": ["null", "string"]},
+        {"name": "actionState", "type": ["null", "string"]},
+        {"name": "hoodieCommitMetadata", "type": ["null", _COMMIT_SCHEMA]},
+    ],
+}
+
+
+def _container(schema: dict[str, Any], record: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    fastavro.writer(out, schema, [record])
+    return out.getvalue()
+
+
+class Table:
+    """A table's folder with empty files: enough for everything that does not touch rows."""
+
+    def __init__(self, root: Path, version: int, **properties: str) -> None:
+        self.root = root
+        self.version = version
+        lines = {
+            "hoodie.table.version": str(version),
+            "hoodie.table.type": "MERGE_ON_READ",
+            "hoodie.timeline.layout.version": "2" if version >= 8 else "1",
+        } | {key.replace("__", "."): value for key, value in properties.items()}
+        self.timeline = root / ".hoodie" / ("timeline" if version >= 8 else "")
+        self.timeline.mkdir(parents=True)
+        text = "".join(f"{key}={value}\n" for key, value in lines.items())
+        (root / ".hoodie" / "hoodie.properties").write_text(text)
+        (root / ".hoodie_partition_metadata").touch()
+
+    def instant(self, requested: str, action: str, state: str, *paths: str) -> None:
+        """One file of the timeline; `state` is a suffix, or the completion time."""
+        stats = [{"fileId": path.split("_")[0].lstrip("."), "path": path} for path in paths]
+        body = {"partitionToWriteStats": {"": stats}} if stats else {"partitionToWriteStats": {}}
+        if state in ("requested", "inflight"):
+            (self.timeline / f"{requested}.{action}.{state}").touch()
+        elif self.version >= 8:
+            content = _container(_COMMIT_SCHEMA, body)
+            (self.timeline / f"{requested}_{state}.{action}").write_bytes(content)
+        else:
+            (self.timeline / f"{requested}.{action}").write_text(json.dumps(body))
+
+    def log_compaction(self, requested: str, completed: str) -> None:
+        """A completed log compaction (layout 2)."""
+        body = {"partitionToWriteStats": {}, "operationType": "LOG_COMPACT"}
+        content = _container(_COMMIT_SCHEMA, body)
+        (self.timeline / f"{requested}_{completed}.deltacommit").write_bytes(content)
+
+    def compaction(self, requested: str, *file_ids: str) -> None:
+        """A compaction that is scheduled and not done."""
+        plan = {"operations": [{"partitionPath": "", "fileId": f} for f in file_ids]}
+        content = _container(_PLAN_SCHEMA, plan)
+        (self.timeline / f"{requested}.compaction.requested").write_bytes(content)
+
+    def files(self, *names: str) -> None:
+        """Empty data files."""
+        for name in names:
+            (self.root / name).touch()
+
+    def replaced(self, requested: str, completed: str, *file_ids: str) -> None:
+        """A completed replacecommit."""
+        body = {"partitionToWriteStats": {}, "partitionToReplaceFileIds": {"": list(file_ids)}}
+        if self.version >= 8:
+            content = _container(_COMMIT_SCHEMA, body)
+            (self.timeline / f"{requested}_{completed}.replacecommit").write_bytes(content)
+        else:
+            (self.timeline / f"{requested}.replacecommit").write_text(json.dumps(body))
+
+    def archived(self, *writes: tuple[str, str, str, dict[str, Any]]) -> None:
+        """Archived writes, each its requested and completion time, action and body."""
+        if self.version >= 8:
+            self._list(writes)
+        else:
+            self._append(writes)
+
+    def _list(self, writes: Sequence[tuple[str, str, str, dict[str, Any]]]) -> None:
+        folder = self.timeline / "history"
+        folder.mkdir(parents=True)
+        bodies = [_container(_COMMIT_SCHEMA, {"partitionToWriteStats": {}} | w[3]) for w in writes]
+        names = ("instantTime", "completionTime", "action")
+        columns = dict(
+            zip(names, map(list, zip(*(w[:3] for w in writes), strict=True)), strict=True)
+        )
+        pq.write_table(pa.table(columns | {"metadata": bodies}), folder / "1_2_0.parquet")
+        (folder / "manifest_1").write_text(json.dumps({"files": [{"fileName": "1_2_0.parquet"}]}))
+        (folder / "_version_").write_text("1")
+
+    def _append(self, writes: Sequence[tuple[str, str, str, dict[str, Any]]]) -> None:
+        """One Avro block; each instant appears in its three states, as Hudi archives them."""
+        records = [
+            {
+                "commitTime": requested,
+                "actionType": action,
+                "actionState": state,
+                "hoodieCommitMetadata": {"partitionToWriteStats": {}} | body,
+            }
+            for requested, _, action, body in writes
+            for state in ("REQUESTED", "INFLIGHT", "COMPLETED")
+        ]
+        content = avro_content(_ARCHIVED_SCHEMA, records)
+        folder = self.root / ".hoodie" / "archived"
+        folder.mkdir()
+        header = {SCHEMA: json.dumps(_ARCHIVED_SCHEMA)}
+        (folder / ".commits_.archive.1_1-0-1").write_bytes(block("avro", header, content))
+
+    def load(self) -> Timeline:
+        """The timeline as the code under test reads it."""
+        storage = Storage(str(self.root))
+        return load_timeline(storage, load_config(storage))
+
+    def listing(self) -> Listing:
+        """The files."""
+        return list_files(Storage(str(self.root)))
+
+    def slices(self, window: Window = NOW) -> list[FileSlice]:
+        """What the code under test makes of it."""
+        return list_slices(self.listing(), self.load(), window)
+
+
+def at(minute: int) -> str:
+    """An instant."""
+    return f"202601010000{minute:02}000"
+
+
+def base(minute: int, file_id: str = "f-0") -> str:
+    """Name of a base file."""
+    return f"{file_id}_0-1-1_{at(minute)}.parquet"
+
+
+def log(minute: int, version: int = 1, task: str = "0-1-1", file_id: str = "f-0") -> str:
+    """Name of a log file."""
+    return f".{file_id}_{at(minute)}.log.{version}_{task}"
+
+
+def names(slice_: FileSlice) -> tuple[str | None, list[str]]:
+    """Base file and logs of a slice."""
+    return slice_.base.path if slice_.base else None, [log.path for log in slice_.logs]

@@ -1,0 +1,129 @@
+"""Scans whose slices tasks of Spark read: the same rows, warnings and refusals as here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seambase.errors import InputError, RefusedError
+from seambench.contracts.scan import ScanRequest
+from seambench.engines.spark import SparkOptions, spark_session
+from seambench.engines.spark_scan import SparkScan, SparkScanner, data_frame
+from seambench_impl.scan import AutoReader
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.golden_tables import unpack_table
+
+pytestmark = [
+    pytest.mark.spark,
+    # Sockets that pyspark leaves to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+TABLES = ["mor-v9-types", "mor-v9-event", "mor-v9-mixed", "mor-v9-partitioned", "mor-v6-commit"]
+
+
+@pytest.fixture(scope="module", params=["local[2]", "local-cluster[2,1,2048]"])
+def session(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Spark with threads for tasks, and with executors that are processes of their own."""
+    paths = os.pathsep.join(
+        str(Path(str(files(p))).parent) for p in ("seambench", "seambench_impl")
+    )
+    # Executors of a checkout must find the packages too.
+    conf = {"spark.executorEnv.PYTHONPATH": paths, "spark.cores.max": "2"}
+    options = SparkOptions(master=request.param, memory="1g", hudi=False, conf=conf)
+    with spark_session(options) as (spark, _log):
+        yield spark
+
+
+def _unpack(name: str, folder: Path) -> HudiTable:
+    return HudiTable(str(unpack_table(name, folder)))
+
+
+def _sorted(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def _ordered(values: Iterable[Any]) -> list[Any]:
+    return sorted(values, key=lambda value: (value is None, value if value is not None else 0))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tasks_read_the_rows_that_the_local_scan_reads(
+    session: Any, name: str, tmp_path: Path
+) -> None:
+    """All rows come back from the tasks, in the types of the local scan, and are counted."""
+    scan = _unpack(name, tmp_path).scan()
+    local, spread = scan.to_table(), SparkScan(scan, session)
+    remote = spread.to_reader().read_all()
+    assert remote.schema == local.schema
+    assert _sorted(remote) == _sorted(local)
+    assert spread.report().rows == local.num_rows
+    assert spread.report().paths == scan.report().paths
+
+
+def test_columns_and_filters_travel_to_the_tasks(session: Any, tmp_path: Path) -> None:
+    """A dataset over Spark hands out just the columns and rows asked for."""
+    table = _unpack("mor-v9-event", tmp_path)
+    condition = pc.field("ts") > 5
+    scan = table.scan(filter=pc.field("v") != "base")
+    spread = SparkScan(scan, session).dataset().to_table(columns=["k"], filter=condition)
+    local = scan.dataset().to_table(columns=["k"], filter=condition)
+    assert local.num_rows
+    assert _sorted(spread) == _sorted(local)
+
+
+def test_a_table_is_a_data_frame(session: Any, tmp_path: Path) -> None:
+    """Spark computes over rows that our reader hands to it, in Spark's types."""
+    scan = _unpack("mor-v9-types", tmp_path).scan()
+    frame = data_frame(session, scan)
+    assert frame.count() == scan.to_table().num_rows
+    local = scan.to_table()
+    for name in ("i", "l", "m38", "s", "day"):
+        expected = _ordered(local.column(name).to_pylist())
+        assert _ordered(row[0] for row in frame.select(name).collect()) == expected
+
+
+def test_what_tasks_skip_is_told_on_the_driver(session: Any, tmp_path: Path) -> None:
+    """A warning of a task reaches the report of the scan."""
+    table = _unpack("mor-v9-event", tmp_path)
+    log = next(Path(table.full("")).rglob(".*.log.1_*"))
+    log.write_bytes(log.read_bytes()[:-7])
+    scan = SparkScan(table.scan(), session)
+    scan.to_reader().read_all()
+    assert [warning.file for warning in scan.report().warnings] == [str(log)]
+
+
+def test_an_error_of_a_task_keeps_its_name_and_sentence(session: Any, tmp_path: Path) -> None:
+    """A file that is gone when a task reads it is the same error as in a local scan."""
+    table = _unpack("mor-v9-event", tmp_path)
+    scan = SparkScan(table.scan(), session)
+    next(Path(table.full("")).glob("*.parquet")).unlink()
+    with pytest.raises(InputError, match=r"\.parquet"):
+        scan.to_reader().read_all()
+
+
+def test_a_scanner_plans_on_the_driver(session: Any, tmp_path: Path) -> None:
+    """A refusal of the plan is raised before any task starts; a good plan is read."""
+    table = _unpack("mor-v9-event", tmp_path)
+    scanner = SparkScanner(AutoReader(), session)
+    scan = scanner.open(ScanRequest(table=table.full("")))
+    assert scan.to_reader().read_all().num_rows == table.scan().to_table().num_rows
+
+
+def test_scans_that_cannot_be_cut_are_refused(session: Any) -> None:
+    """A scanner without parts cannot run on Spark, and the refusal says what can."""
+
+    class Whole:
+        schema = pa.schema([])
+
+    with pytest.raises(RefusedError, match="--engine local"):
+        data_frame(session, Whole())  # type: ignore[arg-type]

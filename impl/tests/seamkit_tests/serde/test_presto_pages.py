@@ -1,0 +1,562 @@
+"""Presto's pages: golden bytes of Presto 0.296, both ways, and what pages alone decide."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.serde import SerdeField
+from seambench.seams.serde.check import batches_of
+from seambench.seams.serde.pages import frame, read_pages
+from seambench.seams.serde.vectors import Vector, decode_problem, load_golden, page_options
+from seamkit.core.memory import TrackedAllocator
+from seamkit.serde.compression import Skipper
+from seamkit.serde.presto.read import deserialize
+from seamkit.serde.presto.read import read_pages as read_stream
+from seamkit.serde.presto.write import serialize, serialize_many, serialized_size
+from seamkit_tests import SUITES_GOLDEN
+
+# Data only: nothing of the suites is imported.
+GOLDEN = SUITES_GOLDEN / "presto"
+NAMES = sorted(file.stem for file in GOLDEN.glob("*.json"))
+BIGINT = [SerdeField("c", "bigint")]
+
+
+def _vector(name: str) -> Vector:
+    return load_golden(GOLDEN / f"{name}.json")
+
+
+def _data(vector: Vector) -> bytes:
+    assert vector.data is not None
+    return vector.data
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_pages_hold_the_values_presto_wrote(name: str) -> None:
+    """Every golden page decodes to the values beside it, as a valid Arrow batch."""
+    vector = _vector(name)
+    batches = deserialize(_data(vector), vector.request.fields, vector.request.options)
+    assert decode_problem(vector, batches) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_pages_flatten(name: str) -> None:
+    """Without encodings the same values come, in the columns' own types."""
+    vector = _vector(name)
+    options = {**vector.request.options, "encodings": "flatten"}
+    batches = deserialize(_data(vector), vector.request.fields, options)
+    assert decode_problem(vector, batches) is None
+    for batch in batches:
+        assert "dictionary" not in str(batch.schema)
+        assert "run_end_encoded" not in str(batch.schema)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_read_is_written_as_it_was(name: str) -> None:
+    """With its layout kept, a page becomes the same bytes again; compressed, the same payload."""
+    vector = _vector(name)
+    options = {**vector.request.options, "layout": "preserve"}
+    batches = deserialize(_data(vector), vector.request.fields, options)
+    written = b"".join(bytes(serialize(b, vector.request.fields, options)) for b in batches)
+    if "compressed" in vector.traits:
+        assert [page.payload for page in read_pages(written, _witness(vector), None)] == [
+            page.payload for page in read_pages(_data(vector), _witness(vector), None)
+        ]
+    else:
+        assert written == _data(vector)
+
+
+def _witness(vector: Vector) -> Any:
+    return page_options(vector.request)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if _vector(name).plain])
+def test_plain_values_give_the_plain_page(name: str) -> None:
+    """Where the format leaves no choice, plain values give just Presto's payload."""
+    vector = _vector(name)
+    options = {**vector.request.options, "codec": "none"}
+    written = b"".join(
+        bytes(serialize(batch, vector.request.fields, options)) for batch in batches_of(vector)
+    )
+    assert [page.payload for page in read_pages(written, _witness(vector), None)] == [
+        page.payload for page in read_pages(_data(vector), _witness(vector), None)
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("builder_")])
+def test_builders_are_imitated(name: str) -> None:
+    """Flat values give the runs and null flags that Presto's block builders leave."""
+    vector = _vector(name)
+    flat = deserialize(_data(vector), vector.request.fields, {"encodings": "flatten"})
+    written = [bytes(serialize(b, vector.request.fields, {"layout": "builder"})) for b in flat]
+    assert b"".join(written) == _data(vector)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "hash_table" in name])
+def test_hash_tables_are_presto_s(name: str) -> None:
+    """Tables over bigint and integer keys hold the slots that Presto 0.296 computed."""
+    vector = _vector(name)
+    options = {"layout": "preserve"}
+    batches = deserialize(_data(vector), vector.request.fields, options)
+    assert serialize(batches[0], vector.request.fields, options).to_pybytes() == _data(vector)
+
+
+def test_hash_tables_need_keys_of_known_hashes() -> None:
+    """A table over other keys is refused by the column's name, not guessed."""
+    batch = pa.record_batch([pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))], ["m"])
+    with pytest.raises(RefusedError, match="column 'm'"):
+        serialize(batch, [SerdeField("m", "map(varchar,bigint)")], {"hash_tables": True})
+
+
+@pytest.mark.parametrize("step", [1, 2, 20, 21, 22, 50, 10_000])
+def test_pages_arrive_in_pieces(step: int) -> None:
+    """A page comes out once its last byte is there, however the bytes are cut."""
+    vector = _vector("stream_three_pages")
+    data = _data(vector)
+    seen: list[int] = []
+
+    def chunks() -> Iterator[bytes]:
+        for at in range(0, len(data), step):
+            seen.append(at)
+            yield data[at : at + step]
+
+    batches = list(read_stream(chunks(), vector.request.fields))
+    assert decode_problem(vector, batches) is None
+
+
+def test_a_stream_that_ends_early_is_an_error() -> None:
+    """What is missing of the last page is told with its offset in the stream."""
+    vector = _vector("stream_three_pages")
+    pages = read_stream([_data(vector)[:-1]], vector.request.fields)
+    assert [next(pages).num_rows, next(pages).num_rows] == [batch.rows for batch in vector.batches][
+        :2
+    ]
+    with pytest.raises(InputError, match="at byte"):
+        next(pages)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if len(_data(_vector(name))) < 5000])
+def test_every_truncation_is_refused(name: str) -> None:
+    """A file cut anywhere but between pages is an InputError that names an offset."""
+    vector = _vector(name)
+    data = _data(vector)
+    ends = {0}
+    for page in read_pages(data, _witness(vector), None):
+        ends.add(max(ends) + 21 + page.size)
+    for cut in range(len(data)):
+        if cut in ends:
+            continue
+        with pytest.raises(InputError, match=r"at byte \d+"):
+            deserialize(data[:cut], vector.request.fields, vector.request.options)
+
+
+SMALL = [name for name in NAMES if len(_data(_vector(name))) < 600]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_flipped_bytes_are_refused_or_read_validly(name: str) -> None:
+    """One changed byte gives a named error, or a batch that is valid and within the limit."""
+    vector = _vector(name)
+    data = _data(vector)
+    for at in range(len(data)):
+        for bits in (0x01, 0x80, 0xFF):
+            bent = data[:at] + bytes([data[at] ^ bits]) + data[at + 1 :]
+            try:
+                options = {**vector.request.options, "size_limit": 1 << 20}
+                batches = deserialize(bent, vector.request.fields, options)
+            except (InputError, RefusedError):
+                continue
+            for batch in batches:
+                batch.validate(full=True)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_checksum_catches_every_flip(name: str) -> None:
+    """With a checksum every changed byte of a page is an error."""
+    vector = _vector(name)
+    options = {**vector.request.options, "checksum": True}
+    pages = read_pages(_data(vector), _witness(vector), None)
+    for page in pages:
+        data = frame(page.rows, page.payload, checksum=True)
+        deserialize(data, vector.request.fields, options)
+        for at in range(len(data)):
+            bent = data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
+            with pytest.raises((InputError, RefusedError)):
+                deserialize(bent, vector.request.fields, options)
+
+
+def test_selections_are_pages_of_their_rows() -> None:
+    """A page of some rows holds just those rows in that order; many selections, many pages."""
+    batch = pa.record_batch({"c": pa.array([10, None, 30, 40, None], pa.int64())})
+    pages = serialize_many(batch, BIGINT, [None, range(1, 3), [4, 0, 0], []])
+    found = [deserialize(page, BIGINT)[0].column(0).to_pylist() for page in pages]
+    assert found == [[10, None, 30, 40, None], [None, 30], [None, 10, 10], []]
+
+
+@pytest.mark.parametrize("rows", [[5], [-1], range(3, 6), [[0]], [0.5], [2**40]])
+def test_rows_beyond_the_batch_are_refused(rows: Any) -> None:
+    """A selection with a row that the batch does not have is a UsageError."""
+    batch = pa.record_batch({"c": pa.array([1, 2, 3, 4, 5], pa.int64())})
+    with pytest.raises(UsageError):
+        serialize(batch, BIGINT, rows=rows)
+
+
+def test_the_size_is_known_beforehand() -> None:
+    """The size given beforehand is that of the page, and the page takes just that much memory."""
+    vector = _vector("lineitem_300_nulls")
+    batch = batches_of(vector)[0]
+    fields = vector.request.fields
+    allocator = TrackedAllocator()
+    page = serialize(batch, fields, allocator=allocator)
+    assert serialized_size(batch, fields) == len(page)
+    assert allocator.counters().current_bytes == len(page)
+    assert allocator.counters().peak_bytes <= len(page) + (1 << 20)
+    del page
+    assert allocator.counters().live_blocks == 0
+
+
+def test_columns_are_loaded_when_written() -> None:
+    """A column given as a callable is asked for once, when its page is written."""
+    asked: list[str] = []
+
+    def load() -> pa.Array:
+        asked.append("c")
+        return pa.array([1, 2], pa.int64())
+
+    page = serialize([load], BIGINT)
+    assert asked == ["c"]
+    assert deserialize(page, BIGINT)[0].column(0).to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd", "snappy", "gzip", "zlib"])
+@pytest.mark.parametrize("checksum", [False, True])
+def test_codecs_give_back_what_they_took(codec: str, checksum: bool) -> None:
+    """A page that shrinks is marked and smaller, one that does not is plain; both read back."""
+    options = {"codec": codec, "checksum": checksum}
+    batch = pa.record_batch({"c": pa.array([7] * 1000, pa.int64())})
+    page = bytes(serialize(batch, BIGINT, options))
+    assert page[4] == 1 | (4 if checksum else 0)
+    assert len(page) < 1000
+    assert deserialize(page, BIGINT, options)[0].equals(batch)
+    tiny = pa.record_batch({"c": pa.array([7], pa.int64())})
+    page = bytes(serialize(tiny, BIGINT, options))
+    assert page[4] == (4 if checksum else 0)
+    assert deserialize(page, BIGINT, options)[0].equals(tiny)
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd", "snappy", "gzip", "zlib"])
+def test_compressed_bytes_of_another_size_are_refused(codec: str) -> None:
+    """A payload that yields more or fewer bytes than the header says is an error, nothing more."""
+    batch = pa.record_batch({"c": pa.array([7] * 1000, pa.int64())})
+    page = bytearray(bytes(serialize(batch, BIGINT, {"codec": codec})))
+    right = int.from_bytes(page[5:9], "little")
+    for wrong in (right - 1, right + 1):
+        page[5:9] = wrong.to_bytes(4, "little")
+        with pytest.raises(InputError, match="at byte 21"):
+            deserialize(page, BIGINT, {"codec": codec})
+
+
+@pytest.mark.parametrize(
+    ("ratio", "dialect", "marker"),
+    [(None, "presto", 1), (None, "velox", 0), (0.88, "velox", 1), (0.5, "presto", 0)],
+)
+def test_compression_must_pay(ratio: float | None, dialect: str, marker: int) -> None:
+    """Presto keeps a payload of up to 0.9 of its size, Velox of 0.8, unless told otherwise."""
+    chance = random.Random(5)
+    # About 0.85 of its size: random values, and some that are all the same.
+    values = [chance.getrandbits(63) for _ in range(850)] + [1] * 150
+    batch = pa.record_batch({"c": pa.array(values, pa.int64())})
+    options = {"codec": "lz4", "dialect": dialect, "min_compression_ratio": ratio}
+    assert bytes(serialize(batch, BIGINT, options))[4] == marker
+
+
+def test_velox_skips_attempts_after_failures() -> None:
+    """After k attempts in a row that did not pay, the next k pages are not tried, up to 30."""
+    skipper = Skipper(min_bytes=10)
+    assert not skipper.wants(9)
+    tried = 0
+    gaps: list[int] = []
+    gap = 0
+    while len(gaps) < 33:
+        if skipper.wants(100):
+            tried += 1
+            gaps.append(gap)
+            gap = 0
+            skipper.tried(False)
+        else:
+            gap += 1
+    assert gaps == [*range(31), 30, 30]
+    while not skipper.wants(100):
+        pass
+    skipper.tried(True)
+    assert skipper.wants(100)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"codec": "lzo"}, "codec"),
+        ({"wrong": 1}, "'wrong'"),
+        ({"dialect": "trino"}, "dialect"),
+        ({"nulls_first": True}, "velox"),
+        ({"timestamps": "lossless"}, "velox"),
+        ({"checksum": 1}, "checksum"),
+        ({"size_limit": -1}, "size_limit"),
+        ({"min_compression_ratio": 2}, "min_compression_ratio"),
+        ({"dialect": "velox", "layout": "builder"}, "Velox"),
+        ({"source": b"short"}, "source"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    """An option that is unknown, has no such value or belongs to the other dialect is named."""
+    with pytest.raises(UsageError, match=message):
+        serialize(pa.record_batch({"c": pa.array([1], pa.int64())}), BIGINT, options)
+
+
+@pytest.mark.parametrize(
+    ("type_", "array"),
+    [
+        ("bigint", pa.array([1], pa.int32())),
+        ("bigint", pa.array([1], pa.uint64())),
+        ("varchar", pa.array(["a"], pa.string_view())),
+        ("timestamp", pa.array([1], pa.timestamp("us"))),
+        ("decimal(10,2)", pa.array([1], pa.decimal128(10, 3))),
+        ("array(bigint)", pa.array([[1]], pa.list_(pa.int32()))),
+        ("row(a bigint)", pa.array([{"b": 1}], pa.struct([("b", pa.int64())]))),
+    ],
+)
+def test_columns_of_other_types_are_refused(type_: str, array: pa.Array) -> None:
+    """A column that is not the Arrow type of its Presto type is a UsageError naming both."""
+    with pytest.raises(UsageError, match="'c'"):
+        serialize(pa.record_batch([array], ["c"]), [SerdeField("c", type_)])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, None], pa.int64()),
+        pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array([1], pa.int64())),
+        pa.DictionaryArray.from_arrays(
+            pa.array([0, 1], pa.int32()), pa.array([1, None], pa.int64())
+        ),
+        pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([None], pa.int64())),
+    ],
+    ids=["flat", "index", "entry", "run"],
+)
+def test_nulls_where_none_may_be_are_refused(column: pa.Array) -> None:
+    """A field that is not nullable refuses nulls in both directions, in any encoding."""
+    strict = [SerdeField("c", "bigint", nullable=False)]
+    batch = pa.record_batch([column], ["c"])
+    with pytest.raises(UsageError, match="'c'"):
+        serialize(batch, strict)
+    with pytest.raises(InputError, match="'c'"):
+        deserialize(serialize(batch, BIGINT), strict)
+
+
+def test_decimals_beyond_their_digits_are_refused() -> None:
+    """A value that needs more digits than its type has is not written, and not read."""
+    field = [SerdeField("c", "decimal(3,0)")]
+    wide = pa.record_batch([pa.array([1234], pa.decimal128(4, 0))], ["c"])
+    page = serialize(wide, [SerdeField("c", "decimal(4,0)")])
+    with pytest.raises(InputError, match="'c'"):
+        deserialize(page, field)
+    lied = pa.Array.from_buffers(pa.decimal128(3, 0), 1, wide.column(0).buffers())
+    with pytest.raises(InputError, match="'c'"):
+        serialize(pa.record_batch([lied], ["c"]), field)
+
+
+@pytest.mark.parametrize("kind", ["bigint", "varchar", "array(bigint)", "row(a bigint,b varchar)"])
+def test_bare_nulls_stand_for_any_type(kind: str) -> None:
+    """A BYTE_ARRAY of nulls is a column of nulls whatever the schema says, also between others."""
+    fields = [SerdeField("a", "bigint"), SerdeField("b", kind), SerdeField("c", "varchar")]
+    unknown = [fields[0], SerdeField("b", "unknown"), fields[2]]
+    columns = [pa.array([1, 2], pa.int64()), pa.nulls(2), pa.array(["x", None])]
+    batch = pa.record_batch(columns, ["a", "b", "c"])
+    page = bytes(serialize(batch, unknown))
+    found = deserialize(page + page, fields, {"layout": "preserve"})
+    for each in found:
+        each.validate(full=True)
+        assert each.to_pydict() == {"a": [1, 2], "b": [None, None], "c": ["x", None]}
+        assert bytes(serialize(each, fields, {"layout": "preserve"})) == page
+
+
+def test_limits_hold() -> None:
+    """A page that would grow beyond the size limit, or nest beyond the depth limit, is refused."""
+    run = pa.RunEndEncodedArray.from_arrays(pa.array([2**31 - 1], pa.int32()), pa.array(["x"]))
+    fields = [SerdeField("c", "varchar")]
+    page = serialize(pa.record_batch([run], ["c"]), fields)
+    assert len(page) < 100
+    with pytest.raises(RefusedError, match="limit"):
+        deserialize(page, fields)
+    assert deserialize(page, fields, {"size_limit": 2**31})[0].num_rows == 2**31 - 1
+    with pytest.raises(RefusedError, match="limit"):
+        deserialize(page, fields, {"size_limit": 2**31, "encodings": "flatten"})
+    with pytest.raises(RefusedError, match="depth"):
+        deserialize(page, fields, {"size_limit": 2**31, "depth_limit": 1})
+
+
+def test_a_compression_bomb_is_not_unpacked() -> None:
+    """The announced size is held to the limit before anything is decompressed."""
+    batch = pa.record_batch({"c": pa.array([0] * 1_000_000, pa.int64())})
+    page = serialize(batch, BIGINT, {"codec": "zstd"})
+    allocator = TrackedAllocator(limit_bytes=1 << 20)
+    with pytest.raises(RefusedError, match="limit"):
+        deserialize(page, BIGINT, {"codec": "zstd", "size_limit": 1 << 20}, allocator=allocator)
+
+
+@pytest.mark.parametrize(
+    ("used", "expected"),
+    [
+        # All entries used: the dictionary stays, whatever the order of use.
+        ([2, 0, 1, 0], (["a", "b", "c"], [2, 0, 1, 0])),
+        # Unused entries go; what is left is numbered in order of first use.
+        ([2, 0, 2, 0], (["c", "a"], [0, 1, 0, 1])),
+        ([1], (["b"], [0])),
+    ],
+)
+def test_dictionaries_are_compacted_as_presto_does(used: list[int], expected: Any) -> None:
+    """Presto 0.296, DictionaryBlock.compact: only used entries are written, in order of use."""
+    array = pa.DictionaryArray.from_arrays(pa.array(used, pa.int32()), ["a", "b", "c"])
+    fields = [SerdeField("c", "varchar")]
+    found = deserialize(serialize(pa.record_batch([array], ["c"]), fields), fields)[0].column(0)
+    assert (found.dictionary.to_pylist(), found.indices.to_pylist()) == expected
+
+
+def _block(name: str, *content: int | bytes) -> bytes:
+    """A column by its encoding's name; whole numbers take four bytes."""
+    parts = [name.encode(), *content]
+    return struct.pack("<i", len(name)) + b"".join(
+        part if isinstance(part, bytes) else struct.pack("<i", part) for part in parts
+    )
+
+
+_THREE = _block("LONG_ARRAY", 3, b"\0", struct.pack("<3q", 7, 8, 9))
+_CODED = _block("DICTIONARY", 3, _THREE, 2, 0, 2, bytes(24))
+_NULL = _block("LONG_ARRAY", 1, b"\1\x80")
+
+
+@pytest.mark.parametrize("dialect", ["presto", "velox"])
+@pytest.mark.parametrize(
+    ("type_", "column", "values"),
+    [
+        ("bigint", _CODED, [9, 7, 9]),
+        ("array(bigint)", _block("ARRAY", _CODED, 2, 0, 2, 3, b"\0"), [[9, 7], [9]]),
+        ("bigint", _block("RLE", 0, _NULL), []),
+        ("bigint", _block("DICTIONARY", 0, _THREE, bytes(24)), []),
+    ],
+    ids=["an entry to spare", "below an array", "empty run", "empty dictionary"],
+)
+def test_encodings_are_written_as_they_were_read(
+    dialect: str, type_: str, column: bytes, values: list[Any]
+) -> None:
+    """With `layout="preserve"` no dictionary or run that was read is compacted or taken out.
+
+    The bytes are laid out by hand (Presto 0.296, DictionaryBlockEncoding, RunLengthBlockEncoding).
+    """
+    fields = [SerdeField("c", type_)]
+    page = frame(len(values), struct.pack("<i", 1) + column)
+    options = {"dialect": dialect, "layout": "preserve"}
+    (batch,) = deserialize(page, fields, options)
+    assert batch.column(0).to_pylist() == values
+    assert bytes(serialize(batch, fields, options)) == page
+
+
+def test_every_dictionary_gets_the_source_that_was_given() -> None:
+    """The option `source` ends every dictionary of a page; without it 24 zero bytes do."""
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), ["a", "b"])
+    fields = [SerdeField("c", "varchar"), SerdeField("d", "varchar")]
+    batch = pa.record_batch([coded, coded], ["c", "d"])
+    source = bytes(range(100, 124))
+    assert bytes(serialize(batch, fields, {"source": source})).count(source) == 2
+    assert bytes(serialize(batch, fields)).count(bytes(24)) == 2
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "ids", "preserve", "kept"),
+    [
+        # Types of at most four bytes never pay.
+        ("integer", pa.array([1, 2], pa.int32()), [0, 1] * 50, False, False),
+        ("integer", pa.array([1, 2], pa.int32()), [0, 1] * 50, True, True),
+        # Two values of eight bytes and four bytes a row are less than eight bytes a row.
+        ("bigint", pa.array([1, 2], pa.int64()), [0, 1] * 50, False, True),
+        ("bigint", pa.array([1, 2], pa.int64()), [0, 1, 0], False, False),
+        ("varchar", pa.array(["a", "b"]), [0, 1, 0], False, True),
+        # Every row is its own.
+        ("varchar", pa.array(["a", "b"]), [1, 0], False, False),
+        # Nulls of the dictionary's own, and no rows at all.
+        ("varchar", pa.array(["a", "b"]), [1, None, 1], True, False),
+        ("varchar", pa.array(["a", "b"]), [], True, False),
+    ],
+)
+def test_velox_keeps_dictionaries_that_pay(
+    type_: str, values: pa.Array, ids: list[int | None], preserve: bool, kept: bool
+) -> None:
+    """Velox's batch writer (2026-08) writes out dictionaries that save nothing, unless told."""
+    array = pa.DictionaryArray.from_arrays(pa.array(ids, pa.int32()), values)
+    fields = [SerdeField("c", type_)]
+    options = {"dialect": "velox", "preserve_encodings": preserve}
+    found = deserialize(serialize(pa.record_batch([array], ["c"]), fields, options), fields)[0]
+    assert pa.types.is_dictionary(found.column(0).type) == kept
+    wanted = [None if at is None else values[at].as_py() for at in ids]
+    assert found.column(0).to_pylist() == wanted
+
+
+def test_velox_orders_entries_by_index_and_flattens_in_arrays() -> None:
+    """Used entries keep their order; below an array or a map nothing stays encoded."""
+    options = {"dialect": "velox", "preserve_encodings": True}
+    coded = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int32()), ["a", "b", "c"])
+    fields = [SerdeField("c", "varchar")]
+    found = deserialize(serialize(pa.record_batch([coded], ["c"]), fields, options), fields)[0]
+    assert found.column(0).dictionary.to_pylist() == ["a", "c"]
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 3], pa.int32()), coded)
+    fields = [SerdeField("c", "array(varchar)")]
+    found = deserialize(serialize(pa.record_batch([lists], ["c"]), fields, options), fields)[0]
+    assert found.column(0).type == pa.list_(pa.string())
+    assert found.column(0).to_pylist() == [["c", "a"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("timestamps", "unit", "value"),
+    [
+        ("millis", "ms", -1),
+        ("micros", "us", -1),
+        ("lossless", "ns", -1),
+        ("lossless", "ns", -(2**63) + 1),
+        ("lossless", "ns", 2**63 - 1),
+        ("lossless", "ns", -1_000_000_000),
+    ],
+)
+def test_velox_timestamps_keep_their_digits(timestamps: str, unit: str, value: int) -> None:
+    """Each of Velox's three forms keeps what its Arrow type holds, before 1970 as after."""
+    fields = [SerdeField("c", "timestamp")]
+    options = {"dialect": "velox", "timestamps": timestamps}
+    batch = pa.record_batch([pa.array([value, None], pa.timestamp(unit))], ["c"])
+    page = bytes(serialize(batch, fields, options))
+    width = 16 if timestamps == "lossless" else 8
+    if width == 16:
+        seconds, nanos = divmod(value, 10**9)
+        assert page[-16:] == seconds.to_bytes(8, "little", signed=True) + nanos.to_bytes(
+            8, "little"
+        )
+    else:
+        assert page[-8:] == value.to_bytes(8, "little", signed=True)
+    assert deserialize(page, fields, options)[0].equals(batch)
+
+
+def test_nulls_first_rows_have_flags_before_fields() -> None:
+    """Velox's nullsFirst: count, flags, number of fields, fields; no offsets."""
+    fields = [SerdeField("c", "row(a tinyint)")]
+    options = {"dialect": "velox", "nulls_first": True}
+    struct = pa.array([{"a": 5}, None, {"a": None}], pa.struct([("a", pa.int8())]))
+    page = bytes(serialize(pa.record_batch([struct], ["c"]), fields, options))
+    inner = b"\x0a\0\0\0BYTE_ARRAY" + b"\2\0\0\0" + b"\1\x40" + b"\5"
+    assert page[21:] == (
+        b"\1\0\0\0" + b"\3\0\0\0ROW" + b"\3\0\0\0" + b"\1\x40" + b"\1\0\0\0" + inner
+    )
+    assert deserialize(page, fields, options)[0].column(0).to_pylist() == struct.to_pylist()

@@ -1,0 +1,666 @@
+/* The loop of the Avro decoder. */
+#include "avro/avro_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What went wrong, at which field and byte. `what` NULL: the caller's seam_error has the sentence.
+ */
+struct fault {
+    int code;
+    const char *what;
+    const struct op *op; /* NULL: nothing yet */
+    const uint8_t *at;
+};
+
+/* Where values of one row go, and how they fail. */
+struct context {
+    struct seam_avro_decoder *decoder;
+    int64_t row;
+    const uint8_t *end;
+    struct fault *fault;
+    struct seam_error *error;
+};
+
+static const char *const PAST_END = "a value passes the end of its record";
+
+static const uint8_t *fail(const struct context *context, const char *what) {
+    *context->fault = (struct fault){.code = SEAM_BAD_INPUT, .what = what};
+    return NULL;
+}
+
+/* The same where the caller's seam_error has the sentence already. */
+static const uint8_t *fail_with(const struct context *context, int code) {
+    *context->fault = (struct fault){.code = code};
+    return NULL;
+}
+
+/* Avro's int and long. */
+static inline const uint8_t *read_long(const struct context *context, const uint8_t *p, bool is_int,
+                                       int64_t *out) {
+    uint64_t word;
+    p = read_varint(p, &word);
+    if (UNLIKELY(p == NULL || (is_int && word > UINT32_MAX))) {
+        return fail(context,
+                    is_int ? "an int has more than 32 bits" : "a number has more than 64 bits");
+    }
+    *out = zigzag(word);
+    return p;
+}
+
+/* The length before bytes and strings; that many bytes are there. */
+static inline const uint8_t *read_length(const struct context *context, const uint8_t *p,
+                                         int64_t *out) {
+    p = read_long(context, p, false, out);
+    if (UNLIKELY(p == NULL)) {
+        return NULL;
+    }
+    if (UNLIKELY(*out < 0)) {
+        return fail(context, "a length is negative");
+    }
+    return UNLIKELY(*out > context->end - p) ? fail(context, PAST_END) : p;
+}
+
+/* Short texts are copied with their neighbours, which costs less than asking for their length. */
+static inline void copy_text(uint8_t *to, const uint8_t *from, int64_t size) {
+    memcpy(to, from, 16);
+    if (size > 16) {
+        memcpy(to + 16, from + 16, SLACK_BYTES - 16);
+        if (UNLIKELY(size > SLACK_BYTES)) {
+            memcpy(to + SLACK_BYTES, from + SLACK_BYTES, (size_t)(size - SLACK_BYTES));
+        }
+    }
+}
+
+/* Appends a text. Returns the first byte behind it, or NULL. */
+static inline const uint8_t *put_bytes(const struct context *context, struct builder *builder,
+                                       const uint8_t *from, int64_t size) {
+    int64_t used = builder->bytes.size_bytes;
+    if (UNLIKELY(size > builder->bytes_room - used)) {
+        int code =
+            seam_builder_grow_bytes(context->decoder, builder, context->row, size, context->error);
+        if (code != SEAM_OK) {
+            return fail_with(context, code);
+        }
+    }
+    copy_text(builder->bytes.data + used, from, size);
+    builder->bytes.size_bytes = used + size;
+    ((int32_t *)builder->values.data)[context->row + 1] = (int32_t)(used + size);
+    return from + size;
+}
+
+/* A float as a double of the same shortest decimal text, as Hudi widens it: 0.3f gives 0.3. */
+static double widen(float value) {
+    if (!isfinite(value) || (fabsf(value) < 16777216.0f && value == (float)(int32_t)value)) {
+        return value;
+    }
+    char text[32];
+    for (int digits = fabsf(value) < FLT_MIN ? 2 : FLT_DIG; digits < 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value) {
+            return strtod(text, NULL);
+        }
+    }
+    snprintf(text, sizeof text, "%.9g", (double)value);
+    return strtod(text, NULL);
+}
+
+static float load_float(const uint8_t *p) {
+    uint32_t bits = load_le32(p);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Big-endian two's complement of up to 128 bits, or longer if the rest repeats the sign. */
+static bool read_unscaled(const uint8_t *p, int64_t size, seam_int128 *out) {
+    uint8_t sign = p[0] & 0x80 ? 0xff : 0;
+    for (; size > 16; size--, p++) {
+        if (*p != sign) {
+            return false;
+        }
+    }
+    if ((p[0] & 0x80) != (sign & 0x80)) {
+        return false;
+    }
+    seam_uint128 value = sign ? ~(seam_uint128)0 : 0;
+    for (int64_t i = 0; i < size; i++) {
+        value = value << 8 | p[i];
+    }
+    *out = (seam_int128)value;
+    return true;
+}
+
+static const uint8_t *put_decimal_slow(const struct context *context, const struct builder *builder,
+                                       const uint8_t *p, int64_t size) {
+    seam_int128 value;
+    if (size == 0) {
+        return fail(context, "a decimal of no bytes");
+    }
+    if (!read_unscaled(p, size, &value) || __builtin_mul_overflow(value, builder->scale, &value) ||
+        value >= builder->limit || value <= -builder->limit) {
+        return fail(context, "a decimal has more digits than the column's precision");
+    }
+    memcpy(builder->values.data + context->row * 16, &value, 16);
+    return p + size;
+}
+
+static inline const uint8_t *put_decimal(const struct context *context,
+                                         const struct builder *builder, const uint8_t *p,
+                                         int64_t size) {
+    if (LIKELY(size >= 1 && size <= 8)) {
+        int64_t value = (int64_t)load_be64(p) >> (64 - 8 * size);
+        if (LIKELY(value < builder->limit64 && value > -builder->limit64)) {
+            seam_int128 wide = value;
+            memcpy(builder->values.data + context->row * 16, &wide, 16);
+            return p + size;
+        }
+    }
+    return put_decimal_slow(context, builder, p, size);
+}
+
+static inline const uint8_t *put_bool(const struct context *context, const struct builder *builder,
+                                      const uint8_t *p) {
+    if (UNLIKELY(p == context->end)) {
+        return fail(context, PAST_END);
+    }
+    if (UNLIKELY(*p > 1)) {
+        return fail(context, "a boolean is neither 0 nor 1");
+    }
+    builder->values.data[context->row >> 3] |= (uint8_t)(*p << (context->row & 7));
+    return p + 1;
+}
+
+static inline const uint8_t *put_scaled(const struct context *context, const struct op *op,
+                                        const uint8_t *p) {
+    int64_t value;
+    p = read_long(context, p, op->is_int, &value);
+    if (UNLIKELY(p == NULL)) {
+        return NULL;
+    }
+    if (UNLIKELY(__builtin_mul_overflow(value, op->builder->factor, &value))) {
+        return fail(context, "a value does not fit the column's unit");
+    }
+    ((int64_t *)op->builder->values.data)[context->row] = value;
+    return p;
+}
+
+static const uint8_t *put_symbol(const struct context *context, const struct op *op,
+                                 const uint8_t *p) {
+    int64_t number;
+    p = read_long(context, p, true, &number);
+    if (p == NULL) {
+        return NULL;
+    }
+    if (number < 0 || number >= op->size) {
+        return fail(context, "an enum has no such symbol");
+    }
+    const struct text *symbol = &context->decoder->nodes[op->node].symbols[number];
+    return put_bytes(context, op->builder, (const uint8_t *)symbol->bytes, symbol->size) == NULL
+               ? NULL
+               : p;
+}
+
+static const uint8_t *put_null(const struct context *context, const struct op *op,
+                               const uint8_t *p) {
+    if (op->builder == NULL) {
+        return p;
+    }
+    int code = seam_builder_put_null(context->decoder, op->builder, context->row, context->error);
+    return code == SEAM_OK ? p : fail_with(context, code);
+}
+
+/* The value of a scalar branch as a word; false if the kind has none. */
+static bool tagged_word(const uint8_t *from, int32_t kind, int64_t *word) {
+    uint64_t bits = 0;
+    double wide;
+    switch (kind) {
+    case SEAM_AVRO_NULL:
+        break;
+    case SEAM_AVRO_BOOLEAN:
+        bits = *from;
+        break;
+    case SEAM_AVRO_INT:
+    case SEAM_AVRO_LONG:
+        read_varint(from, &bits);
+        bits = (uint64_t)zigzag(bits);
+        break;
+    case SEAM_AVRO_FLOAT:
+        wide = widen(load_float(from));
+        memcpy(&bits, &wide, sizeof bits);
+        break;
+    case SEAM_AVRO_DOUBLE:
+        bits = load_le64(from);
+        break;
+    default:
+        return false;
+    }
+    *word = (int64_t)bits;
+    return true;
+}
+
+static const uint8_t *put_tagged(const struct context *context, const struct op *op,
+                                 const uint8_t *p) {
+    const struct seam_avro_decoder *decoder = context->decoder;
+    const struct node *nodes = decoder->nodes;
+    const struct node *node = &nodes[op->node];
+    int64_t branch;
+    p = read_long(context, p, false, &branch);
+    if (p == NULL || branch < 0 || branch >= node->n_children) {
+        return fail(context, "a union has no such branch");
+    }
+    int32_t value = decoder->children[node->first_child + branch];
+    while (nodes[value].kind == SEAM_AVRO_RECORD && nodes[value].n_children == 1) {
+        value = decoder->children[nodes[value].first_child]; /* a wrapper takes no bytes itself */
+    }
+    const uint8_t *from = p;
+    const char *wrong = seam_avro_skip(decoder, value, &p, context->end, 0);
+    if (wrong != NULL) {
+        return fail(context, wrong);
+    }
+    int64_t word = 0;
+    bool scalar = tagged_word(from, nodes[value].kind, &word);
+    ((int32_t *)op->builder[0].values.data)[context->row] = (int32_t)branch;
+    ((int64_t *)op->builder[1].values.data)[context->row] = word;
+    return put_bytes(context, &op->builder[2], from, scalar ? 0 : p - from) == NULL ? NULL : p;
+}
+
+/* Reads the branch of a union of one type and null: 1 for a value, 0 for null, -1 for neither. */
+static inline int read_branch(const struct op *op, const uint8_t **at) {
+    const uint8_t *p = *at;
+    uint64_t word = *p++;
+    if (UNLIKELY(word >= 0x80)) { /* legal: a number may be longer than it needs to be */
+        p = read_varint(*at, &word);
+    }
+    if (UNLIKELY(p == NULL || (word != op->present && word != op->absent))) {
+        return -1;
+    }
+    *at = p;
+    return word == op->present;
+}
+
+/* Reads `width` bytes of a fixed-width type, or a number, at the place the op names. */
+#define NEED(width)                                                                                \
+    if (UNLIKELY((width) > context->end - p)) {                                                    \
+        return fail(context, PAST_END);                                                            \
+    }
+#define PUT(type, value) ((type *)op->builder->values.data)[context->row] = (type)(value)
+
+static const uint8_t *put_items(const struct context *context, const struct op *op,
+                                const uint8_t *p);
+static const uint8_t *put_struct(const struct context *context, const struct op *op,
+                                 const uint8_t *p);
+
+/* Decodes the value of one field. Returns the first byte behind it, or NULL with the fault set. */
+static inline const uint8_t *decode_value(const struct context *context, const struct op *op,
+                                          const uint8_t *p) {
+    int64_t number = 0;
+    switch (op->code) {
+    case OP_SKIP_VARINT:
+        return read_long(context, p, op->is_int, &number);
+    case OP_SKIP_BYTES:
+        p = read_length(context, p, &number);
+        return p == NULL ? NULL : p + number;
+    case OP_SKIP_FIXED:
+        NEED(op->size)
+        return p + op->size;
+    case OP_INT32:
+        p = read_long(context, p, true, &number);
+        PUT(int32_t, number);
+        return p;
+    case OP_LONG:
+        p = read_long(context, p, op->is_int, &number);
+        PUT(int64_t, number);
+        return p;
+    case OP_BYTES:
+        p = read_length(context, p, &number);
+        return UNLIKELY(p == NULL) ? NULL : put_bytes(context, op->builder, p, number);
+    case OP_DECIMAL_FIXED:
+        NEED(op->size)
+        return put_decimal(context, op->builder, p, op->size);
+    case OP_DECIMAL_BYTES:
+        p = read_length(context, p, &number);
+        return UNLIKELY(p == NULL) ? NULL : put_decimal(context, op->builder, p, number);
+    case OP_DOUBLE: {
+        NEED(8)
+        uint64_t bits = load_le64(p);
+        memcpy(op->builder->values.data + context->row * 8, &bits, sizeof bits);
+        return p + 8;
+    }
+    case OP_FLOAT:
+        NEED(4)
+        PUT(float, load_float(p));
+        return p + 4;
+    case OP_FLOAT_TO_DOUBLE:
+        NEED(4)
+        PUT(double, widen(load_float(p)));
+        return p + 4;
+    case OP_INT_TO_FLOAT:
+        p = read_long(context, p, op->is_int, &number);
+        PUT(float, number);
+        return p;
+    case OP_INT_TO_DOUBLE:
+        p = read_long(context, p, op->is_int, &number);
+        PUT(double, number);
+        return p;
+    case OP_INT_SCALED:
+        return put_scaled(context, op, p);
+    case OP_BOOL:
+        return put_bool(context, op->builder, p);
+    case OP_FIXED:
+        NEED(op->size)
+        memcpy(op->builder->values.data + context->row * op->size, p, (size_t)op->size);
+        return p + op->size;
+    case OP_FIXED_TO_BYTES:
+        NEED(op->size)
+        return put_bytes(context, op->builder, p, op->size);
+    case OP_ENUM:
+        return put_symbol(context, op, p);
+    case OP_NULL:
+        return put_null(context, op, p);
+    case OP_TAGGED:
+        return put_tagged(context, op, p);
+    case OP_LIST:
+    case OP_MAP:
+        return put_items(context, op, p);
+    case OP_STRUCT:
+        return put_struct(context, op, p);
+    default: {
+        const char *wrong = seam_avro_skip(context->decoder, op->node, &p, context->end, 0);
+        return wrong == NULL ? p : fail(context, wrong);
+    }
+    }
+}
+
+/* Decodes fields one after the other. Every one must start within the record; what is read without
+ * asking lies within SLACK_BYTES behind it. Returns the first byte behind them, or NULL with the
+ * fault set, which is the innermost field's. */
+static inline __attribute__((always_inline)) const uint8_t *
+decode_fields(const struct context *context, const struct op *op, int32_t n_ops, const uint8_t *p) {
+    for (const struct op *const last = op + n_ops; op < last; op++) {
+        const uint8_t *next = p;
+        int present = 1;
+        if (UNLIKELY(p > context->end)) {
+            next = fail(context, PAST_END);
+        } else if (op->nullable) {
+            present = read_branch(op, &next);
+            if (UNLIKELY(present < 0)) {
+                next = fail(context, "a union has no such branch");
+            }
+        }
+        if (LIKELY(next != NULL)) {
+            next = LIKELY(present) ? decode_value(context, op, next) : put_null(context, op, next);
+        }
+        if (UNLIKELY(next == NULL)) {
+            if (context->fault->op == NULL) {
+                context->fault->op = op;
+                context->fault->at = p;
+            }
+            return NULL;
+        }
+        p = next;
+    }
+    return p;
+}
+
+static const uint8_t *put_struct(const struct context *context, const struct op *op,
+                                 const uint8_t *p) {
+    return decode_fields(context, op->ops, op->n_ops, p);
+}
+
+/* Reads the count before a run of items, and, if the run tells its size, where it ends (or NULL).
+ * Items have `least` bytes or more. */
+static const uint8_t *read_run(const uint8_t *p, const uint8_t *end, int64_t least, int64_t *count,
+                               const uint8_t **run_end) {
+    uint64_t word = 0;
+    p = p > end ? NULL : read_varint(p, &word);
+    *count = zigzag(word);
+    *run_end = NULL;
+    if (p != NULL && *count < 0 && *count != INT64_MIN) {
+        *count = -*count;
+        p = p > end ? NULL : read_varint(p, &word);
+        int64_t size = zigzag(word);
+        if (p == NULL || size < 0 || size > end - p) {
+            return NULL;
+        }
+        *run_end = p + size;
+    }
+    return p == NULL || *count < 0 || p > end || *count > (end - p) / least ? NULL : p;
+}
+
+/* Fewest bytes of one item: a key's length, a value. */
+static int64_t least_bytes(const struct seam_avro_decoder *decoder, const struct op *op) {
+    int32_t item = decoder->children[decoder->nodes[op->node].first_child];
+    return decoder->nodes[item].min_bytes + (op->code == OP_MAP);
+}
+
+/* Lists and maps: runs of items until a count of 0. */
+static const uint8_t *put_items(const struct context *context, const struct op *op,
+                                const uint8_t *p) {
+    struct seam_avro_decoder *decoder = context->decoder;
+    struct level *level = &decoder->levels[op->builder->items];
+    const int64_t least = least_bytes(decoder, op);
+    struct context inner = *context;
+    int64_t count = 1;
+    while (count > 0) {
+        const uint8_t *run_end;
+        p = read_run(p, context->end, least, &count, &run_end);
+        if (UNLIKELY(p == NULL)) {
+            return fail(context, "a count or size does not fit what follows");
+        }
+        int code = seam_level_reserve(decoder, op->builder->items, count, context->error);
+        if (UNLIKELY(code != SEAM_OK)) {
+            return fail_with(context, code);
+        }
+        for (int64_t i = 0; i < count; i++) {
+            inner.row = level->rows + i;
+            p = decode_fields(&inner, op->ops, op->n_ops, p);
+            if (UNLIKELY(p == NULL)) {
+                return NULL;
+            }
+        }
+        if (UNLIKELY(run_end != NULL && p != run_end)) {
+            return fail(context, "a run of items does not end where its size says");
+        }
+        level->rows += count;
+    }
+    ((int32_t *)op->builder->values.data)[context->row + 1] = (int32_t)level->rows;
+    return p;
+}
+
+/* Makes the sentence of a failure: which field, which record. */
+static int fail_field(const struct context *context, const struct cursor *cursor) {
+    const struct fault *fault = context->fault;
+    const struct seam_avro_decoder *decoder = context->decoder;
+    char detail[256] = "";
+    if (fault->code == SEAM_NO_MEMORY || context->error == NULL) {
+        return fault->code;
+    }
+    snprintf(detail, sizeof detail, "%.255s",
+             fault->what != NULL ? fault->what : context->error->message);
+    return seam_fail(context->error, fault->code,
+                     cursor->begin_offset + (fault->at - cursor->begin),
+                     "field '%s' of record %lld: %s", decoder->nodes[fault->op->field].name.bytes,
+                     (long long)(context->row - decoder->levels[0].first_row), detail);
+}
+
+/* Decodes one record into row `row`. */
+static int decode_record(struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t row,
+                         struct seam_error *error) {
+    struct fault fault;
+    fault.op = NULL;
+    const struct context context = {decoder, row, cursor->end, &fault, error};
+    const uint8_t *p = decode_fields(&context, decoder->ops, decoder->n_ops, cursor->at);
+    if (UNLIKELY(p == NULL)) {
+        return fail_field(&context, cursor);
+    }
+    cursor->at = p;
+    return SEAM_OK;
+}
+
+/* Makes `size` bytes at `from` readable with SLACK_BYTES behind them. */
+static int copy_aside(struct seam_avro_decoder *decoder, const uint8_t *from, int64_t size,
+                      const uint8_t **out, struct seam_error *error) {
+    int code = seam_buffer_reserve(&decoder->scratch, size + SLACK_BYTES, error);
+    if (code == SEAM_OK) {
+        if (size > 0) {
+            memcpy(decoder->scratch.data, from, (size_t)size);
+        }
+        memset(decoder->scratch.data + size, 0, SLACK_BYTES);
+        *out = decoder->scratch.data;
+    }
+    return code;
+}
+
+/* One record with its length before it; moves `*at` behind it. */
+static int decode_framed(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
+                         int64_t *at, int64_t row, struct seam_error *error) {
+    long long number = row - decoder->levels[0].first_row;
+    if (size_bytes - *at < 4) {
+        return seam_fail(error, SEAM_BAD_INPUT, *at, "record %lld begins past the end of the block",
+                         number);
+    }
+    int64_t length = load_be32(data + *at);
+    int64_t begin = *at + 4;
+    if (length < 0 || length > size_bytes - begin) {
+        return seam_fail(error, SEAM_BAD_INPUT, *at,
+                         "record %lld claims %lld bytes where the block has %lld left", number,
+                         (long long)length, (long long)(size_bytes - begin));
+    }
+    struct cursor cursor = {.begin = data + begin, .begin_offset = begin};
+    if (UNLIKELY(size_bytes - begin - length < SLACK_BYTES)) {
+        int code = copy_aside(decoder, data + begin, length, &cursor.begin, error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    cursor.at = cursor.begin;
+    cursor.end = cursor.begin + length;
+    int code = decode_record(decoder, &cursor, row, error);
+    if (code == SEAM_OK && cursor.at != cursor.end) {
+        return seam_fail(error, SEAM_BAD_INPUT, begin,
+                         "record %lld takes %lld bytes, its length says %lld", number,
+                         (long long)(cursor.at - cursor.begin), (long long)length);
+    }
+    *at = begin + length;
+    return code;
+}
+
+static int check_call(const struct seam_avro_decoder *decoder, int64_t size_bytes,
+                      int64_t offset_bytes, struct seam_error *error) {
+    if (decoder->broken) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "this decoder failed before");
+    }
+    if (offset_bytes < 0 || offset_bytes > size_bytes) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "offset %lld in %lld bytes",
+                         (long long)offset_bytes, (long long)size_bytes);
+    }
+    return SEAM_OK;
+}
+
+int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
+                     int64_t offset_bytes, int64_t n_records, struct seam_error *error) {
+    int code = check_call(decoder, size_bytes, offset_bytes, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    decoder->broken = true; /* until the end is reached */
+    int64_t least = 4 + (int64_t)decoder->nodes[0].min_bytes;
+    if (n_records < 0 || n_records > (size_bytes - offset_bytes) / least) {
+        return seam_fail(error, SEAM_BAD_INPUT, offset_bytes,
+                         "%lld records of at least %lld bytes each do not fit %lld bytes",
+                         (long long)n_records, (long long)least,
+                         (long long)(size_bytes - offset_bytes));
+    }
+    code = seam_level_reserve(decoder, 0, n_records, error);
+    int64_t at = offset_bytes;
+    for (int64_t i = 0; i < n_records && code == SEAM_OK; i++) {
+        code =
+            decode_framed(decoder, data, size_bytes, &at, decoder->levels[0].first_row + i, error);
+    }
+    if (code == SEAM_OK && at != size_bytes) {
+        code = seam_fail(error, SEAM_BAD_INPUT, at, "%lld bytes are left behind the last record",
+                         (long long)(size_bytes - at));
+    }
+    if (code == SEAM_OK) {
+        decoder->levels[0].rows += n_records;
+        decoder->broken = false;
+    }
+    return code;
+}
+
+void seam_avro_cut(const uint8_t *data, int64_t size_bytes, int64_t offset_bytes, int64_t n_records,
+                   int64_t piece_bytes, int64_t *end_bytes, int64_t *count) {
+    int64_t at = offset_bytes;
+    *end_bytes = size_bytes;
+    *count = n_records;
+    for (int64_t i = 0; i < n_records; i++) {
+        if (i > 0 && at - offset_bytes >= piece_bytes) {
+            *end_bytes = at;
+            *count = i;
+            return;
+        }
+        int64_t length = size_bytes - at < 4 ? -1 : load_be32(data + at);
+        if (length < 0 || length > size_bytes - at - 4) {
+            return;
+        }
+        at += 4 + length;
+    }
+}
+
+static int decode_run(struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t *count,
+                      struct seam_error *error) {
+    const uint8_t *run_end;
+    const uint8_t *p =
+        read_run(cursor->at, cursor->end, decoder->nodes[0].min_bytes, count, &run_end);
+    if (p == NULL) {
+        return seam_fail(error, SEAM_BAD_INPUT, cursor->begin_offset + (cursor->at - cursor->begin),
+                         "an array's count or size does not fit what follows");
+    }
+    cursor->at = p;
+    int code = seam_level_reserve(decoder, 0, *count, error);
+    for (int64_t i = 0; i < *count && code == SEAM_OK; i++) {
+        code = decode_record(decoder, cursor, decoder->levels[0].first_row + i, error);
+    }
+    if (code == SEAM_OK && run_end != NULL && cursor->at != run_end) {
+        return seam_fail(error, SEAM_BAD_INPUT, cursor->begin_offset + (cursor->at - cursor->begin),
+                         "a run of an array does not end where its size says");
+    }
+    if (code == SEAM_OK) { /* a count that was refused may be any number */
+        decoder->levels[0].rows += *count;
+    }
+    return code;
+}
+
+int seam_avro_decode_array(struct seam_avro_decoder *decoder, const uint8_t *data,
+                           int64_t size_bytes, int64_t offset_bytes, struct seam_error *error) {
+    int code = check_call(decoder, size_bytes, offset_bytes, error);
+    if (code == SEAM_OK && decoder->nodes[0].min_bytes < 1) {
+        code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "items that take no bytes have no count");
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct cursor cursor = {.begin_offset = offset_bytes};
+    int64_t size = size_bytes - offset_bytes;
+    decoder->broken = true;
+    code = copy_aside(decoder, data + offset_bytes, size, &cursor.begin, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    cursor.at = cursor.begin;
+    cursor.end = cursor.begin + size;
+    int64_t count = 1;
+    while (code == SEAM_OK && count > 0) {
+        code = decode_run(decoder, &cursor, &count, error);
+    }
+    if (code == SEAM_OK && cursor.at != cursor.end) {
+        code =
+            seam_fail(error, SEAM_BAD_INPUT, offset_bytes + (cursor.at - cursor.begin),
+                      "%lld bytes are left behind the array", (long long)(cursor.end - cursor.at));
+    }
+    decoder->broken = code != SEAM_OK;
+    return code;
+}

@@ -1,0 +1,234 @@
+#include "seam/memory.h"
+
+#include "base/recycle.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Blocks this large are backed by huge pages where the system has them: filling a fresh column
+ * otherwise costs more in page faults than in decoding. */
+enum { HUGE_BYTES = 1 << 21 };
+
+struct seam_allocator {
+    atomic_llong limit_bytes;
+    atomic_llong current_bytes;
+    atomic_llong peak_bytes;
+    atomic_llong total_blocks;
+    atomic_llong fail_after;     /* 0 = off */
+    atomic_llong references;     /* the owner's plus one per live block */
+    struct seam_backing backing; /* no functions: the system */
+};
+
+/* Stands right before each block, so that a block alone is enough to free it. */
+struct block_header {
+    struct seam_allocator *allocator;
+    size_t size;
+    void *start; /* of a host's block, as the host knows it */
+    char padding[SEAM_ALIGNMENT - 2 * sizeof(void *) - sizeof(size_t)];
+};
+_Static_assert(sizeof(struct block_header) == SEAM_ALIGNMENT, "blocks keep the alignment");
+
+#ifdef SEAM_POISON
+enum { FRESH_BYTE = 0xA5, FREED_BYTE = 0x5A };
+#endif
+
+struct seam_allocator *seam_allocator_new(int64_t limit_bytes) {
+    struct seam_allocator *allocator = calloc(1, sizeof *allocator);
+    if (allocator != NULL) {
+        atomic_init(&allocator->limit_bytes, limit_bytes);
+        atomic_init(&allocator->references, 1);
+    }
+    return allocator;
+}
+
+struct seam_allocator *seam_allocator_new_backed(int64_t limit_bytes,
+                                                 const struct seam_backing *backing) {
+    struct seam_allocator *allocator = seam_allocator_new(limit_bytes);
+    if (allocator != NULL) {
+        allocator->backing = *backing;
+    }
+    return allocator;
+}
+
+static void drop_reference(struct seam_allocator *allocator) {
+    if (atomic_fetch_sub(&allocator->references, 1) == 1) {
+        free(allocator);
+    }
+}
+
+void seam_allocator_release(struct seam_allocator *allocator) {
+    if (allocator != NULL) {
+        drop_reference(allocator);
+    }
+}
+
+void seam_allocator_counters(const struct seam_allocator *allocator,
+                             struct seam_memory_counters *out) {
+    out->limit_bytes = atomic_load(&allocator->limit_bytes);
+    out->current_bytes = atomic_load(&allocator->current_bytes);
+    out->peak_bytes = atomic_load(&allocator->peak_bytes);
+    out->live_blocks = atomic_load(&allocator->references) - 1; /* the owner asks */
+    out->total_blocks = atomic_load(&allocator->total_blocks);
+}
+
+void seam_allocator_set_limit(struct seam_allocator *allocator, int64_t limit_bytes) {
+    atomic_store(&allocator->limit_bytes, limit_bytes);
+}
+
+void seam_allocator_fail_after(struct seam_allocator *allocator, int64_t n) {
+    atomic_store(&allocator->fail_after, n);
+}
+
+/* Counts `size` more bytes in, or refuses. */
+static int charge(struct seam_allocator *allocator, size_t size, struct seam_error *error) {
+    if (atomic_load(&allocator->fail_after) > 0 &&
+        atomic_fetch_sub(&allocator->fail_after, 1) == 1) {
+        return seam_fail(error, SEAM_NO_MEMORY, -1, "allocation of %zu bytes failed on request",
+                         size);
+    }
+    if (size > (size_t)INT64_MAX / 2) {
+        return seam_fail(error, SEAM_NO_MEMORY, -1, "allocation of %zu bytes is beyond any memory",
+                         size);
+    }
+    long long now = atomic_fetch_add(&allocator->current_bytes, (long long)size) + (long long)size;
+    long long limit = atomic_load(&allocator->limit_bytes);
+    if (limit > 0 && now > limit) {
+        atomic_fetch_sub(&allocator->current_bytes, (long long)size);
+        return seam_fail(error, SEAM_NO_MEMORY, -1,
+                         "memory limit of %lld bytes reached: %lld in use, %zu more wanted", limit,
+                         now - (long long)size, size);
+    }
+    long long peak = atomic_load(&allocator->peak_bytes);
+    while (now > peak && !atomic_compare_exchange_weak(&allocator->peak_bytes, &peak, now)) {
+    }
+    return SEAM_OK;
+}
+
+/* `size` bytes with their header, uninitialised; NULL when the system has none. */
+static struct block_header *system_block(size_t size) {
+    size_t whole = sizeof(struct block_header) + size;
+    void *kept = seam_recycle_take(&whole);
+    if (kept != NULL) {
+        return kept;
+    }
+    size_t alignment = whole >= HUGE_BYTES ? HUGE_BYTES : SEAM_ALIGNMENT;
+    whole = (whole + alignment - 1) / alignment * alignment;
+    struct block_header *header = aligned_alloc(alignment, whole);
+#ifdef MADV_HUGEPAGE
+    if (header != NULL && alignment == HUGE_BYTES) {
+        madvise(header, whole, MADV_HUGEPAGE); /* only advice: its failure does not matter */
+    }
+#endif
+    return header;
+}
+
+/* The same from the allocator's host. */
+static struct block_header *host_block(const struct seam_backing *backing, size_t size) {
+    size_t room = SEAM_ALIGNMENT - 1; /* for the way to the next aligned address */
+    char *start = backing->malloc(backing->context, room + sizeof(struct block_header) + size);
+    if (start == NULL) {
+        return NULL;
+    }
+    size_t skip = (size_t)(-(uintptr_t)start % SEAM_ALIGNMENT);
+    struct block_header *header = (struct block_header *)(void *)(start + skip);
+    header->start = start;
+    return header;
+}
+
+/* The way back of both. */
+static void give_back(struct block_header *header) {
+    const struct seam_backing *backing = &header->allocator->backing;
+    if (backing->free != NULL) {
+        backing->free(backing->context, header->start);
+    } else if (!seam_recycle_keep(header, sizeof(struct block_header) + header->size)) {
+        free(header);
+    }
+}
+
+int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
+               struct seam_error *error) {
+    int code = charge(allocator, size, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    bool hosted = allocator->backing.malloc != NULL;
+    struct block_header *header =
+        hosted ? host_block(&allocator->backing, size) : system_block(size);
+    if (header == NULL) {
+        atomic_fetch_sub(&allocator->current_bytes, (long long)size);
+        return seam_fail(error, SEAM_NO_MEMORY, -1, "the %s has no %zu bytes left",
+                         hosted ? "host" : "system", size);
+    }
+    header->allocator = allocator;
+    header->size = size;
+#ifdef SEAM_POISON
+    memset(header + 1, FRESH_BYTE, size);
+#endif
+    atomic_fetch_add(&allocator->references, 1);
+    atomic_fetch_add(&allocator->total_blocks, 1);
+    *out = header + 1;
+    return SEAM_OK;
+}
+
+int seam_realloc(struct seam_allocator *allocator, void **block, size_t size,
+                 struct seam_error *error) {
+    void *fresh;
+    int code = seam_alloc(allocator, size, &fresh, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (*block != NULL) {
+        size_t old = ((struct block_header *)*block - 1)->size;
+        memcpy(fresh, *block, old < size ? old : size);
+        seam_free(*block);
+    }
+    *block = fresh;
+    return SEAM_OK;
+}
+
+void seam_free(void *block) {
+    if (block == NULL) {
+        return;
+    }
+    struct block_header *header = (struct block_header *)block - 1;
+    struct seam_allocator *allocator = header->allocator;
+    atomic_fetch_sub(&allocator->current_bytes, (long long)header->size);
+#ifdef SEAM_POISON
+    memset(block, FREED_BYTE, header->size);
+#endif
+    give_back(header);
+    drop_reference(allocator);
+}
+
+void seam_buffer_init(struct seam_buffer *buffer, struct seam_allocator *allocator) {
+    *buffer = (struct seam_buffer){.allocator = allocator};
+}
+
+void seam_buffer_reset(struct seam_buffer *buffer) {
+    seam_free(buffer->data);
+    seam_buffer_init(buffer, buffer->allocator);
+}
+
+int seam_buffer_reserve(struct seam_buffer *buffer, int64_t additional_bytes,
+                        struct seam_error *error) {
+    if (additional_bytes < 0 || buffer->size_bytes > INT64_MAX / 4 - additional_bytes) {
+        return seam_fail(error, SEAM_TOO_LARGE, -1, "a buffer of %lld bytes cannot grow by %lld",
+                         (long long)buffer->size_bytes, (long long)additional_bytes);
+    }
+    int64_t needed = buffer->size_bytes + additional_bytes;
+    if (needed <= buffer->capacity_bytes) {
+        return SEAM_OK;
+    }
+    int64_t capacity = buffer->capacity_bytes * 2 > needed ? buffer->capacity_bytes * 2 : needed;
+    void *block = buffer->data;
+    int code = seam_realloc(buffer->allocator, &block, (size_t)capacity, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    buffer->data = block;
+    buffer->capacity_bytes = capacity;
+    return SEAM_OK;
+}

@@ -1,0 +1,164 @@
+#include "base/recycle.h"
+
+#ifdef SEAM_NO_RECYCLING
+
+void *seam_recycle_take(size_t *whole) {
+    (void)whole;
+    return NULL;
+}
+
+bool seam_recycle_keep(void *block, size_t whole) {
+    (void)block;
+    (void)whole;
+    return false;
+}
+
+#else
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Fresh memory costs a page fault and a cleared page every few kilobytes, as much as merging a
+ * column does, and even without faults the system's allocator takes longer than copying a column of
+ * a few thousand rows. Scans ask for the same sizes again and again.
+ *
+ * Classes: multiples of 64 bytes up to 1 KiB, then eight steps between powers of two, up to 4 GiB.
+ * Small blocks are kept by the thread that frees them, without a lock; large ones, and small ones
+ * that a thread has too many of (because another thread makes them), by the process. */
+enum {
+    UNIT = 64,
+    UNIT_CLASSES = 16,
+    FIRST_POWER = 10,
+    LAST_POWER = 31,
+    STEP_BITS = 3,
+    STEPS = 1 << STEP_BITS,
+    CLASSES = UNIT_CLASSES + (LAST_POWER - FIRST_POWER + 1) * STEPS,
+};
+static const size_t SMALL_BYTES = (size_t)256 << 10;
+static const size_t KEPT_BY_THREAD_BYTES = (size_t)16 << 20;
+static const size_t KEPT_BY_PROCESS_BYTES = (size_t)512 << 20;
+
+struct kept {
+    struct kept *next;
+};
+
+struct shelf {
+    struct kept *blocks[CLASSES];
+    size_t held_bytes;
+};
+
+static struct shelf process;
+static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static _Thread_local struct shelf *small; /* of this thread, made when first used */
+static pthread_key_t small_key;           /* empties it when the thread ends */
+static pthread_once_t small_once = PTHREAD_ONCE_INIT;
+static bool small_key_made;
+
+/* The class of blocks of `*whole` bytes, which is rounded up to the size of the class, or -1 for
+ * blocks too large to be kept. */
+static int class_of(size_t *whole) {
+    size_t last = *whole - 1; /* nobody asks for 0 bytes: a header is always there */
+    if (last < UNIT * UNIT_CLASSES) {
+        int number = (int)(last / UNIT);
+        *whole = (size_t)(number + 1) * UNIT;
+        return number;
+    }
+    int power = 63 - __builtin_clzll(last);
+    if (power > LAST_POWER) {
+        return -1;
+    }
+    size_t step = (last >> (power - STEP_BITS)) + 1; /* STEPS + 1 to 2 STEPS */
+    *whole = step << (power - STEP_BITS);
+    return UNIT_CLASSES + (power - FIRST_POWER) * STEPS + (int)step - STEPS - 1;
+}
+
+static void *pop(struct shelf *shelf, int number, size_t whole) {
+    struct kept *block = shelf->blocks[number];
+    if (block != NULL) {
+        shelf->blocks[number] = block->next;
+        shelf->held_bytes -= whole;
+    }
+    return block;
+}
+
+static bool push(struct shelf *shelf, int number, void *freed, size_t whole, size_t limit) {
+    struct kept *block = freed;
+    if (shelf->held_bytes + whole > limit) {
+        return false;
+    }
+    block->next = shelf->blocks[number];
+    shelf->blocks[number] = block;
+    shelf->held_bytes += whole;
+    return true;
+}
+
+static void empty_small(void *argument) {
+    struct shelf *shelf = argument;
+    for (int i = 0; i < CLASSES; i++) {
+        while (shelf->blocks[i] != NULL) {
+            struct kept *block = shelf->blocks[i];
+            shelf->blocks[i] = block->next;
+            free(block);
+        }
+    }
+    free(shelf);
+    small = NULL;
+}
+
+static void make_small_key(void) {
+    small_key_made = pthread_key_create(&small_key, empty_small) == 0;
+}
+
+/* This thread's shelf, or NULL if the system has no room for one. */
+static struct shelf *small_shelf(void) {
+    if (small == NULL) {
+        pthread_once(&small_once, make_small_key);
+        struct shelf *shelf = small_key_made ? calloc(1, sizeof *shelf) : NULL;
+        if (shelf != NULL && pthread_setspecific(small_key, shelf) != 0) {
+            free(shelf);
+            shelf = NULL;
+        }
+        small = shelf;
+    }
+    return small;
+}
+
+static void *take_from_process(int number, size_t whole) {
+    pthread_mutex_lock(&process_lock);
+    void *block = pop(&process, number, whole);
+    pthread_mutex_unlock(&process_lock);
+    return block;
+}
+
+void *seam_recycle_take(size_t *whole) {
+    int number = class_of(whole);
+    if (number < 0) {
+        return NULL;
+    }
+    void *block = NULL;
+    if (*whole <= SMALL_BYTES && small != NULL) {
+        block = pop(small, number, *whole);
+    }
+    return block != NULL ? block : take_from_process(number, *whole);
+}
+
+bool seam_recycle_keep(void *block, size_t whole) {
+    int number = class_of(&whole);
+    if (number < 0) {
+        return false;
+    }
+    if (whole <= SMALL_BYTES) {
+        struct shelf *shelf = small_shelf();
+        if (shelf != NULL && push(shelf, number, block, whole, KEPT_BY_THREAD_BYTES)) {
+            return true;
+        }
+    }
+    pthread_mutex_lock(&process_lock);
+    bool kept = push(&process, number, block, whole, KEPT_BY_PROCESS_BYTES);
+    pthread_mutex_unlock(&process_lock);
+    return kept;
+}
+
+#endif

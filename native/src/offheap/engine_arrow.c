@@ -1,0 +1,210 @@
+/* Columns of the engine as Arrow arrays. A buffer that is ours is turned in place where it can be,
+ * a borrowed one on its way into a fresh block. */
+#include "offheap/engine_buffers.h"
+
+#include "base/utf8.h"
+
+#include "seam/arrow_build.h"
+
+#include <string.h>
+
+static int bad_value(const struct seam_engine_column *column, int64_t row, const char *what,
+                     struct seam_error *error) {
+    return seam_fail(error, SEAM_BAD_INPUT, -1, "row %lld of a %s column %s", (long long)row,
+                     seam_engine_kind_name(column->kind), what);
+}
+
+static bool is_ours(const struct seam_engine_column *column, int index) {
+    return (column->owned >> index & 1) != 0;
+}
+
+static int turn_values(struct seam_engine_column *column, struct seam_error *error) {
+    uint8_t *in = column->buffers[SEAM_ENGINE_VALUES];
+    int64_t bytes = seam_engine_arrow_bytes(column->kind, column->rows);
+    void *block = in;
+    if (!is_ours(column, SEAM_ENGINE_VALUES) ||
+        bytes > seam_engine_buffer_bytes(column, SEAM_ENGINE_VALUES)) {
+        int code = seam_alloc(column->allocator, (size_t)bytes, &block, error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    struct seam_engine_values values = {
+        .kind = column->kind,
+        .precision = column->precision,
+        .rows = column->rows,
+        .nulls = column->null_count > 0 ? column->buffers[SEAM_ENGINE_NULLS] : NULL,
+        .in = in,
+        .out = block};
+    int64_t wrong = seam_engine_values_turn(&values);
+    if (block != in) {
+        seam_engine_set_buffer(column, SEAM_ENGINE_VALUES, block);
+    }
+    return wrong < 0 ? SEAM_OK
+                     : bad_value(column, wrong, seam_engine_values_fault(column->kind), error);
+}
+
+/* Text as a whole first: where it is ASCII, any offset is between two characters. */
+static int check_text(const struct seam_engine_column *column, struct seam_error *error) {
+    const uint8_t *bytes = column->buffers[SEAM_ENGINE_BYTES];
+    const uint8_t *offsets = column->buffers[SEAM_ENGINE_OFFSETS];
+    int64_t size = seam_engine_last_offset(column);
+    int ascii = 1;
+    if (!seam_utf8_valid(bytes, size, &ascii)) {
+        return bad_value(column, 0, "or a later one is not UTF-8", error);
+    }
+    for (int64_t i = 0; !ascii && i < column->rows; i++) {
+        int32_t start;
+        memcpy(&start, offsets + 4 * i, sizeof start);
+        if (start < size && (bytes[start] & 0xC0) == 0x80) {
+            return bad_value(column, i, "starts inside a character", error);
+        }
+    }
+    return SEAM_OK;
+}
+
+/* Null flags as a validity bitmap; none where there are no nulls. */
+static int make_validity(struct seam_engine_column *column, void **out, struct seam_error *error) {
+    *out = NULL;
+    if (column->null_count == 0) {
+        return SEAM_OK;
+    }
+    int code = seam_alloc(column->allocator, (size_t)(column->rows + 7) / 8, out, error);
+    if (code == SEAM_OK) {
+        seam_flags_to_validity(column->buffers[SEAM_ENGINE_NULLS], column->rows, *out);
+    }
+    return code;
+}
+
+/* Every buffer as Arrow has it, and ours. */
+static int turn_buffers(struct seam_engine_column *column, struct seam_error *error) {
+    void *validity = NULL;
+    int code = SEAM_OK;
+    if (column->kind == SEAM_COLUMN_STRING) {
+        code = check_text(column, error);
+    }
+    if (code == SEAM_OK) {
+        code = make_validity(column, &validity, error);
+    }
+    if (code == SEAM_OK && seam_column_width(column->kind) > 0 &&
+        !seam_engine_arrow_agrees(column->kind)) {
+        code = turn_values(column, error);
+    }
+    /* Only now: turning looks at the flags, and these may lie in the block of the values. */
+    seam_engine_set_buffer(column, SEAM_ENGINE_NULLS, code == SEAM_OK ? validity : NULL);
+    if (code != SEAM_OK) {
+        seam_free(validity);
+    }
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
+        code = seam_engine_own_buffer(column, i, error);
+    }
+    return code;
+}
+
+static int build(struct seam_engine_column *column, int64_t n_children, struct ArrowArray *children,
+                 struct ArrowArray *out, struct seam_error *error) {
+    void *buffers[SEAM_ENGINE_BUFFERS];
+    int64_t n_buffers = 0;
+    for (int i = 0; i < SEAM_ENGINE_BUFFERS; i++) {
+        if (seam_engine_has_buffer(column->kind, i)) {
+            buffers[n_buffers++] = column->buffers[i];
+        }
+    }
+    int code = seam_array_build(column->allocator, column->rows, column->null_count, n_buffers,
+                                buffers, n_children, children, out, error);
+    if (code == SEAM_OK) {
+        column->owned = 0; /* the buffers are the array's now */
+    }
+    return code;
+}
+
+/* Type null has no buffers at all. */
+static int export_nothing(struct seam_engine_column *column, struct ArrowArray *out,
+                          struct seam_error *error) {
+    return seam_array_build(column->allocator, column->rows, column->rows, 0, NULL, 0, NULL, out,
+                            error);
+}
+
+static int export_column(struct seam_engine_column *column, struct ArrowArray *out,
+                         struct seam_error *error);
+
+static void release_all(struct ArrowArray *arrays, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        seam_array_release(&arrays[i]);
+    }
+}
+
+/* A map's keys and values as the struct that Arrow puts around them. */
+static int wrap_entries(struct seam_engine_column *column, struct ArrowArray *arrays,
+                        struct seam_error *error) {
+    if (column->children[0].kind != SEAM_COLUMN_UNKNOWN && arrays[0].null_count > 0) {
+        return bad_value(column, 0, "or a later one has a key that is NULL, which Arrow has not",
+                         error);
+    }
+    void *no_nulls[1] = {NULL};
+    struct ArrowArray entries;
+    int code = seam_array_build(column->allocator, arrays[0].length, 0, 1, no_nulls, 2, arrays,
+                                &entries, error);
+    if (code == SEAM_OK) {
+        arrays[0] = entries;
+        arrays[1].release = NULL;
+    }
+    return code;
+}
+
+static int export_nested(struct seam_engine_column *column, struct ArrowArray *out,
+                         struct seam_error *error) {
+    int64_t count = column->n_children;
+    int64_t done = 0;
+    void *block;
+    int code =
+        seam_alloc(column->allocator, (size_t)count * sizeof(struct ArrowArray), &block, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct ArrowArray *arrays = block;
+    while (done < count && code == SEAM_OK) {
+        code = export_column(&column->children[done], &arrays[done], error);
+        if (code == SEAM_OK) {
+            seam_engine_copied(column, done);
+            done += 1;
+        }
+    }
+    if (code == SEAM_OK && column->kind == SEAM_COLUMN_MAP) {
+        code = wrap_entries(column, arrays, error);
+        count = code == SEAM_OK ? 1 : count;
+    }
+    if (code == SEAM_OK) {
+        code = build(column, count, arrays, out, error);
+    }
+    if (code != SEAM_OK) {
+        release_all(arrays, done);
+    }
+    seam_free(arrays);
+    return code;
+}
+
+static bool is_nested(int32_t kind) {
+    return kind == SEAM_COLUMN_ARRAY || kind == SEAM_COLUMN_MAP || kind == SEAM_COLUMN_STRUCT ||
+           kind == SEAM_COLUMN_VARIANT;
+}
+
+static int export_column(struct seam_engine_column *column, struct ArrowArray *out,
+                         struct seam_error *error) {
+    if (!seam_engine_held(column->kind) && column->kind != SEAM_COLUMN_DECIMALV2) {
+        return export_nothing(column, out, error);
+    }
+    int code = turn_buffers(column, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    return is_nested(column->kind) ? export_nested(column, out, error)
+                                   : build(column, 0, NULL, out, error);
+}
+
+int seam_engine_export(struct seam_engine_column *column, struct ArrowArray *out,
+                       struct seam_error *error) {
+    int code = export_column(column, out, error);
+    seam_engine_column_reset(column);
+    return code;
+}

@@ -1,0 +1,61 @@
+/* Loops over null flags and offsets. */
+#include "offheap/engine_buffers.h"
+
+#include "base/wide.h"
+
+#include <string.h>
+
+static uint64_t word_at(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* The sum of the eight bytes of a word, each at most 31. */
+static int64_t sum_bytes(uint64_t word) {
+    return (int64_t)((word * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+SEAM_WIDE int64_t seam_flags_count(const uint8_t *flags, int64_t rows) {
+    enum { WORDS = 31 }; /* sums of so many flags, byte by byte, still add up to less than 256 */
+    uint64_t all = 0;
+    int64_t count = 0;
+    int64_t i = 0;
+    for (; i + 8 * WORDS <= rows; i += 8 * WORDS) {
+        uint64_t sums = 0;
+        for (int64_t j = 0; j < WORDS; j++) {
+            uint64_t word = word_at(flags + i + 8 * j);
+            all |= word;
+            sums += word;
+        }
+        count += sum_bytes(sums);
+    }
+    for (; i < rows; i++) {
+        all |= flags[i];
+        count += flags[i];
+    }
+    return (all & ~UINT64_C(0x0101010101010101)) == 0 ? count : -1;
+}
+
+SEAM_WIDE void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out) {
+    int64_t i = 0;
+    for (; i + 8 <= rows; i += 8) {
+        out[i / 8] = seam_gather_bits(~word_at(flags + i));
+    }
+    if (i < rows) {
+        uint64_t word = ~UINT64_C(0); /* rows that are not there get a bit of 0 */
+        memcpy(&word, flags + i, (size_t)(rows - i));
+        out[i / 8] = seam_gather_bits(~word);
+    }
+}
+
+SEAM_WIDE bool seam_offsets_rise(const uint8_t *offsets, int64_t rows) {
+    int32_t falls = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        int32_t start, end;
+        memcpy(&start, offsets + 4 * i, sizeof start);
+        memcpy(&end, offsets + 4 * i + 4, sizeof end);
+        falls |= end < start;
+    }
+    return falls == 0;
+}

@@ -1,0 +1,481 @@
+/* Rows of one column appended to its streams.
+ *
+ * Work goes piece by piece: a piece is at most PIECE_ROWS rows of one column, with its nulls found
+ * and its other rows listed. Pieces live on the stack, so appending allocates nothing but ranges.
+ */
+#include "stream/presto_stream.h"
+
+enum { PIECE_ROWS = 512 };
+
+/* Elements of at least this many neighbours are appended as a range, fewer are listed. */
+enum { RANGE_ELEMENTS = 64 };
+
+struct appender {
+    int32_t flags;
+    struct seam_error *error;
+};
+
+struct piece {
+    struct presto_rows rows;    /* all of them */
+    struct presto_rows present; /* those without nulls */
+    bool any_null;
+    uint8_t nulls[PIECE_ROWS / 8]; /* with any_null: a bit a row, the lowest first, 1 = null */
+    int32_t kept[PIECE_ROWS];      /* with any_null: the present rows */
+};
+
+static int append(const struct appender *appender, struct stream_column *column,
+                  const struct seam_node *node, const struct presto_rows *rows);
+
+static struct presto_rows part_of(const struct presto_rows *rows, int64_t begin, int64_t count) {
+    if (rows->rows == NULL) {
+        return (struct presto_rows){.begin = rows->begin + begin, .count = count};
+    }
+    return (struct presto_rows){.rows = rows->rows + begin, .count = count, .gaps = rows->gaps};
+}
+
+/* --- nulls --- */
+
+/* Whether `count` neighbours are all valid; with them the flags of a piece need no work. */
+static bool all_valid(const struct seam_view *view, const struct presto_rows *rows) {
+    for (int64_t i = 0; i < rows->count; i += 64) {
+        int64_t count = rows->count - i < 64 ? rows->count - i : 64;
+        uint64_t bits = presto_load_bits(view->validity, view->offset + rows->begin + i, count);
+        if (bits != (count == 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Finds the nulls of a piece, whose rows are set. */
+static void find_nulls(struct piece *piece, const struct seam_node *node) {
+    const struct presto_rows *rows = &piece->rows;
+    const struct seam_view *view = &node->view;
+    bool bare = node->kind == SEAM_NODE_NULLS;
+    piece->present = *rows;
+    piece->any_null = false;
+    if (!bare && view->validity == NULL && !rows->gaps) {
+        return;
+    }
+    if (!bare && rows->rows == NULL && (view->validity == NULL || all_valid(view, rows))) {
+        return;
+    }
+    int64_t kept = 0;
+    for (int64_t i = 0; i < rows->count; i++) {
+        int64_t row = presto_row(rows, i);
+        bool null = bare || row < 0 || !seam_view_valid(view, row);
+        uint8_t *byte = &piece->nulls[i / 8];
+        *byte = (uint8_t)((i % 8 == 0 ? 0 : *byte) | (unsigned)null << (i % 8));
+        piece->kept[kept] = (int32_t)row;
+        kept += !null;
+    }
+    if (kept < rows->count) {
+        piece->any_null = true;
+        piece->present = (struct presto_rows){.rows = piece->kept, .count = kept};
+    }
+}
+
+/* The first null: flags of the rows before it are caught up on. */
+static int start_flags(const struct appender *appender, struct stream_column *column) {
+    struct seam_stream_arena *arena = column->values.arena;
+    void *block;
+    int code = seam_alloc(arena->runs.allocator, sizeof *column->nulls, &block, appender->error);
+    if (code == SEAM_OK) {
+        column->nulls = block;
+        seam_byte_output_init(column->nulls, arena, 1);
+        code = seam_byte_output_append_bit(column->nulls, false, column->rows, appender->error);
+    }
+    return code;
+}
+
+static int append_flags(const struct appender *appender, struct stream_column *column,
+                        const struct piece *piece) {
+    int code = SEAM_OK;
+    if (piece->any_null && column->nulls == NULL) {
+        code = start_flags(appender, column);
+    }
+    if (column->nulls == NULL || code != SEAM_OK) {
+        return code;
+    }
+    return piece->any_null ? seam_byte_output_append_bits(column->nulls, piece->nulls, 0,
+                                                          piece->rows.count, appender->error)
+                           : seam_byte_output_append_bit(column->nulls, false, piece->rows.count,
+                                                         appender->error);
+}
+
+/* --- where rows end --- */
+
+static int64_t length_of(const struct presto_type *type, const struct seam_node *node,
+                         int64_t row) {
+    if (type->encoding == PRESTO_ROW) {
+        return 1;
+    }
+    if (type->kind == SEAM_PRESTO_SLICE) {
+        return type->size;
+    }
+    return seam_node_start(node, row + 1) - seam_node_start(node, row);
+}
+
+/* Strings are read most, and most of them have offsets of 32 bits. */
+static int64_t ends_of_present(const struct presto_type *type, const struct seam_node *node,
+                               const struct presto_rows *rows, int64_t end, int32_t *ends) {
+    if (type->kind != SEAM_PRESTO_SLICE && node->view.layout == SEAM_LAYOUT_VAR32 &&
+        type->encoding != PRESTO_ROW) {
+        const int32_t *offsets = (const int32_t *)node->view.offsets + node->view.offset;
+        for (int64_t i = 0; i < rows->count; i++) {
+            int64_t row = presto_row(rows, i);
+            end += offsets[row + 1] - offsets[row];
+            ends[i] = (int32_t)end;
+        }
+        return end;
+    }
+    for (int64_t i = 0; i < rows->count; i++) {
+        end += length_of(type, node, presto_row(rows, i));
+        ends[i] = (int32_t)end;
+    }
+    return end;
+}
+
+static int append_ends(const struct appender *appender, struct stream_column *column,
+                       const struct seam_node *node, const struct piece *piece) {
+    const struct presto_type *type = column->type;
+    int32_t ends[PIECE_ROWS];
+    int64_t end = column->end;
+    if (!piece->any_null) {
+        end = ends_of_present(type, node, &piece->rows, end, ends);
+    } else {
+        int64_t present = 0;
+        for (int64_t i = 0; i < piece->rows.count; i++) {
+            if (!seam_bit(piece->nulls, i)) {
+                end += length_of(type, node, piece->kept[present++]);
+            }
+            ends[i] = (int32_t)end;
+        }
+    }
+    if (end > INT32_MAX) {
+        return seam_fail(appender->error, SEAM_TOO_LARGE, -1,
+                         "column '%s' grows to %lld bytes or elements, a page holds at most %d",
+                         type->name, (long long)end, INT32_MAX);
+    }
+    column->end = end;
+    if (type->encoding == PRESTO_ROW && (appender->flags & SEAM_PRESTO_NULLS_FIRST)) {
+        return SEAM_OK; /* written without offsets */
+    }
+    return seam_byte_output_append(column->offsets, ends, piece->rows.count * 4, appender->error);
+}
+
+/* --- values --- */
+
+static int encode(const struct appender *appender, const struct stream_column *column,
+                  const struct seam_node *node, const struct presto_rows *rows, uint8_t *to) {
+    if (presto_encode(column->type, &node->view, rows, false, to)) { /* NaNs stay as they are */
+        return SEAM_OK;
+    }
+    return seam_fail(appender->error, SEAM_BAD_INPUT, -1,
+                     "column '%s' holds a value that its type cannot have", column->type->name);
+}
+
+/* Straight into the ranges; a value may straddle two. */
+static int append_fixed(const struct appender *appender, struct stream_column *column,
+                        const struct seam_node *node, const struct presto_rows *rows) {
+    const int64_t width = column->type->wire_bytes;
+    int64_t done = 0;
+    while (done < rows->count) {
+        uint8_t *to;
+        int64_t room;
+        int code = seam_byte_output_space(&column->values, (rows->count - done) * width, &to, &room,
+                                          appender->error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+        struct presto_rows part = part_of(rows, done, room / width);
+        code = encode(appender, column, node, &part, to);
+        done += part.count;
+        int64_t rest = room % width;
+        if (code == SEAM_OK && rest > 0) {
+            uint8_t value[16];
+            part = part_of(rows, done++, 1);
+            code = encode(appender, column, node, &part, value);
+            memcpy(to + room - rest, value, (size_t)rest);
+            if (code == SEAM_OK) {
+                code = seam_byte_output_append(&column->values, value + rest, width - rest,
+                                               appender->error);
+            }
+        }
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    return SEAM_OK;
+}
+
+/* Where the bytes of a column's rows lie, and where those of its last row end. */
+struct strings {
+    const struct seam_view *view;
+    int64_t width_bytes; /* of every row, or 0 where offsets say it */
+    const uint8_t *end;
+};
+
+static int64_t string_at(const struct strings *strings, int64_t row, const uint8_t **bytes) {
+    if (strings->width_bytes > 0) {
+        *bytes = strings->view->data + (strings->view->offset + row) * strings->width_bytes;
+        return strings->width_bytes;
+    }
+    return seam_view_bytes(strings->view, row, bytes);
+}
+
+static struct strings strings_of(const struct stream_column *column, const struct seam_view *view) {
+    struct strings strings = {.view = view};
+    strings.width_bytes = column->type->kind == SEAM_PRESTO_SLICE ? view->width_bytes : 0;
+    if (view->length > 0) {
+        int64_t size = string_at(&strings, view->length - 1, &strings.end);
+        strings.end += size;
+    }
+    return strings;
+}
+
+/* Where both sides have room, whole steps are copied, of which the next string overwrites what is
+ * too much: that saves a branch that nobody can predict. */
+enum { STEP_BYTES = 32 };
+
+/* Rows of one destination lie far apart: their strings are fetched before they are needed. */
+enum { ROWS_AHEAD = 24 };
+
+static inline void copy_steps(uint8_t *to, const uint8_t *from, int64_t size) {
+    memcpy(to, from, STEP_BYTES);
+    for (int64_t done = STEP_BYTES; done < size; done += STEP_BYTES) {
+        memcpy(to + done, from + done, STEP_BYTES);
+    }
+}
+
+/* The strings that fit into `room` bytes, from number `at` on; returns the number after the last
+ * of them. */
+static int64_t copy_fitting(const struct strings *strings, const struct presto_rows *rows,
+                            int64_t at, uint8_t **to, int64_t *room_bytes) {
+    uint8_t *out = *to;
+    int64_t room = *room_bytes;
+    for (; at < rows->count; at++) {
+        const uint8_t *bytes;
+        if (at + ROWS_AHEAD < rows->count) {
+            string_at(strings, rows->rows[at + ROWS_AHEAD], &bytes);
+            __builtin_prefetch(bytes);
+            __builtin_prefetch(bytes + STEP_BYTES - 1);
+        }
+        int64_t size = string_at(strings, rows->rows[at], &bytes);
+        if (size > room) {
+            break;
+        }
+        if (room >= size + STEP_BYTES && strings->end - bytes >= size + STEP_BYTES) {
+            copy_steps(out, bytes, size);
+        } else if (size > 0) {
+            memcpy(out, bytes, (size_t)size);
+        }
+        out += size;
+        room -= size;
+    }
+    *to = out;
+    *room_bytes = room;
+    return at;
+}
+
+/* `total_bytes` of all rows together. */
+static int append_strings(const struct appender *appender, struct stream_column *column,
+                          const struct seam_node *node, const struct presto_rows *rows,
+                          int64_t total_bytes) {
+    const struct strings strings = strings_of(column, &node->view);
+    const uint8_t *bytes;
+    int64_t at = 0;
+    if (rows->rows == NULL) { /* neighbours lie end to end */
+        string_at(&strings, rows->begin, &bytes);
+        return seam_byte_output_append(&column->values, bytes, total_bytes, appender->error);
+    }
+    while (total_bytes > 0) {
+        uint8_t *to;
+        int64_t room;
+        int code =
+            seam_byte_output_space(&column->values, total_bytes, &to, &room, appender->error);
+        total_bytes -= code == SEAM_OK ? room : 0;
+        if (code == SEAM_OK) {
+            at = copy_fitting(&strings, rows, at, &to, &room);
+        }
+        if (code == SEAM_OK && room > 0) { /* the next string straddles two ranges */
+            int64_t size = string_at(&strings, rows->rows[at++], &bytes);
+            memcpy(to, bytes, (size_t)room);
+            total_bytes -= size - room;
+            code = seam_byte_output_append(&column->values, bytes + room, size - room,
+                                           appender->error);
+        }
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    return SEAM_OK;
+}
+
+/* --- columns in columns --- */
+
+/* The same rows for the element of an array, or for key and value of a map. */
+static int append_entries(const struct appender *appender, struct stream_column *column,
+                          const struct seam_node *node, const struct presto_rows *rows) {
+    struct stream_column *child = stream_child(column);
+    if (node->kind == SEAM_NODE_LIST) {
+        return append(appender, child, &node->children[0], rows);
+    }
+    int code = append(appender, child, stream_entry(node, 0), rows);
+    if (code == SEAM_OK && child->nulls != NULL) {
+        return seam_fail(appender->error, SEAM_BAD_INPUT, -1, "a key of map '%s' is null",
+                         column->type->name);
+    }
+    return code == SEAM_OK ? append(appender, stream_next(child), stream_entry(node, 1), rows)
+                           : code;
+}
+
+/* Elements waiting for others, and their number. */
+struct waiting {
+    int32_t rows[PIECE_ROWS];
+    int64_t count;
+};
+
+static int append_waiting(const struct appender *appender, struct stream_column *column,
+                          const struct seam_node *node, struct waiting *waiting) {
+    struct presto_rows rows = {.rows = waiting->rows, .count = waiting->count};
+    waiting->count = 0;
+    return rows.count == 0 ? SEAM_OK : append_entries(appender, column, node, &rows);
+}
+
+/* One row's elements: listed when they are few, appended as a range when they are many. */
+static int append_range(const struct appender *appender, struct stream_column *column,
+                        const struct seam_node *node, struct waiting *waiting, int64_t begin,
+                        int64_t end) {
+    int code = SEAM_OK;
+    if (waiting->count + end - begin > PIECE_ROWS || end - begin >= RANGE_ELEMENTS) {
+        code = append_waiting(appender, column, node, waiting);
+    }
+    if (end - begin >= RANGE_ELEMENTS) {
+        struct presto_rows range = {.begin = begin, .count = end - begin};
+        return code == SEAM_OK ? append_entries(appender, column, node, &range) : code;
+    }
+    for (int64_t row = begin; row < end; row++) {
+        waiting->rows[waiting->count++] = (int32_t)row;
+    }
+    return code;
+}
+
+static int append_elements(const struct appender *appender, struct stream_column *column,
+                           const struct seam_node *node, const struct presto_rows *rows) {
+    if (rows->rows == NULL) {
+        struct presto_rows range = {.begin = seam_node_start(node, rows->begin)};
+        range.count = seam_node_start(node, rows->begin + rows->count) - range.begin;
+        return append_entries(appender, column, node, &range);
+    }
+    struct waiting waiting = {.count = 0};
+    for (int64_t i = 0; i < rows->count; i++) {
+        int64_t row = rows->rows[i];
+        int code = append_range(appender, column, node, &waiting, seam_node_start(node, row),
+                                seam_node_start(node, row + 1));
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    return append_waiting(appender, column, node, &waiting);
+}
+
+/* A null row has no fields. */
+static int append_fields(const struct appender *appender, struct stream_column *column,
+                         const struct seam_node *node, const struct presto_rows *rows) {
+    struct stream_column *child = stream_child(column);
+    int code = SEAM_OK;
+    for (int64_t i = 0; i < node->n_children && code == SEAM_OK; i++) {
+        code = append(appender, child, &node->children[i], rows);
+        child = stream_next(child);
+    }
+    return code;
+}
+
+/* --- all of it --- */
+
+static int append_piece(const struct appender *appender, struct stream_column *column,
+                        const struct seam_node *node, const struct piece *piece) {
+    const struct presto_rows *present = &piece->present;
+    int64_t begin = column->end;
+    int code = append_flags(appender, column, piece);
+    if (code == SEAM_OK && !presto_is_fixed(column->type)) {
+        code = append_ends(appender, column, node, piece);
+    }
+    column->rows += piece->rows.count;
+    if (code != SEAM_OK || present->count == 0) {
+        return code;
+    }
+    switch (column->type->encoding) {
+    case PRESTO_VARIABLE_WIDTH:
+        return append_strings(appender, column, node, present, column->end - begin);
+    case PRESTO_ARRAY:
+    case PRESTO_MAP:
+        return append_elements(appender, column, node, present);
+    case PRESTO_ROW:
+        return append_fields(appender, column, node, present);
+    default:
+        return append_fixed(appender, column, node, present);
+    }
+}
+
+/* Dictionaries and runs are written out: their rows become rows of the values. */
+static int append_encoded(const struct appender *appender, struct stream_column *column,
+                          const struct seam_node *node, const struct presto_rows *rows) {
+    bool dictionary = node->kind == SEAM_NODE_DICTIONARY;
+    const struct seam_node *values = &node->children[dictionary ? 0 : 1];
+    int32_t mapped[PIECE_ROWS];
+    int code = SEAM_OK;
+    for (int64_t done = 0; done < rows->count && code == SEAM_OK; done += PIECE_ROWS) {
+        int64_t left = rows->count - done;
+        struct presto_rows part = {.rows = mapped, .count = left < PIECE_ROWS ? left : PIECE_ROWS};
+        for (int64_t i = 0; i < part.count; i++) {
+            int64_t row = presto_row(rows, done + i);
+            bool null = row < 0 || (dictionary && !seam_view_valid(&node->view, row));
+            int64_t at = -1;
+            if (!null) {
+                at = dictionary ? seam_node_index(node, row) : seam_node_run(node, row);
+                if (at < 0 || at >= values->view.length) {
+                    return seam_fail(appender->error, SEAM_BAD_ARGUMENT, -1,
+                                     "column '%s': row %lld stands for value %lld of %lld",
+                                     column->type->name, (long long)row, (long long)at,
+                                     (long long)values->view.length);
+                }
+            }
+            part.gaps |= null;
+            mapped[i] = (int32_t)at;
+        }
+        code = append(appender, column, values, &part);
+    }
+    return code;
+}
+
+static int append(const struct appender *appender, struct stream_column *column,
+                  const struct seam_node *node, const struct presto_rows *rows) {
+    if (node->kind == SEAM_NODE_DICTIONARY || node->kind == SEAM_NODE_RUNS) {
+        return append_encoded(appender, column, node, rows);
+    }
+    if (column->rows + rows->count > INT32_MAX) {
+        return seam_fail(appender->error, SEAM_TOO_LARGE, -1,
+                         "column '%s' grows to %lld rows, a page holds at most %d",
+                         column->type->name, (long long)(column->rows + rows->count), INT32_MAX);
+    }
+    struct piece piece;
+    bool at_once = presto_is_fixed(column->type) && node->kind == SEAM_NODE_FLAT &&
+                   node->view.validity == NULL && !rows->gaps;
+    int64_t most = at_once ? rows->count : PIECE_ROWS;
+    int code = SEAM_OK;
+    for (int64_t done = 0; done < rows->count && code == SEAM_OK; done += most) {
+        int64_t left = rows->count - done;
+        piece.rows = part_of(rows, done, left < most ? left : most);
+        find_nulls(&piece, node);
+        code = append_piece(appender, column, node, &piece);
+    }
+    return code;
+}
+
+int presto_append_rows(struct stream_column *column, const struct seam_node *node,
+                       const struct presto_rows *rows, int32_t flags, struct seam_error *error) {
+    const struct appender appender = {.flags = flags, .error = error};
+    return append(&appender, column, node, rows);
+}

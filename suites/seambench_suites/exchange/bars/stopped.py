@@ -1,0 +1,103 @@
+"""A receiver that reads nothing for a while: what its sender holds, and how fast it goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import psutil
+
+from seambench_suites.exchange.bars.load import CHANNELS, RULE, Load
+from seambench_suites.exchange.bars.sending import BATCHED_BYTES, Receiving
+from seamkit.exchange.formats.formats import chunk_format
+from seamkit.exchange.logic.options import SinkOptions
+from seamkit.exchange.sink import ExchangeSink, Routing
+from seamkit.exchange.transports.by_name import connect
+
+__all__ = ["Stopped", "stopped"]
+
+_FORMAT = "arrow-batch"
+_LOOKS_A_SECOND = 20
+#: Of the sink, and what may be above it: a request that was let in while there was room.
+_LIMIT_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """One run.
+
+    Attributes:
+        way: `stopped+TRANSPORT+FORMAT`.
+        waited_seconds: for which nobody read.
+        peak_bytes: most that the sink held meanwhile, waiting or in flight.
+        growth_bytes: resident memory of the sending process at its most, beyond the beginning.
+        resumed_seconds: from the first read to the last answer.
+        resumed_cpu_seconds: of the sending process meanwhile.
+        error: why it failed, or None.
+    """
+
+    way: str
+    waited_seconds: float
+    peak_bytes: int
+    growth_bytes: int
+    resumed_seconds: float
+    resumed_cpu_seconds: float
+    error: str | None
+
+
+def stopped(transport: str, seconds: float, load: Load) -> Stopped:
+    """Send a load to receivers of another process that do not read for so many seconds."""
+    way = f"stopped+{transport}+{_FORMAT}"
+    receiving = Receiving(way)
+    try:
+        return _run(way, receiving, transport, seconds, load)
+    finally:
+        receiving.close()
+
+
+def _run(way: str, receiving: Receiving, transport: str, seconds: float, load: Load) -> Stopped:
+    receiving.expect(load.passes)
+    before = psutil.Process().memory_info().rss
+    sink = ExchangeSink(
+        load.schema,
+        [connect(transport, receiving.address, number) for number in range(CHANNELS)],
+        Routing("hash", RULE),
+        be_number=0,
+        format=chunk_format(_FORMAT, load.schema),
+        options=SinkOptions(max_buffered_bytes=_LIMIT_BYTES),
+        max_transmit_batched_bytes=BATCHED_BYTES,
+    )
+
+    def write() -> None:
+        driver = sink.driver()
+        for _ in range(load.passes):
+            for batch in load.batches:
+                driver.write(batch)
+        driver.finish()
+
+    writer = threading.Thread(target=write, daemon=True)
+    begin = time.monotonic()
+    writer.start()
+    peak = most = 0
+    while time.monotonic() - begin < seconds:
+        peak = max(peak, sink.buffered_bytes)
+        most = max(most, psutil.Process().memory_info().rss)
+        time.sleep(1 / _LOOKS_A_SECOND)
+    waits = writer.is_alive()
+    waited, cpu = time.monotonic() - begin, time.process_time()
+    receiving.say("read")
+    writer.join()
+    sink.wait_finished()
+    resumed, cpu = time.monotonic() - begin - waited, time.process_time() - cpu
+    sink.close()
+    rows = receiving.hear()["rows"]
+    receiving.hear()
+    error = None
+    if not waits:
+        error = "the sender had sent everything before anybody read: more passes are needed"
+    elif peak > _LIMIT_BYTES + 2 * BATCHED_BYTES:
+        error = f"the sink held {peak} bytes, and its limit is {_LIMIT_BYTES}"
+    elif rows != load.rows:
+        error = f"{load.rows} rows were sent, {rows} arrived"
+    return Stopped(way, waited, peak, most - before, resumed, cpu, error)
