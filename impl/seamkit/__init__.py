@@ -1,1 +1,1 @@
-"""TODO."""
+"""Scanners, off-heap columns, serde and exchange: the seams between query engines."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Performance: turns, scans, queries and plans of workers, each answer checked."""

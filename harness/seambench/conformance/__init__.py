@@ -1,1 +1,1 @@
-"""TODO."""
+"""Conformance, once for all seams: select cases, isolate, run, judge."""

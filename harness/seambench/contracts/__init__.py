@@ -1,1 +1,1 @@
-"""TODO."""
+"""What an implementation of each seam offers; outcomes, and implementations by name."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Engines that run queries over what implementations read: DuckDB and Spark."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Table formats, one folder each: what the rest of the harness must know of them."""

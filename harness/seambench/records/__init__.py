@@ -1,1 +1,1 @@
-"""TODO."""
+"""Records of runs: the model, the writer that judges, and the reader."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The seams, one folder each, all of one shape."""

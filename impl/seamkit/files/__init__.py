@@ -1,1 +1,1 @@
-"""TODO."""
+"""Files of tables: storage, the readers of each file format, and what statistics rule out."""

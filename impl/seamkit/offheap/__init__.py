@@ -1,1 +1,1 @@
-"""TODO."""
+"""Off-heap columns: how rows cross a language border."""

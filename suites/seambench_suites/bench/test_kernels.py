@@ -72,7 +72,7 @@ def test_stage_returns_the_right_rows(benchmark: Any, name: str, columns: str, w
 
 def test_features_of_other_commits_are_skipped_not_failed() -> None:
     """NotImplementedError is how asv is told that a commit does not have something."""
-    with pytest.raises(NotImplementedError, match=r"no seambench_impl\.teleport"):
-        kernels.feature("seambench_impl.teleport")
-    with pytest.raises(NotImplementedError, match=r"no seambench_impl\.merge\.teleport"):
+    with pytest.raises(NotImplementedError, match=r"no seamkit\.teleport"):
+        kernels.feature("seamkit.teleport")
+    with pytest.raises(NotImplementedError, match=r"no seamkit\.scan\.merge\.teleport"):
         kernels.feature("seamkit.scan.merge", "teleport")

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tools around our own exchange: its simulator, the exploration of its states, its bars."""

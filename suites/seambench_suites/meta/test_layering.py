@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-#: Arrows that exist; any other import between the three packages is forbidden.
+#: Arrows that exist; any other import between the packages is forbidden.
 ALLOWED: dict[str, set[str]] = {
-    "seambench": {"seambench"},
-    "seambench_impl": {"seambench", "seambench_impl"},
-    "seambench_suites": {"seambench", "seambench_suites"},
+    "seambase": {"seambase"},
+    "seamkit": {"seambase", "seamkit"},
+    "seambench": {"seambase", "seambench"},
+    "seambench_impl": {"seambase", "seamkit", "seambench", "seambench_impl"},
+    "seambench_suites": {"seambase", "seambench", "seambench_suites"},
+    # Tools around our own exchange see inside it; the suites that judge do not.
+    "seambench_suites.exchange": {"seambase", "seamkit", "seambench", "seambench_suites"},
     # Runs from the checkout beside the packages of any commit, which may lack what it would import.
     "seambench_suites.history": set(),
 }
@@ -46,10 +50,12 @@ def forbidden(package: str, source: str) -> list[str]:
 @pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_imports_follow_the_arrows(package: str) -> None:
     """No module imports against the arrows, not even inside a function."""
+    own_rules = [_folder(other) for other in ALLOWED if other.startswith(f"{package}.")]
     found = {
         str(file): bad
         for file in _folder(package).rglob("*.py")
-        if (bad := forbidden(package, file.read_text(encoding="utf-8")))
+        if not any(folder in file.parents for folder in own_rules)
+        and (bad := forbidden(package, file.read_text(encoding="utf-8")))
     }
 
     assert found == {}
@@ -64,10 +70,11 @@ def test_imports_follow_the_arrows(package: str) -> None:
             "def f():\n    from seambench_suites.tpch import SUITE",
             ["seambench_suites"],
         ),
-        ("seambench", "importlib.import_module('seamkit.scan')", ["seambench_impl"]),
-        ("seambench_suites", "from seamkit.scan import readers", ["seambench_impl"]),
+        ("seambench", "importlib.import_module('seamkit.scan')", ["seamkit"]),
+        ("seambench_suites", "from seamkit.scan import merge", ["seamkit"]),
+        ("seamkit", "from seambench.contracts.scan import Scan", ["seambench"]),
         ("seambench_impl", "import seambench_suites.cases", ["seambench_suites"]),
-        ("seambench_impl", "from seambench.contracts.seams import Scan", []),
+        ("seambench_impl", "from seambench.contracts.scan import Scan", []),
         (
             "seambench_suites.history",
             "from seambench_suites.history.kernels import feature",

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The column seam: cases, their oracle, and the check that runs one."""

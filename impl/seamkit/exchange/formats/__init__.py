@@ -1,1 +1,1 @@
-"""TODO."""
+"""How chunks of an exchange become bytes."""

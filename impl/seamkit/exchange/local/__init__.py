@@ -1,1 +1,1 @@
-"""TODO."""
+"""Exchanges between the drivers of one fragment, inside a process."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Samples, fakes and small programs that several tests need."""
