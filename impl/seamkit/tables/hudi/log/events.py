@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.core._seam import lib
-from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
 from seamkit.scan.held_rows import HeldRows, concat_batches
-from seamkit.scan.merge import LogIndex, batch_of
+from seamkit.scan.merge import LogIndex
 from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
 from seamkit.tables.hudi.log.delete_events import delete_ordering
 from seamkit.tables.hudi.log.gaps import FilledLog, Presence, fill_gaps
