@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import DecodeError
-
 from seambase.errors import InputError
+from seambase.extras import needs
 from seamkit.exchange.formats.payloads import flat
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
+
+with needs("exchange", "the exchange"):
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from google.protobuf.message import DecodeError
 
 __all__ = [
     "BEAT",
