@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from seambase.errors import UsageError
-from seambench.conformance.cases import ExchangeCase, ScanCase, load_cases, load_scan_cases
+from seambench.conformance.cases import load_cases
 from seambench.contracts import registry
 from seambench.formats.hudi.edits import apply_edits
 from seambench.formats.hudi.golden import extract, load_origin, load_table, table_folders
 from seambench.seams.column.cases import ColumnCase
 from seambench.seams.column.check import needs_of
+from seambench.seams.exchange.cases import ExchangeCase
 from seambench.seams.exchange.check import needs_of as exchange_needs
+from seambench.seams.scan.cases import ScanCase, load_scan_cases
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.check import needs_of as serde_needs
 from seambench_suites.cases import ROOT

@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
-from seambench.conformance.cases import ScanCase, load_cases
+from seambench.conformance.cases import load_cases
 from seambench.conformance.check import run_checks
 from seambench.conformance.worker import run_one
+from seambench.seams.scan.cases import ScanCase
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader, simulates
 

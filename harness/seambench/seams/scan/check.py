@@ -18,13 +18,13 @@ import duckdb
 import pyarrow as pa
 
 from seambase import errors
-from seambench.conformance.cases import ScanCase
 from seambench.conformance.plain import difference, rows_of
 from seambench.conformance.refusals import told_as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.formats.hudi.edits import apply_edits
 from seambench.formats.hudi.golden import extract
+from seambench.seams.scan.cases import ScanCase
 
 __all__ = [
     "Rows",

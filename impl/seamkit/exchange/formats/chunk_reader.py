@@ -28,7 +28,7 @@ from seamkit.exchange.formats.chunk_bytes import (
 )
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
 from seamkit.exchange.formats.encode_levels import INTEGERS
-from seamkit.exchange.transports.wire import CHUNK
+from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import Kind
 from seamkit.offheap.engine.columns import EngineSchema, fill

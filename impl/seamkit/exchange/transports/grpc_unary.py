@@ -17,6 +17,7 @@ from typing import Any, Unpack
 
 from seambase.errors import InputError, UnavailableError
 from seambase.extras import needs
+from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import Address, parse_address
@@ -28,8 +29,6 @@ from seamkit.exchange.transports.base import (
     SECONDS_TO_GREET,
     SILENCE_SECONDS,
     ChannelOptions,
-    OnAnswer,
-    OnFailure,
     OpenRequests,
     RequestChannel,
     announcement,
