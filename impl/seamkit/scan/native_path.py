@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.memory import TrackedAllocator
@@ -244,6 +243,8 @@ def _test(
     there: pa.Array | None,
 ) -> tuple[pa.Array, pa.Table]:
     """Which rows meet the condition and are there, and the tested columns of those."""
+    from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
+
     done = 0
     masks, kept = [], []
     for batch in batches:

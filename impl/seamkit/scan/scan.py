@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from seambase.errors import UnavailableError
 from seambase.scan import ScanReport
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow.dataset as ds
 
 __all__ = ["Scan"]
 
@@ -75,12 +76,10 @@ class Scan(ABC):
         Raises:
             UnavailableError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
+        if find_spec("pandas") is None:
             raise UnavailableError(
                 "a data frame needs pandas, which is not installed; pip install pandas"
-            ) from error
+            )
         frame: pd.DataFrame = self.to_table().to_pandas(**options)
         return frame
 

@@ -10,13 +10,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
-from seambase.dataset import ScanDataset, filter_columns
+from seambase.filters import filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
@@ -27,6 +26,9 @@ from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
 from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 __all__ = ["UnitScan"]
 
@@ -89,6 +91,8 @@ class UnitScan(Scan):
 
     def dataset(self) -> ds.Dataset:
         """A dataset that DuckDB and Polars query, with columns and filters pushed down."""
+        from seambase.dataset import ScanDataset
+
         return ScanDataset(self.schema, self._open_for_engine)
 
     @property
