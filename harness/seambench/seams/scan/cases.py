@@ -1,4 +1,4 @@
-"""Cases of the scan seam: one TOML file each; its path is its id.
+"""Cases of the scan seam: `cases/scan/<format>/...`, one TOML file each; its path is its id.
 
 A case names a golden table, says what is asked of it and what must come out:
 
@@ -10,7 +10,7 @@ A case names a golden table, says what is asked of it and what must come out:
     [request]                          # optional: query, as_of, columns, where, strict, begin, end
     query = "snapshot"
 
-    [[edit]]                           # optional: see `seambench.formats.hudi.edits`
+    [[edit]]                           # optional: see `seambench.formats.edits`
     file = "log:3"
     op = "truncate"
     count = 7
@@ -18,10 +18,9 @@ A case names a golden table, says what is asked of it and what must come out:
     [expect]                           # rows, or the name of an exception of seambase.errors
     rows = [{ k = "older", v = "base", ts = 5 }]
 
-A table with variants (`seambench.formats.hudi.golden`) makes a case of each, `ID@v6`, `ID@v9`, ...,
+A table with variants (`seambench.formats.golden`) makes a case of each, `ID@v6`, `ID@v9`, ...,
 unless `variants` lists some. A file may ask several questions of a table instead of one; each makes
-a case
-`ID/NAME`, its request and its expectation written together:
+a case `ID/NAME`, its request and its expectation written together:
 
     [ask.snapshot]
     rows = [{ k = "a", v = "new" }]
@@ -51,26 +50,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seambase.errors import UsageError
-from seambase.scan import Query
 from seambench.conformance.plain import typed
 from seambench.conformance.strict import build
-from seambench.formats.hudi.edits import Edit
-from seambench.formats.hudi.golden import Origin, TableSpec, load_origin, load_table
+from seambench.contracts.formats import resolve_format
+from seambench.contracts.tables import CommitRequest, Edit
+from seambench.formats.golden import GoldenTable, golden_table
 
-__all__ = ["ExpectSpec", "RequestSpec", "ScanCase", "load_scan_cases", "scan_cases"]
-
-
-@dataclass(frozen=True)
-class RequestSpec:
-    """What is asked of a table. Commits are given by the number of the write, from 1."""
-
-    query: Query = "snapshot"
-    as_of: int | None = None
-    begin: int | None = None
-    end: int | None = None
-    columns: Sequence[str] | None = None
-    where: str | None = None
-    strict: bool = False
+__all__ = ["ExpectSpec", "ScanCase", "load_scan_cases", "scan_cases"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +90,7 @@ class _CaseFile:
     requirement: str
     table: str
     expect: ExpectSpec = field(default_factory=ExpectSpec)
-    request: RequestSpec = field(default_factory=RequestSpec)
+    request: CommitRequest = field(default_factory=CommitRequest)
     ask: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     variants: Sequence[str] = ()
     edit: Sequence[Edit] = ()
@@ -124,10 +110,8 @@ class ScanCase:
     id: str
     level: str
     requirement: str
-    folder: Path
-    table: TableSpec
-    origin: Origin
-    request: RequestSpec
+    table: GoldenTable
+    request: CommitRequest
     edits: Sequence[Edit]
     focus: Mapping[str, Sequence[Any]]
     expect: ExpectSpec
@@ -143,28 +127,12 @@ class ScanCase:
 
         Most follow from the table and the request; the case file adds what is special.
         """
-        table, request = self.table, self.request
-        needs = ["formats.hudi", f"table-version.{table.table_version}", f"query.{request.query}"]
-        if request.as_of is not None:
-            needs.append("as-of")
-        if request.strict:
-            needs.append("strict")
-        if table.partition:
-            needs.append("partitioned")
-        if self._merges():
-            needs += [f"merge.{table.merge}", "blocks.delete", f"blocks.{table.log_blocks}"]
-        return tuple(dict.fromkeys([*needs, *self.extra_needs]))
-
-    def _merges(self) -> bool:
-        """Whether logs take part."""
-        table, request = self.table, self.request
-        logs = table.table_type == "merge-on-read" and len(table.writes) > 1
-        return logs and request.query != "read-optimized" and request.as_of != 1
+        return tuple(dict.fromkeys([*self.table.needs(self.request), *self.extra_needs]))
 
     @property
     def visible(self) -> list[str]:
         """Columns that a read without named columns shows."""
-        return [name for name in self.table.columns if not name.startswith("_hoodie_")]
+        return [name for name in self.table.spec.columns if not self.table.format.is_meta(name)]
 
     @property
     def names(self) -> list[str]:
@@ -173,16 +141,16 @@ class ScanCase:
 
     def instant(self, number: int | None) -> str | None:
         """Instant of the n-th step."""
-        return None if number is None else self.origin.instants[number - 1]
+        return None if number is None else self.table.origin.instants[number - 1]
 
     def bound(self, number: int | None) -> str | None:
         """The n-th step as a bound of an incremental read."""
-        times = self.origin.completions or self.origin.instants
+        times = self.table.origin.completions or self.table.origin.instants
         return None if number is None else times[number - 1]
 
     def expected_answers(self) -> list[list[tuple[Any, ...]]]:
         """Right answers, each as typed tuples in the order of `names`."""
-        types = self.table.columns
+        types = self.table.spec.columns
         return [
             [
                 tuple(typed(row.get(name), types.get(name, "string")) for name in self.names)
@@ -205,15 +173,15 @@ def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
         UsageError: unknown or missing key, unknown table, or an expectation that cannot be.
     """
     data = tomllib.loads(file.read_text(encoding="utf-8"))
-    data["request"] = build(RequestSpec, data.get("request", {}), file)
+    data["request"] = build(CommitRequest, data.get("request", {}), file)
     data["expect"] = build(ExpectSpec, data.get("expect", {}), file)
     data["edit"] = [build(Edit, edit, file) for edit in data.get("edit", [])]
     read = build(_CaseFile, data, file)
     name = file.relative_to(root / "cases").with_suffix("").as_posix()
     cases = []
-    for variant, folder in _tables(root, read, file):
+    for variant, table in _tables(root, read, file):
         id_ = f"{name}@{variant}" if variant else name
-        first = _case(id_, read, folder)
+        first = _case(id_, read, table)
         if not read.ask:
             cases.append(first)
         for ask, keys in read.ask.items():
@@ -228,37 +196,40 @@ def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
     return cases
 
 
-def _tables(root: Path, read: _CaseFile, file: Path) -> list[tuple[str, Path]]:
-    """Folders of the tables that a case file is about, each with its variant or an empty text."""
-    folder = root / "golden" / "hudi" / read.table
+def _tables(root: Path, read: _CaseFile, file: Path) -> list[tuple[str, GoldenTable]]:
+    """The tables that a case file is about, each with its variant or an empty text."""
+    below = file.relative_to(root / "cases" / "scan")
+    format_ = resolve_format(below.parts[0])
+    folder = root / "golden" / format_.name / read.table
     if not (folder / "table.toml").exists():
         raise UsageError(f"{file}: there is no golden table {read.table!r}")
     if (folder / "table.zip").exists():
-        return [("", folder)]
+        return [("", golden_table(format_, folder))]
     made = sorted(zip_.parent.name for zip_ in folder.glob("*/table.zip"))
     if strange := sorted(set(read.variants) - set(made)):
         raise UsageError(f"{file}: {read.table} has no variant {strange[0]!r}")
-    return [(name, folder / name) for name in made if not read.variants or name in read.variants]
+    chosen = read.variants or made
+    return [(name, golden_table(format_, folder / name)) for name in made if name in chosen]
 
 
-def _question(keys: Mapping[str, Any], file: Path) -> tuple[Sequence[str], RequestSpec, ExpectSpec]:
+def _question(
+    keys: Mapping[str, Any], file: Path
+) -> tuple[Sequence[str], CommitRequest, ExpectSpec]:
     """Variants, request and expectation of one `ask`."""
     left = dict(keys)
     limit = left.pop("variants", ())
-    asked = {f.name for f in fields(RequestSpec)} & set(left)
-    request = build(RequestSpec, {key: left.pop(key) for key in asked}, file)
+    asked = {f.name for f in fields(CommitRequest)} & set(left)
+    request = build(CommitRequest, {key: left.pop(key) for key in asked}, file)
     return limit, request, build(ExpectSpec, left, file)
 
 
-def _case(id_: str, read: _CaseFile, folder: Path) -> ScanCase:
+def _case(id_: str, read: _CaseFile, table: GoldenTable) -> ScanCase:
     """The case of a file and a variant, with the file's one question."""
     return ScanCase(
         id=id_,
         level=read.level,
         requirement=read.requirement,
-        folder=folder,
-        table=load_table(folder),
-        origin=load_origin(folder),
+        table=table,
         request=read.request,
         edits=read.edit,
         focus=read.focus,
@@ -277,13 +248,13 @@ def _lint(case: ScanCase, file: Path) -> None:
     if not case.requirement.strip():
         raise UsageError(f"{file}: the requirement is empty")
     # A read of changes has columns of its own.
-    known = set(case.table.columns) | set(case.request.columns or ())
+    known = set(case.table.spec.columns) | set(case.request.columns or ())
     for row in chain(expect.rows or (), *expect.any_of):
         if strange := sorted(set(row) - known):
             raise UsageError(f"{file}: an expected row has {strange[0]!r}, no column of the table")
     if strange := sorted(set(case.focus) - known):
         raise UsageError(f"{file}: the focus is on {strange[0]!r}, no column of the table")
     numbers = (case.request.as_of, case.request.begin, case.request.end)
-    if any(n is not None and not 1 <= n <= len(case.origin.instants) for n in numbers):
+    if any(n is not None and not 1 <= n <= len(case.table.origin.instants) for n in numbers):
         raise UsageError(f"{file}: a commit is given by the number of a step, from 1")
     case.expected_answers()

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from seambase.extras import needs
+
+with needs("exchange", "the exchange"):
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 __all__ = ["CHUNK", "PARAMS", "RESULT"]
 

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from typing import Any, Unpack
 
 from seambase.errors import InputError, UnavailableError
+from seambase.extras import needs
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
@@ -55,12 +56,8 @@ _OPTIONS = [
 
 
 def _grpc() -> Any:
-    try:
+    with needs("exchange", "the transport grpc"):
         import grpc
-    except ImportError as error:
-        raise UnavailableError(
-            "gRPC needs the package 'grpcio': pip install 'seambench[exchange]'"
-        ) from error
     return grpc
 
 

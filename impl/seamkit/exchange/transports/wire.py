@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from google.protobuf.message import DecodeError
-
 from seambase.errors import InputError
+from seambase.extras import needs
 from seamkit.core.payloads import flat
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
+
+with needs("exchange", "the exchange"):
+    from google.protobuf.message import DecodeError
 
 __all__ = [
     "BEAT",
