@@ -1,1 +1,0 @@
-"""Tests of the library as it is installed and imported."""
