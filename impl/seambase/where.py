@@ -141,9 +141,13 @@ def _columns(
         raise UsageError(f"{where}: {tree.get('error_message', 'no expression')}")
     nodes = list(_nodes(tree))
     classes = {node.get("class") for node in nodes}
-    for kind, word in (("SUBQUERY", "a query"), ("PARAMETER", "a parameter")):
+    for kind, word in (
+        ("SUBQUERY", "a query"),
+        ("PARAMETER", "a parameter"),
+        ("STAR", "a pattern of columns"),
+    ):
         if kind in classes:
-            raise UsageError(f"{where} holds {word}: only the table's columns can be read")
+            raise UsageError(f"{where} holds {word}: only the table's columns can be named")
     names = [node["column_names"][0] for node in nodes if node.get("class") == "COLUMN_REF"]
     # A lambda names its own parameters, which only DuckDB's binder can tell from columns.
     if "LAMBDA" not in classes:
