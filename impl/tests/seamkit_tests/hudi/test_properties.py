@@ -10,7 +10,7 @@ import pytest
 
 from seambase.errors import InputError, SeambenchError
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.properties import load_config
+from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, properties_text
