@@ -370,6 +370,17 @@ def test_list_names_implementations_and_queries(seambench: Any, tmp_path: Path) 
     assert seambench("list", "everything").code == 2
 
 
+def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
+    """Without a kind a screen of lines counts what there is; `list cases` names every case."""
+    short = seambench("list", "--data", tmp_path).out.splitlines()
+    cases = seambench("list", "cases", "--data", tmp_path).out
+
+    assert len(short) < 40
+    assert any(line.split()[:2] == ["scan", "hudi"] for line in short)
+    assert "in full: seambench list implementations|cases|data|queries" in short
+    assert "scan/hudi/event-v9/" in cases
+
+
 def test_doctor_tells_what_to_do(
     seambench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,6 +399,7 @@ def test_doctor_tells_what_to_do(
         "needed_for": "building from source",
     }
     assert {"Java", "memory", "cores", "data folder", "Hudi's jar"} <= set(findings)
+    assert findings["JPype"]["found"].startswith("jpype1 1.")
     assert seambench("doctor", "--data", tmp_path).code == 0
 
 
