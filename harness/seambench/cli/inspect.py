@@ -132,7 +132,7 @@ def _parquet(file: Path) -> Iterator[Met]:
         for column in columns:
             yield Met(
                 *(_first_byte(column), column.total_compressed_size, 1, column.path_in_schema),
-                f"{column.physical_type}, {column.compression}, {' '.join(column.encodings)}",
+                f"{column.physical_type}, {column.compression}, {' '.join(sorted(column.encodings))}",
             )
 
 
