@@ -126,5 +126,5 @@ def default_deletes(ordering: pa.RecordBatch, rows: npt.NDArray[np.int32]) -> Fl
             zero = column.cast(pa.int32()).to_numpy() == 0
         else:
             zero = column.is_null().to_numpy(zero_copy_only=False)
-        flags[(rows < 0) & zero] = lib.SEAM_EVENT_DEFAULT
+        flags[(rows < 0) & zero] = lib.SEAM_EVENT_UNORDERED
     return flags
