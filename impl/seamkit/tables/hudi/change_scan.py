@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import UsageError
 from seambase.filters import filter_columns
 from seambase.scan import ScanReport
 from seamkit.scan.scan import Scan

@@ -42,13 +42,12 @@ def test_a_hudi_table_is_found(hudi: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "error", "says"),
     [
-        (["metadata/v1.metadata.json"], "RefusedError", "looks like an Iceberg table; Hudi and"),
+        (["metadata/v1.metadata.json"], "RefusedError", "looks like an Iceberg table; Hudi"),
         (["snapshot/LATEST", "schema/schema-0"], "RefusedError", "looks like a Paimon table"),
         (["a.parquet", "b.orc"], "RefusedError", "a folder of ORC and Parquet files, no table"),
         (["day=1/a.parquet"], "RefusedError", "looks like a folder of partitions, as Hive"),
-        ([".hoodie/", "_delta_log/"], "UsageError", "is a Hudi table and a Delta table"),
         ([".hoodie"], "InputError", "looks like no table: it holds .hoodie"),
-        (list("abcdefg"), "InputError", "it holds a, b, c, d, e, ..., and neither"),
+        (list("abcdefg"), "InputError", "it holds a, b, c, d, e, ..., and no folder"),
         ([".hoodie/hoodie.properties"], "InputError", "hoodie.properties"),
     ],
 )
@@ -90,9 +89,7 @@ def test_the_page_of_help_is_true(
     hudi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The examples that `help(seamkit)` shows run, and print what they show."""
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "trips").symlink_to(hudi)
-    monkeypatch.chdir(tmp_path / "home")
+    monkeypatch.chdir(hudi.rename(tmp_path / "trips").parent)
     found = doctest.testmod(seamkit)
 
     assert found.attempted >= 7
@@ -105,7 +102,7 @@ def test_the_page_of_help_is_true(
         ({"query": "x"}, "query is 'x': one of 'snapshot'"),
         ({"query": "read_optimized"}, "did you mean 'read-optimized'?"),
         ({"path": "foo"}, "path is 'foo': one of"),
-        ({"threads": 0}, "threads is 0: at least 1"),
+        ({"threads": 0}, "threads is 0: a whole number"),
         ({"threads": 1.5}, "threads is 1.5"),
         ({"batch_rows": -1}, "batch_rows is -1"),
         ({"memory_limit_bytes": -1}, "memory_limit_bytes is -1"),

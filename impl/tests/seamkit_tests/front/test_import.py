@@ -35,16 +35,18 @@ def test_importing_the_library_imports_next_to_nothing() -> None:
     assert {name for name in found if name.split(".")[0] in ("pyarrow", "numpy", "cffi")} == set()
 
 
-@pytest.mark.parametrize(("name", "columns"), [("mor-v9-event", ["k", "ts", "v"])])
-def test_reading_a_table_imports_what_reading_needs(
-    tmp_path: Path, name: str, columns: list[str]
-) -> None:
-    """Neither the harness, nor DuckDB, nor pandas: not even where they are installed."""
+@pytest.mark.parametrize("name", ["mor-v9-base-only", "mor-v9-commit"])
+def test_reading_a_table_imports_what_reading_needs(tmp_path: Path, name: str) -> None:
+    """Neither the harness, nor DuckDB, nor pandas: not even where they are installed.
+
+    (pyarrow itself looks for pandas when it makes an array of Python's values, as it must for some
+    deletes, orderings and partitions.)
+    """
     table = unpack_table(name, tmp_path)
     program = (
         "import sys, seamkit\n"
         "table = seamkit.open_table(sys.argv[1]).scan().to_table()\n"
-        f"assert sorted(table.column_names) == {columns} and table.num_rows"
+        "assert 'k' in table.column_names and table.num_rows"
     )
     found = modules_after(program, table)
 
