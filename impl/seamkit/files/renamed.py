@@ -7,21 +7,21 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.files.reader import BaseFileReader
+from seamkit.files.reader import FileReader
 from seamkit.tables.hudi.timeline.schema_history import FileNames
 
 __all__ = ["RenamedReader"]
 
 
 class RenamedReader:
-    """A base file under the names that its columns have now: a `BaseFileReader` too.
+    """A base file under the names that its columns have now: a `FileReader` too.
 
     Args:
         reader: the file.
         names: how its names differ from the table's.
     """
 
-    def __init__(self, reader: BaseFileReader, names: FileNames) -> None:
+    def __init__(self, reader: FileReader, names: FileNames) -> None:
         self.name = reader.name
         self.num_rows = reader.num_rows
         self.num_row_groups = reader.num_row_groups
@@ -42,7 +42,7 @@ class RenamedReader:
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """See `BaseFileReader.batches`; `schema` has the table's names, and texts come as they are.
+        """See `FileReader.batches`; `schema` has the table's names, and texts come as they are.
 
         Raises:
             InputError: as the file's own reader.
@@ -66,6 +66,6 @@ class RenamedReader:
         return list(range(self.num_row_groups))
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """What the file's statistics tell; see `BaseFileReader.greatest`."""
+        """What the file's statistics tell; see `FileReader.greatest`."""
         (asked,) = self._names.asked(pa.schema([(name, kind)])).names
         return self._reader.greatest(asked, kind)

@@ -20,26 +20,26 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.avro import arrow_type, parse_schema
-from seamkit.files.parquet import BaseReader
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.parquet import ParquetReader
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import stream
-from seamkit.scan.merge import batch_of
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.log.delete_events import ordering_words
-from seamkit.tables.hudi.log.events import (
+from seamkit.tables.hudi.log.log import LogBlock
+from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.merge.delete_events import ordering_words
+from seamkit.tables.hudi.merge.events import (
     LogView,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
     with_operation,
 )
-from seamkit.tables.hudi.log.keys import RECORD_KEY, check_texts, check_times
-from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.log.log_records import avro_records
-from seamkit.tables.hudi.log.log_rows import decode_run
-from seamkit.tables.hudi.log.row_events import IS_DELETED, OPERATION, is_java_integer
+from seamkit.tables.hudi.merge.keys import RECORD_KEY, check_texts, check_times
+from seamkit.tables.hudi.merge.log_rows import decode_run
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer
 from seamkit.tables.hudi.plain_values import floating_text, row_converter
 from seamkit.tables.hudi.timeline.schema_history import file_names
 
@@ -122,7 +122,7 @@ def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
         return
     name = view.storage.full(slice_.base.path)
     reader = open_slice_base(view.storage, slice_.base)
-    if not isinstance(reader, BaseReader):  # rows of ORC, or of two files, only come as columns
+    if not isinstance(reader, ParquetReader):  # rows of ORC, or of two files, only come as columns
         for batch in reader.batches(view.schema, _FETCH_SIZE, use_threads=False):
             yield from batch.to_pylist()
         return

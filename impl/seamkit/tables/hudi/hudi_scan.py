@@ -20,22 +20,22 @@ from seambase.errors import RefusedError, UsageError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.parquet import DEFAULT_BATCH_ROWS
-from seamkit.files.reader import BaseFileReader
+from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
 from seamkit.scan.merge_path import ReadLog, SliceMerge, merge_slice
-from seamkit.scan.native_path import Wanted, native_slice, with_values
+from seamkit.scan.native_path import Wanted, native_rows, with_values
+from seamkit.scan.options import DEFAULT_BATCH_ROWS
 from seamkit.scan.tasks import Task, run_tasks
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.connector_path import connector_slice
 from seamkit.tables.hudi.listing.partitions import PartitionColumns
 from seamkit.tables.hudi.listing.planning import Plan
 from seamkit.tables.hudi.listing.slices import BaseFile, FileSlice
-from seamkit.tables.hudi.log.events import LogView, read_slice_log
-from seamkit.tables.hudi.log.keys import RECORD_KEY
-from seamkit.tables.hudi.log.row_events import IS_DELETED, OPERATION, root_of
 from seamkit.tables.hudi.log_cache import LogCache
-from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.merge.events import LogView, read_slice_log
+from seamkit.tables.hudi.merge.keys import RECORD_KEY
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, root_of
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 
@@ -304,7 +304,7 @@ class HudiScan:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
             reader = open_slice_base(self._storage, base)
             groups = range(*cut) if cut else range(reader.num_row_groups)
-            return native_slice(reader, wanted, groups, use_threads=spare and cut is None)
+            return native_rows(reader, wanted, groups, use_threads=spare and cut is None)
 
         return [functools.partial(read, cut) for cut in cuts]
 
@@ -332,7 +332,7 @@ class HudiScan:
             reads = [functools.partial(merge.rows, i) for i in range(merge.n_stretches)]
         return [functools.partial(_tested, read, wanted) for read in reads]
 
-    def _groups_by_key(self, wanted: Wanted) -> Callable[[BaseFileReader], Sequence[int]] | None:
+    def _groups_by_key(self, wanted: Wanted) -> Callable[[FileReader], Sequence[int]] | None:
         """Which row groups of a merged slice can hold keys that the condition lets through.
 
         Values below the merge may be stale, but a record's key never changes. By position the rows
