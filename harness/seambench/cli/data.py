@@ -33,7 +33,8 @@ def data(
     master: Annotated[str | None, typer.Option(help="Spark master (default: local[*]).")] = None,
     memory: Annotated[str, typer.Option(help="Heap of Spark's driver.")] = "4g",
     jars: Annotated[
-        list[str] | None, typer.Option(help="Jar to use instead of fetching the format's, repeatable.")
+        list[str] | None,
+        typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
     ] = None,
     conf: Annotated[
         list[str] | None, typer.Option(help="Spark setting KEY=VALUE, repeatable.")
@@ -45,7 +46,7 @@ def data(
     The tables are derived from TPC-H, not comparable with published TPC-H results.
     """
     from seambench.data import DEFAULT_TABLES, GenerateOptions, generate
-    from seambench.engines.spark import parse_conf
+    from seambench.engines.spark import parse_settings
 
     options = GenerateOptions(
         scale=scale,
@@ -60,7 +61,7 @@ def data(
         master=master,
         memory=memory,
         jars=tuple(jars or ()),
-        conf=parse_conf(conf or ()),
+        conf=parse_settings(conf or ()),
         quiet=quiet,
     )
     for dataset in generate(options):

@@ -8,7 +8,7 @@ none of them names one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -128,9 +128,7 @@ class Writer(Protocol):
         """
         ...
 
-    def groups(
-        self, keys: Sequence[npt.NDArray[np.int64]], count: int
-    ) -> npt.NDArray[np.int64]:
+    def groups(self, keys: Sequence[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
         """Number of the group, from 0, into which `write` puts each row, by its key columns.
 
         A group's rows lie together in files of their own once the table was created.
@@ -163,7 +161,7 @@ class Writer(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TableFormat:
     """A table format.
 
@@ -178,6 +176,7 @@ class TableFormat:
         damage: what edits name in them.
         layouts: its layouts of data sets.
         writer: how Spark writes its tables.
+        peers: Python packages of others that read its tables, and what their readers are called.
     """
 
     name: str
@@ -190,6 +189,7 @@ class TableFormat:
     damage: Damage
     layouts: Layouts
     writer: Writer
+    peers: Mapping[str, str] = field(default_factory=dict)
 
 
 def format_names() -> list[str]:

@@ -19,9 +19,7 @@ def generated_rows(session: Any, table: str, scale: float) -> Any:
     return numbers.mapInArrow(part_reader(table, scale, parts), _ddl(TABLES[table].schema))
 
 
-def map_rows(
-    frame: Any, table: str, change: Callable[[pa.RecordBatch], pa.RecordBatch]
-) -> Any:
+def map_rows(frame: Any, table: str, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Any:
     """Data frame with `change`, which adds `ts`, applied to each batch of rows, in Spark tasks."""
     schema = TABLES[table].schema
     out = schema.append(pa.field("ts", pa.int64()))

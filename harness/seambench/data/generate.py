@@ -214,9 +214,12 @@ def _knobs(
         return knobs
     dimensions = layout.dimensions()
     seed = {"seed": options.seed} if "update_ratio" in dimensions else {}
-    return knobs | {f"{layout.format_name}_tables": list(tables), "slices": slices} | seed | {
-        **dimensions
-    }
+    return (
+        knobs
+        | {f"{layout.format_name}_tables": list(tables), "slices": slices}
+        | seed
+        | {**dimensions}
+    )
 
 
 def _making(options: GenerateOptions, tables: tuple[str, ...]) -> Making:

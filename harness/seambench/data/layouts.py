@@ -45,14 +45,30 @@ def curve_layouts(
         ratios: per cents of rows changed; none for 0, 5, 20, 50 and 100.
         share: per cent of the groups of rows that are changed. Without shares and ratios, one more
             layout has 20 % of the rows changed in a fifth of the groups.
-        knobs: further choices, as the formats name them.
+        knobs: further choices, as the formats name them; `NAME.KNOB` is for one format alone.
     """
+    names = formats or format_names()
     points = [(ratio, 100.0 if share is None else share) for ratio in ratios or _RATIOS]
     if not ratios and share is None:
         points.append((20.0, 20.0))
-    makers = [resolve_format(name).layouts.make for name in formats or format_names()]
-    layouts = [make(ratio, percent, knobs or {}) for make in makers for ratio, percent in points]
+    layouts = [
+        resolve_format(name).layouts.make(ratio, percent, _own_knobs(name, knobs or {}))
+        for name in names
+        for ratio, percent in points
+    ]
     return tuple(dict.fromkeys(layout.name for layout in layouts))
+
+
+def _own_knobs(format_name: str, knobs: Mapping[str, str]) -> dict[str, str]:
+    """The knobs that are meant for a format."""
+    own = {}
+    for knob, value in knobs.items():
+        prefix, dot, name = knob.rpartition(".")
+        if dot:
+            resolve_format(prefix)
+        if not dot or prefix == format_name:
+            own[name] = value
+    return own
 
 
 def default_layouts(formats: Sequence[str] = ()) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What readers must return: expected rows from the generator's rows and the pure update function.
 
-The tables themselves are never read here. Expected rows are kept as Parquet beside the tables, their
-digests in the manifest, and answers of queries over them as JSON.
+The tables themselves are never read here. Expected rows are kept as Parquet beside the tables,
+their digests in the manifest, and answers of queries over them as JSON.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class Updates:
 
     @property
     def changed_slices(self) -> tuple[int, ...]:
-        """Numbers of the slices with changes, ascending; a larger share includes a smaller one's."""
+        """Slices with changes, ascending; a larger share includes a smaller one's."""
         if self.ratio == 0 or self.share == 0:
             return ()
         count = max(1, round(self.slices * self.share / 100))

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambase.extras import not_installed
 from seambench.contracts.tables import SparkBundle
 from seambench.engines.java import find_java, kill_process, remembered_processes
-from seambase.extras import not_installed
 
-__all__ = ["SparkOptions", "explain_failure", "parse_conf", "spark_session"]
+__all__ = ["SparkOptions", "explain_failure", "parse_settings", "spark_session"]
 
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 
@@ -63,15 +63,15 @@ class SparkOptions:
     bundle: SparkBundle | None = None
 
 
-def parse_conf(settings: Sequence[str]) -> dict[str, str]:
-    """Settings of Spark, each given as `KEY=VALUE`.
+def parse_settings(settings: Sequence[str], flag: str = "--conf") -> dict[str, str]:
+    """Settings, each given by a flag as `KEY=VALUE`.
 
     Raises:
         UsageError: one is spelled otherwise.
     """
     for setting in settings:
         if not re.match(r"[^=\s]+=", setting):
-            raise UsageError(f"--conf {setting} is not of the form KEY=VALUE")
+            raise UsageError(f"{flag} {setting} is not of the form KEY=VALUE")
     return dict(setting.split("=", 1) for setting in settings)
 
 
@@ -289,20 +289,9 @@ def _start(options: SparkOptions, folder: Path, log: Path) -> tuple[Any, Any]:
             settings.pop(name, None)
             if name in given:
                 settings[name] = given[name]
-    conf = SparkConf(loadDefaults=False)
-    for name, value in settings.items():
-        conf.set(name, value)
-    changes: dict[str, str | None] = {
-        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON") or sys.executable,
-        "PYSPARK_SUBMIT_ARGS": None,
-    }
-    if master.startswith("local"):
-        changes["SPARK_LOCAL_IP"] = "127.0.0.1"
-        changes["PYSPARK_PYTHON"] = sys.executable
-    if gateway is None:
-        changes |= {"PYSPARK_GATEWAY_PORT": None, "PYSPARK_GATEWAY_SECRET": None}
-        changes["JAVA_HOME"] = str(find_java().home)
-    with _environment(changes), remembered_processes() as started:
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    variables = _variables(master, launches=gateway is None)
+    with _environment(variables), remembered_processes() as started:
         try:
             if gateway is None:
                 with log.open("wb") as printed:
@@ -320,6 +309,21 @@ def _start(options: SparkOptions, folder: Path, log: Path) -> tuple[Any, Any]:
         # When Java dies, this server would print a stack trace beside our message.
         context._accumulatorServer.handle_error = _ignore
         return context, gateway
+
+
+def _variables(master: str, *, launches: bool) -> dict[str, str | None]:
+    """Environment of Spark's processes; None for a variable that is taken out."""
+    variables: dict[str, str | None] = {
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON") or sys.executable,
+        "PYSPARK_SUBMIT_ARGS": None,
+    }
+    if master.startswith("local"):
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+        variables["PYSPARK_PYTHON"] = sys.executable
+    if launches:
+        variables |= {"PYSPARK_GATEWAY_PORT": None, "PYSPARK_GATEWAY_SECRET": None}
+        variables["JAVA_HOME"] = str(find_java().home)
+    return variables
 
 
 def _ignore(*_arguments: object) -> None:

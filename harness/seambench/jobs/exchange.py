@@ -21,7 +21,7 @@ from seambase.errors import SeambenchError
 from seambench.bench.comparison import failures, write_records
 from seambench.bench.exchange.on_spark import SparkWorkers
 from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
-from seambench.engines.spark import SparkOptions, parse_conf, spark_session
+from seambench.engines.spark import SparkOptions, parse_settings, spark_session
 
 __all__ = ["main"]
 
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command=shlex.join(sys.argv),
     )
     try:
-        session = SparkOptions(asked.master, memory="1g", conf=parse_conf(asked.conf))
+        session = SparkOptions(asked.master, memory="1g", conf=parse_settings(asked.conf))
         with spark_session(session) as (spark, _log):
             workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
             records = measure_exchanges(options, None, workers, "exchange-spark")

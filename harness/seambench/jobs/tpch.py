@@ -18,7 +18,7 @@ if __package__ in (None, ""):
 from seambase.errors import SeambenchError
 from seambench.data import DEFAULT_TABLES, GenerateOptions, default_data_folder
 from seambench.data import generate as _generate
-from seambench.engines.spark import parse_conf
+from seambench.engines.spark import parse_settings
 
 __all__ = ["main"]
 
@@ -59,7 +59,7 @@ def _options(arguments: argparse.Namespace) -> GenerateOptions:
         master=arguments.master,
         memory=arguments.memory,
         jars=tuple(arguments.jars),
-        conf=parse_conf(arguments.conf),
+        conf=parse_settings(arguments.conf),
         quiet=arguments.quiet,
     )
 

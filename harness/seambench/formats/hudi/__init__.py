@@ -52,4 +52,5 @@ FORMAT = TableFormat(
     damage=damage,
     layouts=layouts,
     writer=writer,
+    peers={"hudi": "hudi-rs"},
 )

@@ -7,7 +7,9 @@ group whose number follows from the key alone.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from seambench.formats.hudi.layouts import HudiLayout
 from seambench.formats.hudi.options import DATASET, GOLDEN, write_options
 from seambench.formats.rows import data_frame
 
-__all__ = ["check", "groups", "table_files", "write", "write_table", "writer_version"]
+__all__ = ["check", "groups", "save", "table_files", "write", "write_table", "writer_version"]
 
 _BASE_FILE = re.compile(r"(\d{8})[a-zA-Z0-9-]*_[a-zA-Z0-9-]+_\d+\.parquet")
 _LOG_FILE = re.compile(r"\.(\d{8})[a-zA-Z0-9-]*_\d+\.log\.\d+_\d+-\d+-\d+")
@@ -65,15 +67,21 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
             "hoodie.delete.shuffle.parallelism": str(design.slices),
         },
     )
-    write = WriteSpec(_OPERATIONS[step])
-    _save(frame, write, write_options(spec, write), path, new=step == "create")
+    save(frame, spec, WriteSpec(_OPERATIONS[step]), path, new=step == "create")
 
 
-def _save(
-    frame: Any, write: WriteSpec, options: dict[str, str], path: Path, *, new: bool
-) -> None:
-    """One commit."""
-    options = options | {"hoodie.datasource.write.operation": write.operation}
+def save(frame: Any, spec: TableSpec, write: WriteSpec, path: Path, *, new: bool) -> None:
+    """Write a Spark data frame: one commit.
+
+    Args:
+        frame: the rows.
+        spec: the table; its `writes` do not count.
+        write: how; its rows do not count.
+        path: folder of the table.
+        new: make the table, instead of adding to it.
+    """
+    options = write_options(spec, write)
+    options["hoodie.datasource.write.operation"] = write.operation
     writer = frame.write.format("hudi").options(**options)
     writer.mode("overwrite" if new else "append").save(str(path))
 
@@ -96,6 +104,7 @@ def write_table(spark: Any, spec: TableSpec, table: Path, *, lenient: bool = Fal
         InputError: Hudi wrote another table version than asked for.
     """
     done = Written()
+    spec = replace(spec, options=GOLDEN | dict(spec.options))
     for number, write in enumerate(spec.writes, 1):
         before = _instants(table)
         try:
@@ -109,6 +118,7 @@ def write_table(spark: Any, spec: TableSpec, table: Path, *, lenient: bool = Fal
         done.completions.append(completion)
         if number == 1:
             _check_version(table, spec)
+    shutil.rmtree(table / ".hoodie" / ".temp", ignore_errors=True)
     return done
 
 
@@ -116,7 +126,6 @@ def _carry_out(
     spark: Any, spec: TableSpec, write: WriteSpec, table: Path, instants: Sequence[str]
 ) -> None:
     """One step."""
-    options = GOLDEN | write_options(spec, write)
     if write.operation == "crash":
         _forget_completion(table, instants[-1])
     elif write.operation in _SQL or write.operation == "sql":
@@ -125,11 +134,11 @@ def _carry_out(
         named["of"] = instants[write.of - 1] if write.of else ""
         for name, instant in named.items():
             text = text.replace(f"{{{name}}}", instant)
-        _run_sql(spark, text.replace("{path}", str(table)), options, table)
+        _run_sql(spark, text.replace("{path}", str(table)), write_options(spec, write), table)
     else:
         columns = {c: t for c, t in spec.columns.items() if c not in write.without}
         frame = data_frame(spark, columns | dict(write.retype), write.rows)
-        _save(frame, write, options, table, new=not instants)
+        save(frame, spec, write, table, new=not instants)
 
 
 def _run_sql(spark: Any, text: str, options: dict[str, str], table: Path) -> None:
