@@ -166,11 +166,13 @@ class Written:
         instants: what each step's commit is called, empty where there is none.
         completions: their completion times, empty where there is none.
         failures: what the engine said to the steps that it did not carry out, by number.
+        witness: what the engine itself reads after each step, where the format keeps that.
     """
 
     instants: list[str] = field(default_factory=list)
     completions: list[str] = field(default_factory=list)
     failures: dict[int, str] = field(default_factory=dict)
+    witness: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ format's writer runs in a process of its own.
 
 The bytes are the writer's own; only left-over temporary folders and, unless `side_files` is set,
 Hadoop's checksum side files are left out. Commits, writer versions and digests go into
-`origin.toml` beside the archive, so that cases can name commits by the number of their step.
+`origin.toml` beside the archive, so that cases can name commits by the number of their step, and
+what the engine itself reads after each step into `witness.json`, where the format keeps that.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -58,6 +60,9 @@ def _build(session: Any, format_: TableFormat, folder: Path) -> None:
     writer = f"Spark {session.version}, {', '.join(packages)}"
     text = origin_text(writer, archive, declaration(folder), written)
     (folder / "origin.toml").write_text(text, encoding="utf-8")
+    if written.witness:
+        lines = ",\n".join(json.dumps(step, ensure_ascii=False) for step in written.witness)
+        (folder / "witness.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def _write_unpacked(session: Any, format_: TableFormat, file: Path, variant: str, to: Path) -> None:
