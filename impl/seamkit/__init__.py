@@ -19,8 +19,8 @@ down where they are given its dataset:
 
     >>> import duckdb
     >>> trips = table.scan().dataset()
-    >>> duckdb.sql("SELECT count(*) FROM trips WHERE ts > 5").fetchone()
-    (3,)
+    >>> duckdb.sql("SELECT count(*) FROM trips WHERE ts > 5").fetchall()
+    [(3,)]
 
 `open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches.
 Its table has `schema` and `scan(...)`, whose options are

@@ -85,11 +85,10 @@ def test_a_path_of_another_kind_is_refused(path: Any) -> None:
         seamkit.open_table(path)
 
 
-def test_the_page_of_help_is_true(
-    hudi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_of_help_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples that `help(seamkit)` shows run, and print what they show."""
-    monkeypatch.chdir(hudi.rename(tmp_path / "trips").parent)
+    unpack_table("mor-v9-event", tmp_path / "trips")
+    monkeypatch.chdir(tmp_path)
     found = doctest.testmod(seamkit)
 
     assert found.attempted >= 7
