@@ -18,7 +18,10 @@ __all__ = ["conformance_of", "conformance_records"]
 _REASON_LENGTH = 300
 _SLOW_SECONDS = 1.0
 #: A case that failed by an error which says so gave nobody wrong rows.
-_REFUSED = re.compile(r"refused what it offers|the refusal does not name|\w+Error instead of ")
+_REFUSED = re.compile(
+    r"(?:.*\(fail: )?(?:refused what it offers|the refusal does not name|\w+Error instead of )",
+    re.DOTALL,
+)
 
 
 def conformance_of(seam: str, outcomes: Sequence[Outcome]) -> Conformance:
@@ -43,8 +46,8 @@ def conformance_of(seam: str, outcomes: Sequence[Outcome]) -> Conformance:
         reasons=reasons,
         refused=[
             case
-            for case, reason in reasons.items()
-            if last[case].outcome == "fail" and _REFUSED.match(reason)
+            for case, one in last.items()
+            if one.outcome in ("fail", "xfail") and _REFUSED.match(one.reason)
         ],
         should=[case for case, one in last.items() if getattr(one, "level", "must") == "should"],
         slow={

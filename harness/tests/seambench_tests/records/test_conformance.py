@@ -35,21 +35,23 @@ def test_every_word_is_kept_with_its_reason(tmp_path: Path) -> None:
     [
         ("refused what it offers: RefusedError: no maps", True),
         ("InputError instead of RefusedError: broken", True),
+        ("it is known (fail: refused what it offers: RefusedError: no)", True),
         ("row 1, column 'k': 1 expected, 2 found", False),
+        ("it is known (fail: 2 rows expected)", False),
         ("RefusedError expected, but 3 rows were read", False),
     ],
 )
 def test_wrong_rows_and_refusals_are_told_apart(reason: str, refused: bool) -> None:
     """A refusal harms nobody who reads it; wrong rows without a word do."""
-    part = conformance_of("scan", [outcome("scan/a", "fail", reason)])
-
-    assert part.refused == (["scan/a"] if refused else [])
+    for word in ("fail", "xfail"):
+        part = conformance_of("scan", [outcome("scan/a", word, reason)])
+        assert part.refused == (["scan/a"] if refused else [])
 
 
 def test_reasons_name_no_folder_of_a_machine() -> None:
     """They are published; and a long one is cut."""
     came = [
-        outcome("a/b", "fail", "/tmp/case-x/t/f.parquet: bad"),
+        outcome("a/b", "fail", "/home/me/t/f.parquet: bad"),
         outcome("a/c", "error", "x" * 999),
     ]
     part = conformance_of("scan", came)
