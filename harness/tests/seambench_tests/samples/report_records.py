@@ -197,8 +197,9 @@ def _conformance_record(reader: str) -> dict[str, Any]:
         if word not in ("pass", "not-offered"):
             reasons[case] = reason
     part = {"seam": "scan", "seconds": 1.0, "outcomes": outcomes, "reasons": reasons}
-    part["refused"] = [case for case, reason in reasons.items() if "refused what" in reason]
-    part["refused"] = [c for c in part["refused"] if c not in _names(outcomes, "unavailable")]
+    failed = _names(outcomes, "fail") | _names(outcomes, "xfail")
+    refusals = [case for case, reason in reasons.items() if "refused what" in reason]
+    part["refused"] = [case for case in refusals if case in failed]
     record["conformance"] = [part]
     return record
 
