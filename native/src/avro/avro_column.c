@@ -1,8 +1,8 @@
 /* Column builders of the Avro decoder. */
 #include "avro/avro_internal.h"
 
-#include "seam/arrow_build.h"
 #include "base/utf8.h"
+#include "seam/arrow_build.h"
 
 static seam_int128 power_of_ten(int32_t exponent) {
     seam_int128 value = 1;
@@ -217,7 +217,7 @@ int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builde
             return code;
         }
     }
-    builder->validity.data[row >> 3] &= (uint8_t)~(1u << (row & 7));
+    builder->validity.data[row >> 3] &= (uint8_t) ~(1u << (row & 7));
     builder->null_count++;
     return put_empty(decoder, builder, row, error);
 }

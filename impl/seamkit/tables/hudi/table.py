@@ -189,6 +189,11 @@ class HudiTable:
         options = ScanOptions(path, batch_size, threads, memory_limit, strict)
         moments = []
         for instant, body in self._timeline.told(archived=True):
+            if not body and window.hands_out(instant.requested):
+                raise InputError(
+                    f"{self._storage.full(instant.path)}: an empty file where a write says what it "
+                    "changed"
+                )
             if changes_rows(body) and window.sees(i := instant.requested) and window.hands_out(i):
                 groups = written_groups(body) | set(replaced_groups(instant, body))
                 later = self._timeline.completed_since(instant)

@@ -28,6 +28,7 @@ from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_order import order_blocks
 from seamkit.tables.hudi.log.positions import Positions, usable_positions
+from seamkit.tables.hudi.merge.block_checks import strange_blocks
 from seamkit.tables.hudi.merge.delete_events import delete_ordering
 from seamkit.tables.hudi.merge.gaps import FilledLog, Presence, fill_gaps
 from seamkit.tables.hudi.merge.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
@@ -166,13 +167,18 @@ def read_ordered_blocks(
         name = view.storage.full(".hoodie/hoodie.properties")
         reason = "records are merged by ordering values, but no ordering field is named"
         _warn(ScanWarning(name, -1, f"{reason}; the last write wins"), view.strict, warnings)
+    logs = []
     for log in slice_.logs:
         name = view.storage.full(log.path)
         content = memoryview(view.storage.map(log.path))
         known = len(warnings)
-        blocks += read_blocks(content, file=name, warnings=warnings, strict=view.strict)
+        own = read_blocks(content, file=name, warnings=warnings, strict=view.strict)
         if len(warnings) == known:
             _tell_missing_end(log, name, len(content), view.strict, warnings)
+        blocks += own
+        logs.append((log, own))
+    for warning in strange_blocks(logs, view.timeline):
+        _warn(warning, view.strict, warnings)
     ordered = order_blocks(blocks, view.valid_block)
     for block in ordered:
         if block.kind not in _SUPPORTED_KINDS:
