@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.core._seam import lib
-from seamkit.core.arrow_data import ExportedBatch, batch_of
+from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
 from seamkit.scan.held_rows import HeldRows, concat_batches
 from seamkit.scan.merge import LogIndex
 from seamkit.tables.hudi.config.merge_rules import FillRule
@@ -103,8 +103,7 @@ def _only_remove(events: _Events, view: LogView) -> bool:
 
 
 def _positions_of(keys: pa.RecordBatch) -> Positions:
-    positions: Positions = keys.column(0).to_numpy()
-    return positions
+    return numbers(keys.column(0))
 
 
 def _keys_of(
