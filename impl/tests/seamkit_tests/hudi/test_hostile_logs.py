@@ -16,6 +16,7 @@ from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block
+from seamkit_tests.samples.hudi_scans import scan_on
 
 _VERSIONS = ("mor-v6-event", "rollback/v6", "mor-v9-event", "rollback/v8")
 
@@ -116,7 +117,7 @@ def test_a_block_of_several_row_groups_loses_no_row(path: str, tmp_path: Path) -
     """Dictionaries that differ from group to group come in batches of their own."""
     table = unpack_table("mor-v9-parquet-blocks", tmp_path)
     _with_block(table, lambda rows: _numbered(rows, 2200), row_group_size=100)
-    found = HudiTable(str(table)).scan(["k"], path=path).to_table()  # type: ignore[arg-type]
+    found = scan_on(HudiTable(str(table)), path, ["k"]).to_table()
     many = [key for key in found["k"].to_pylist() if key.startswith("many")]
     assert sorted(many) == sorted(f"many{i}" for i in range(2200))
 
@@ -126,7 +127,7 @@ def test_a_parquet_block_counts_against_the_limit(tmp_path: Path) -> None:
     table = unpack_table("mor-v9-parquet-blocks", tmp_path)
     _with_block(table, lambda rows: _numbered(rows, 1_000_000))
     with pytest.raises(NativeMemoryError, match="memory limit"):
-        HudiTable(str(table)).scan(memory_limit=4 << 20, threads=1).to_table()
+        HudiTable(str(table)).scan(memory_limit_bytes=4 << 20, threads=1).to_table()
 
 
 @pytest.mark.parametrize("path", ["auto", "connector"])
@@ -142,7 +143,7 @@ def test_a_record_without_a_key_is_refused(path: str, tmp_path: Path) -> None:
 
     _with_block(table, change)
     with pytest.raises(InputError, match="without a key"):
-        HudiTable(str(table)).scan(path=path).to_table()  # type: ignore[arg-type]
+        scan_on(HudiTable(str(table)), path).to_table()
 
 
 @pytest.mark.parametrize("path", ["auto", "merge", "connector"])
@@ -153,7 +154,7 @@ def test_two_columns_of_one_name_are_refused(path: str, tmp_path: Path) -> None:
     rows = pq.read_table(base)
     pq.write_table(rows.append_column("v", pa.array(range(rows.num_rows))), base)
     with pytest.raises(InputError, match="two columns have the name 'v'"):
-        HudiTable(str(table)).scan(path=path).to_table()  # type: ignore[arg-type]
+        scan_on(HudiTable(str(table)), path).to_table()
 
 
 @pytest.mark.parametrize("name", ["mor-v6-event", "mor-v9-event"])
@@ -163,4 +164,4 @@ def test_changes_of_an_emptied_commit_are_refused(name: str, tmp_path: Path) -> 
     commits = sorted(p for p in table.glob(".hoodie/**/*.deltacommit") if "metadata" not in str(p))
     commits[-1].write_bytes(b"")
     with pytest.raises(InputError, match="an empty file"):
-        HudiTable(str(table)).changes().to_table()
+        HudiTable(str(table)).scan(query="cdc").to_table()
