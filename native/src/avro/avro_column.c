@@ -26,6 +26,7 @@ static int32_t width_of(const struct seam_avro_column *spec) {
         return 4;
     case SEAM_AVRO_TO_INT64:
     case SEAM_AVRO_TO_DOUBLE:
+    case SEAM_AVRO_TO_DOUBLE_BY_TEXT:
         return 8;
     case SEAM_AVRO_TO_DECIMAL:
         return 16;
