@@ -126,6 +126,7 @@ def merged(
         "hoodie.table.recordkey.fields": "k",
         "hoodie.table.ordering.fields": "o",
         "hoodie.record.merge.mode": mode,
+        "hoodie.table.initial.version": "6",  # so that one file may have blocks of several writes
         **(properties or {}),
     }
     (table / ".hoodie" / "hoodie.properties").write_text(properties_text(9, **settings))
