@@ -16,11 +16,22 @@ from typing import Annotated
 import typer
 
 from seambase.errors import SeambenchError
+from seambase.extras import IN_A_CHECKOUT, how_to_install
 from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
 
 __all__ = ["Finding", "doctor", "examine"]
 
-_PEERS = {"hudi": "hudi-rs", "polars": "Polars"}
+#: Packages of extras: module, distribution, what people call it, extra, what needs it.
+_PACKAGES = (
+    ("pyspark", "pyspark", "Spark", "spark", "seambench data, readers on Spark"),
+    ("jpype", "jpype1", "JPype", "jvm", "serdes presto-jvm and spark-jvm"),
+    ("google.protobuf", "protobuf", "protobuf", "exchange", "exchanges of ours"),
+    ("grpc", "grpcio", "gRPC", "exchange", "exchanges over grpc"),
+    ("pandas", "pandas", "pandas", "peers", "data frames of pandas"),
+    ("polars", "polars", "Polars", "peers", "data frames of Polars"),
+    ("s3fs", "s3fs", "s3fs", "s3", "tables at s3://"),
+    ("gcsfs", "gcsfs", "gcsfs", "gcs", "tables at gs://"),
+)
 _GIB = 1 << 30
 _ENOUGH_MEMORY, _ENOUGH_DISK = 8 * _GIB, 5 * _GIB
 
@@ -78,15 +89,11 @@ def examine(data: Path) -> Iterator[Finding]:
         "C compiler", ("cc", "gcc", "clang"), "building from source", "install gcc or clang"
     )
     yield _core()
-    yield _package("pyspark", "Spark", "seambench data", "pip install 'seambench[spark]'")
     yield _java()
-    yield _jars()
-    yield _package(
-        "jpype", "JPype", "serdes presto-jvm and spark-jvm", "pip install 'seambench[jvm]'"
-    )
+    yield from _formats()
     yield from _machine(data)
-    for module, name in _PEERS.items():
-        yield _package(module, name, f"reader {name}", "pip install 'seambench[peers]'")
+    for package in _PACKAGES:
+        yield _package(*package)
     yield _program("Chromium", ("chromium", "chromium-browser"), "tests of the page", "install it")
     yield _program("clang", ("clang",), "fuzz targets", "install clang")
 
@@ -104,25 +111,42 @@ def _core() -> Finding:
     try:
         reader = registry.resolve("scan", "auto")
     except SeambenchError as error:
-        return Finding("own readers", False, str(error), "pip install seambench", "reader auto")
+        return Finding(
+            "own readers", False, str(error), f"pip install . {IN_A_CHECKOUT}", "reader auto"
+        )
     return Finding("own readers", True, f"version {reader.version}")
 
 
 def _java() -> Finding:
-    from seambench.engines.spark import find_java
+    from seambench.engines.java import find_java
 
     try:
         java = find_java()
     except SeambenchError as error:
-        return Finding("Java", False, "no", str(error), "seambench data, reader spark-hudi")
+        return Finding("Java", False, "no", str(error), "seambench data, readers on Spark")
     return Finding("Java", True, f"Java {java.major} from {java.origin} ({java.home})")
 
 
-def _jars() -> Finding:
-    """Whether Spark has fetched Hudi's bundle before; without it a network is needed once."""
-    from seambench.engines.spark import HUDI_PACKAGE
+def _formats() -> Iterator[Finding]:
+    """Jars and readers of every table format."""
+    from seambench.contracts.formats import format_names, resolve_format
 
-    group, artifact, version = HUDI_PACKAGE.split(":")
+    for name in format_names():
+        try:
+            found = resolve_format(name)
+        except SeambenchError as error:
+            yield Finding(f"table format {name}", False, "no", str(error))
+            continue
+        for package in found.bundle(None).packages:
+            yield _jar(found.title, package)
+        for module, reader in found.peers.items():
+            yield _package(module, module, reader, "peers", f"reader {reader}")
+
+
+def _jar(title: str, package: str) -> Finding:
+    """Whether Spark has fetched a jar before; without it a network is needed once."""
+    subject = f"{title}'s jar"
+    group, artifact, version = package.split(":")
     home = Path.home()
     name = f"{group}_{artifact}-{version}.jar"
     for jar in (
@@ -131,18 +155,18 @@ def _jars() -> Finding:
         home / ".ivy2" / "cache" / group / artifact / "jars" / f"{artifact}-{version}.jar",
     ):
         if jar.exists():
-            return Finding("Hudi's jar", True, str(jar))
+            return Finding(subject, True, str(jar))
     advice = "Spark fetches it on first use; without network, name a downloaded one with --jars"
-    return Finding("Hudi's jar", False, "not fetched yet", advice, "seambench data")
+    return Finding(subject, False, "not fetched yet", advice, "seambench data")
 
 
 def _machine(data: Path) -> Iterator[Finding]:
     import psutil
 
-    from seambench.records.record import machine_info
+    from seambench.records.facts import machine_info
 
     machine = machine_info()
-    yield Finding("cores", True, f"{machine['cores']} ({machine['cpu']})")
+    yield Finding("cores", True, f"{machine.cores} ({machine.cpu})")
     memory = psutil.virtual_memory()
     yield Finding(
         "memory",
@@ -160,25 +184,25 @@ def _machine(data: Path) -> Iterator[Finding]:
         "choose another folder with --data or SEAMBENCH_DATA",
         "seambench data",
     )
-    load = machine["load_before"][0]
+    load = machine.load_before[0]
     yield Finding(
         "load",
-        load < machine["cores"],
+        load < machine.cores,
         f"{load:g}",
         "other work disturbs measurements; wait for it to end",
     )
 
 
-def _package(module: str, name: str, needed_for: str, advice: str) -> Finding:
-    if importlib.util.find_spec(module) is None:
-        return Finding(name, False, "no", advice, needed_for)
+def _package(module: str, distribution: str, name: str, extra: str, needed_for: str) -> Finding:
+    try:
+        found = importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it is there
+        found = False
+    if not found:
+        return Finding(name, False, "no", how_to_install(extra), needed_for)
     from importlib import metadata
 
-    try:
-        version = metadata.version(module)
-    except metadata.PackageNotFoundError:
-        version = "?"
-    return Finding(name, True, f"{module} {version}")
+    return Finding(name, True, f"{distribution} {metadata.version(distribution)}")
 
 
 def _program(subject: str, names: tuple[str, ...], needed_for: str, advice: str) -> Finding:

@@ -1,31 +1,41 @@
-"""`seambench list`: implementations, cases, data sets and queries."""
+"""`seambench list`: seams, implementations, cases, data sets and queries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
+from seambench.cli.common import (
+    JSON_SCHEMA,
+    DataFolder,
+    console,
+    data_folder,
+    plain_text,
+    print_json,
+)
 
 __all__ = ["list_all"]
 
-_KINDS = ("implementations", "cases", "data", "queries")
+_KINDS = ("seams", "implementations", "cases", "data", "queries")
 
 
 def list_all(
     what: Annotated[
-        str | None, typer.Argument(help="implementations, cases, data or queries (default: all).")
+        str | None,
+        typer.Argument(help="seams, implementations, cases, data or queries (default: a summary)."),
     ] = None,
     folder: DataFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """List what there is to check and to compare."""
+    """List what there is to check and to compare: in short, or one kind in full."""
     if what is not None and what not in _KINDS:
         raise UsageError(f"{what!r} cannot be listed; choose from {', '.join(_KINDS)}")
     makers = {
+        "seams": _seams,
         "implementations": _implementations,
         "cases": _cases,
         "data": lambda: _datasets(folder),
@@ -35,8 +45,10 @@ def list_all(
     if as_json:
         print_json({"schema": JSON_SCHEMA, **listed})
         return
-    for kind, rows in listed.items():
-        _print(kind, rows)
+    if what is None:
+        _print_summary(listed)
+    else:
+        _print(what, listed[what])
 
 
 def _implementations() -> list[dict[str, Any]]:
@@ -44,7 +56,7 @@ def _implementations() -> list[dict[str, Any]]:
     from seambench.contracts import registry
 
     rows = []
-    for seam in registry.SEAMS:
+    for seam in registry.seams():
         for name in registry.names(seam):
             row: dict[str, Any] = {"seam": seam, "name": name}
             try:
@@ -63,22 +75,29 @@ def _implementations() -> list[dict[str, Any]]:
     return rows
 
 
-def _cases() -> list[dict[str, Any]]:
-    from seambench.conformance.cases import load_cases
+def _seams() -> list[dict[str, Any]]:
     from seambench.contracts import registry
-    from seambench.seams.scan.cases import ScanCase
-    from seambench.seams.serde.cases import SerdeCase
 
-    rows = []
-    for seam in registry.SEAMS:
-        for case in load_cases(seam):
-            row: dict[str, Any] = {"seam": seam, "id": case.id}
-            if isinstance(case, ScanCase):
-                row |= {"level": case.level, "requirement": case.requirement}
-            if isinstance(case, SerdeCase):
-                row |= {"witness": case.witness, "requirement": case.requirement}
-            rows.append(row)
-    return rows
+    return [
+        {
+            "name": name,
+            "what": registry.find_seam(name).title,
+            "passes": sorted(registry.find_seam(name).passes),
+            "capabilities": dict(registry.find_seam(name).words),
+        }
+        for name in registry.seams()
+    ]
+
+
+def _cases() -> list[dict[str, Any]]:
+    from seambench.conformance.load import load_cases
+    from seambench.contracts import registry
+
+    return [
+        {"seam": seam, "id": case.id, "level": case.level, "requirement": case.requirement}
+        for seam in registry.seams()
+        for case in load_cases(seam)
+    ]
 
 
 def _datasets(folder: Any) -> list[dict[str, Any]]:
@@ -88,7 +107,8 @@ def _datasets(folder: Any) -> list[dict[str, Any]]:
         {
             "name": dataset.name,
             "path": str(dataset.path),
-            "hudi_tables": [t.name for t in dataset.tables.values() if t.kind == "hudi"],
+            "formats": dataset.formats,
+            "tables": [t.name for t in dataset.tables.values() if not t.is_plain],
             "lineitem_rows": dataset.expected()["lineitem"].rows,
         }
         for dataset in list_datasets(data_folder(folder))
@@ -106,6 +126,26 @@ def _queries() -> list[dict[str, Any]]:
     return rows
 
 
+def _print_summary(listed: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    """A line for each group of what there is."""
+    made = listed["implementations"]
+    names: dict[str, list[str]] = {}
+    for row in made:
+        names.setdefault(row["seam"], []).append(row["name"] + (" (-)" if row["problem"] else ""))
+    _print("implementations", [{"seam": seam, "names": ", ".join(n)} for seam, n in names.items()])
+    if any(row["problem"] for row in made):
+        console().print("  (-): not to be had here; `seambench list implementations` says why\n")
+    counts = Counter((row["seam"], row["id"].split("/")[1]) for row in listed["cases"])
+    groups: dict[str, list[str]] = {}
+    for (seam, group), count in counts.items():
+        groups.setdefault(seam, []).append(f"{group} {count:,}")
+    _print("cases", [{"seam": seam, "groups": ", ".join(g)} for seam, g in groups.items()])
+    _print("data", listed["data"])
+    suites = Counter(row["suite"] for row in listed["queries"])
+    _print("queries", [{"suite": suite, "queries": count} for suite, count in suites.items()])
+    console().print(f"in full: seambench list {'|'.join(_KINDS)}", markup=False)
+
+
 def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -121,7 +161,7 @@ def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         values = (row.get(name) for name in columns)
-        table.add_row(*(escape(_cell(value)) for value in values))
+        table.add_row(*(escape(plain_text(_cell(value))) for value in values))
     out.print(table)
     out.print()
 
@@ -129,4 +169,4 @@ def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, (list, dict)) else str(value)

@@ -108,9 +108,9 @@ def scan(
         begin=begin,
         end=end,
         changes_alone=changes_alone,
-        batch_size=batch_size,
+        batch_rows=batch_size,
         threads=threads,
-        memory_limit=memory,
+        memory_limit_bytes=memory,
         strict=strict,
         storage_options=parse_options(storage_option or [], "--storage-option"),
     )
@@ -133,7 +133,7 @@ def _scanner(reader: str, engine: str, master: str | None) -> Iterator[Scanner]:
     elif engine == "spark":
         from seambench.engines.spark import SparkOptions, spark_session
 
-        options = SparkOptions(master=master, memory="1g", hudi=False)
+        options = SparkOptions(master=master, memory="1g")
         with spark_session(options) as (session, log):
             from seambench.engines.spark_scan import SparkScanner
 

@@ -22,7 +22,10 @@ from plotly.offline import get_plotlyjs
 
 from seambase.errors import InputError, UsageError
 from seambench import __version__
+from seambench.records.model import json_schema
 from seambench.report.load import Loaded, load_records
+from seambench.report.matrix import columns_of, matrices, summary
+from seambench.report.script import joined
 
 __all__ = ["NOTICE", "build"]
 
@@ -61,29 +64,37 @@ def _write_site(loaded: Loaded, out_dir: Path) -> Path:
     records_dir = out_dir / "records"
     records_dir.mkdir(parents=True, exist_ok=True)
     names = _copy_names(loaded)
-    for record, name in zip(loaded.records, names, strict=True):
-        record.view["file"] = f"records/{name}"
-        _replace(records_dir / name, partial(shutil.copyfile, record.path))
+    for shown, name in zip(loaded.records, names, strict=True):
+        _replace(records_dir / name, partial(shutil.copyfile, shown.path))
     for stale in records_dir.glob("*.json"):
         if stale.name not in names:
             stale.unlink()
 
+    copies = [f"records/{name}" for name in names]
+    tables = matrices(columns_of(zip(loaded.records, copies, strict=True)))
     template_dir = resources.files("seambench.report") / "template"
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     data = {
         "built_utc": built,
         "seambench": __version__,
         "history": (out_dir / "history" / "index.html").is_file(),
-        "records": [record.view for record in loaded.records],
+        "matrix": [column.view(found.depth) for found in tables for _, column in found.columns],
+        "records": [
+            shown.view(f"records/{name}") for shown, name in zip(loaded.records, names, strict=True)
+        ],
         "problems": [{"file": p.file, "reason": p.reason} for p in loaded.problems],
     }
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string((template_dir / "index.html.j2").read_text("utf-8"))
     _write(out_dir / "plotly.min.js", get_plotlyjs())
     _write(out_dir / "page.css", (template_dir / "page.css").read_text("utf-8"))
-    _write(out_dir / "page.js", (template_dir / "page.js").read_text("utf-8"))
+    _write(out_dir / "page.js", joined(template_dir / "script"))
     _write(out_dir / "data.js", _data_script(data))
-    _write(out_dir / "index.html", template.render(notice=NOTICE, built=built, version=__version__))
+    _write(out_dir / "record-schema.json", json.dumps(json_schema(), indent=1) + "\n")
+    page = template.render(
+        notice=NOTICE, built=built, version=__version__, matrices=tables, summary=summary(tables)
+    )
+    _write(out_dir / "index.html", page)
     return out_dir / "index.html"
 
 

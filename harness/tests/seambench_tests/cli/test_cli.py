@@ -370,6 +370,17 @@ def test_list_names_implementations_and_queries(seambench: Any, tmp_path: Path) 
     assert seambench("list", "everything").code == 2
 
 
+def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
+    """Without a kind a screen of lines counts what there is; `list cases` names every case."""
+    short = seambench("list", "--data", tmp_path).out.splitlines()
+    cases = seambench("list", "cases", "--data", tmp_path).out
+
+    assert len(short) < 40
+    assert any(line.split()[:2] == ["scan", "hudi"] for line in short)
+    assert "in full: seambench list seams|implementations|cases|data|queries" in short
+    assert "scan/hudi/event-v9/" in cases
+
+
 def test_doctor_tells_what_to_do(
     seambench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,6 +399,7 @@ def test_doctor_tells_what_to_do(
         "needed_for": "building from source",
     }
     assert {"Java", "memory", "cores", "data folder", "Hudi's jar"} <= set(findings)
+    assert findings["JPype"]["found"].startswith("jpype1 1.")
     assert seambench("doctor", "--data", tmp_path).code == 0
 
 
@@ -395,20 +407,22 @@ def test_doctor_tells_what_to_do(
     ("fake", "outcome"), [("AbsentScanner", "unavailable"), ("RefusingScanner", "not-offered")]
 )
 def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: str) -> None:
-    """What is unavailable or not offered is told per case, and fails nothing."""
+    """What is unavailable or not offered is told per case; without any verdict nothing is right."""
     pattern = "scan/hudi/commit-v6/*"
     done = seambench("check", "--impl", FAKES + fake, "--case", pattern, "--json")
     lines = [json.loads(line) for line in done.out.splitlines()]
 
-    assert done.code == 0
+    assert done.code == 1
+    assert "so there is no verdict" in done.err
     assert len(lines) > 1
     for line in lines:
-        assert {"schema", "seam", "implementation", "case", "outcome", "seconds", "reason"} == set(
-            line
-        )
+        assert set(line) == {
+            *("schema", "seam", "group", "implementation", "version"),
+            *("case", "level", "outcome", "seconds", "reason"),
+        }
         assert (line["schema"], line["outcome"]) == (1, outcome)
     table = seambench("check", "--impl", FAKES + fake, "--case", pattern)
-    assert (table.code, outcome in table.out) == (0, True)
+    assert (table.code, outcome in table.out) == (1, True)
 
 
 def test_check_fails_when_a_case_fails(seambench: Any) -> None:
@@ -442,10 +456,13 @@ def test_wrong_checks_are_usage_errors(seambench: Any, arguments: list[str], say
     [
         (["data", "--layout", "zzz"], "unknown layout 'zzz'"),
         (["data", "--conf", "x"], "not of the form KEY=VALUE"),
-        (["run", "--ordering", "zzz"], "neither event nor commit"),
-        (["run", "--log-format", "zzz"], "neither avro nor parquet"),
+        (["run", "--knob", "ordering=zzz"], "neither event nor commit"),
+        (["run", "--knob", "log_format=zzz"], "neither avro nor parquet"),
         (["run", "--update-ratio", "101"], "not a per cent"),
-        (["run", "--table-version", "7"], "choose 6 or 9"),
+        (["run", "--knob", "hudi.version=7"], "choose 6 or 9"),
+        (["run", "--knob", "nope.version=7"], "unknown table format 'nope'"),
+        (["run", "--knob", "colour=red"], "no knob 'colour'"),
+        (["run", "--format", "nope"], "unknown table format 'nope'"),
     ],
 )
 def test_wrong_knobs_are_told_before_work_begins(

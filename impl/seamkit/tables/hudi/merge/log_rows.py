@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,13 +15,12 @@ from seamkit.avro.schema import parse_schema
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import dictionary_columns, with_dictionaries
 from seamkit.files.promotion import resolve_batch
+from seamkit.files.renamed import renamed
 from seamkit.scan.merge import spread
 from seamkit.tables.hudi.log.log import LogBlock
+from seamkit.tables.hudi.merge.view import LogView
 from seamkit.tables.hudi.timeline.schema_history import file_names
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
-
-if TYPE_CHECKING:
-    from seamkit.tables.hudi.merge.events import LogView
 
 __all__ = ["decode_run"]
 
@@ -58,7 +56,7 @@ def decode_run(
             f"{run[0].where}: a partial update from before columns were renamed is not supported"
         )
     for batch in _decode(run, view, names.asked(schema)):
-        yield names.named(batch, schema)
+        yield renamed(batch, schema)
 
 
 def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

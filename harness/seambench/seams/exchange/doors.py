@@ -1,0 +1,243 @@
+"""The command door of the exchange seam: an outside program as senders, as receivers, or as both.
+
+Where the program is one side only, `seambench.seams.exchange.plain` is the other, or the
+implementation that it is paired with (`seambench.seams.exchange.pairs`), whose wire it then speaks.
+What is said to it, and what it must say, is in docs/doors.md.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import copy
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError, UsageError
+from seambench.conformance.doors.command import Command, Running
+from seambench.conformance.doors.facts import REQUEST_VERSION
+from seambench.contracts.exchange import ExchangeRequest
+from seambench.contracts.outcomes import ProtocolError
+from seambench.seams.exchange.frames import Frame, read_frame
+from seambench.seams.exchange.pairs import OpenPair
+from seambench.seams.exchange.plain import FRAMES, WINDOW, FailedError, PlainExchange
+
+__all__ = ["CommandExchange"]
+
+_SECONDS_TO_LISTEN = 20.0
+
+
+class CommandExchange(Command):
+    """An exchange of which a command is a side, or both: what its capabilities say.
+
+    Args:
+        command: see `Command`.
+        timeout: see `Command`.
+    """
+
+    def __init__(self, command: str, timeout: float = 600.0) -> None:
+        super().__init__(command, timeout)
+        self._wire = FRAMES
+        if not any(word.startswith("wires.") for word in self.capabilities):
+            self.capabilities = {**self.capabilities, f"wires.{FRAMES}": True}
+
+    def speaking(self, wire: str) -> CommandExchange:
+        """The same command, whose sides are told to speak a wire."""
+        bound = copy.copy(self)
+        bound._wire = wire
+        return bound
+
+    def open(self, request: ExchangeRequest) -> OpenPair:
+        """Start a process for each sender or receiver; see `contracts.exchange.Exchange`."""
+        roles = [role for role in ("sender", "receiver") if self.capabilities.get(role)]
+        if not roles:
+            raise UsageError(f"{self.name} states neither `sender` nor `receiver`")
+        plain = PlainExchange()
+        return OpenPair(
+            self if "sender" in roles else plain, self if "receiver" in roles else plain, request
+        )
+
+    def listen(self, request: ExchangeRequest, address: str) -> _CommandReceiver:
+        """Start a receiver, and wait until it listens; see `contracts.exchange.Distributed`."""
+        self._require(request)
+        return _CommandReceiver(self, request, self._asked(request, "receiver", None, [address]))
+
+    def connect(
+        self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
+    ) -> _CommandSender:
+        """Start a sender; see `contracts.exchange.Distributed`."""
+        self._require(request)
+        return _CommandSender(self, self._asked(request, "sender", sender, addresses))
+
+    def _require(self, request: ExchangeRequest) -> None:
+        if request.transport != "sockets":
+            raise RefusedError(
+                f"{self.name}: commands exchange over sockets, not over {request.transport}"
+            )
+        if self._wire == FRAMES and request.format != "arrow":
+            raise RefusedError(f"{self.name}: frames carry arrow, not {request.format}")
+
+    def _asked(
+        self, request: ExchangeRequest, role: str, number: int | None, addresses: Sequence[str]
+    ) -> bytes:
+        """The request as one line of JSON."""
+        content: dict[str, Any] = {
+            "version": REQUEST_VERSION,
+            "seam": "exchange",
+            "role": role,
+            "number": number,
+            "senders": request.senders,
+            "drivers": request.drivers,
+            "addresses": list(addresses),
+            "partition": request.partition,
+            "function": request.function,
+            "keys": list(request.keys),
+            "order": request.order,
+            "sort": [
+                {"column": k.column, "descending": k.descending, "nulls_first": k.nulls_first}
+                for k in request.sort
+            ],
+            "chunk_rows": request.chunk_rows,
+            "buffer_bytes": request.buffer_bytes,
+            "window": WINDOW,
+        }
+        if self._wire != FRAMES:
+            content |= {
+                "wire": self._wire,
+                "format": request.format,
+                "options": dict(request.options) or None,
+                "schema": base64.b64encode(request.schema.serialize()).decode(),
+            }
+        kept = {name: value for name, value in content.items() if value is not None}
+        return json.dumps(kept).encode() + b"\n"
+
+
+class _Side(Running):
+    """One running command that is a side of an exchange."""
+
+    def __init__(self, exchange: CommandExchange, request: bytes) -> None:
+        super().__init__(exchange)
+        self._side = exchange.name
+        self.send(request)
+
+    def put(self, frame: Frame) -> None:
+        """Hand a frame over.
+
+        Raises:
+            SeambenchError: the command has ended; see `Running.end`.
+        """
+        try:
+            self.input.write(frame.encode())
+            self.input.flush()
+        except (BrokenPipeError, ValueError):
+            self.end(FailedError)
+            raise ProtocolError(f"{self._side}: it ended before its input did") from None
+
+
+class _CommandSender:
+    """A sending side that is a command."""
+
+    def __init__(self, exchange: CommandExchange, asked: bytes) -> None:
+        self._process = _Side(exchange, asked)
+        self._sent = 0
+        self.close = self._process.close
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Hand rows over; the command's pipe fills up where it waits."""
+        self._process.put(Frame.data(self._sent, 0, batch))
+        self._sent += 1
+
+    def finish(self) -> None:
+        """Say that nothing follows, and wait for the command's end."""
+        self._process.put(Frame("E", self._sent))
+        self._process.end(FailedError)
+
+    def cancel(self, reason: str) -> None:
+        """Tell the command, which must tell its receivers."""
+        with contextlib.suppress(FailedError, ValueError):
+            self._process.put(Frame("X", body=reason.encode()))
+            self._process.end(FailedError)
+
+
+class _CommandReceiver:
+    """A receiving side that is a command; its frames are sorted to their drivers here."""
+
+    def __init__(self, exchange: CommandExchange, request: ExchangeRequest, asked: bytes) -> None:
+        self.address = ""
+        self._process = _Side(exchange, asked)
+        self._changed = threading.Condition()
+        self._rows: list[list[pa.RecordBatch]] = [[] for _ in range(request.drivers)]
+        self._over = False
+        self._error: Exception | None = None
+        self._reading = threading.Thread(target=self._read_frames, daemon=True)
+        self._reading.start()
+        try:
+            self._wait_until_it_listens(exchange.name)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait_until_it_listens(self, name: str) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self.address or self._over, _SECONDS_TO_LISTEN)
+            if not self.address:
+                raise self._error or ProtocolError(
+                    f"{name}: it does not say that it listens (frame L)"
+                )
+
+    def _read_frames(self) -> None:
+        error: Exception | None = None
+        ended = False
+        try:
+            while not ended and (frame := read_frame(self._process.output.read)) is not None:
+                ended = frame.kind == "E"
+                if not ended:
+                    self._keep(frame)
+            self._process.end(FailedError)
+            if not ended:
+                error = ProtocolError("the receiver ended without an end of its rows")
+        except Exception as caught:  # told to whoever reads
+            error = caught
+        with self._changed:
+            self._over, self._error = True, self._error or error
+            self._changed.notify_all()
+
+    def _keep(self, frame: Frame) -> None:
+        if frame.kind == "L" and not self.address:
+            with self._changed:
+                self.address = frame.text()
+                self._changed.notify_all()
+            return
+        if not self.address or frame.kind != "D" or frame.driver >= len(self._rows):
+            raise ProtocolError(f"the receiver gives frame {frame.kind} for driver {frame.driver}")
+        with self._changed:
+            self._rows[frame.driver].append(frame.batch())
+            self._changed.notify_all()
+
+    def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
+        """The next batch of a driver."""
+        rows = self._rows[driver]
+        with self._changed:
+            if not self._changed.wait_for(lambda: bool(rows) or self._over, timeout):
+                raise FailedError(f"nothing came to driver {driver} in {timeout} s")
+            if rows:
+                return rows.pop(0)
+            if self._error is not None:
+                raise self._error
+            return None
+
+    def cancel(self, reason: str) -> None:
+        """End the command: its senders must notice."""
+        with self._changed:
+            self._error = self._error or FailedError(reason)
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the command if it still runs."""
+        self._process.kill()
+        self._reading.join()
+        self._process.close()

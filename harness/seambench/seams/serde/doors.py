@@ -1,0 +1,168 @@
+"""The serde seam's doors: a command, or a shared library, that turns batches into bytes and back.
+
+A command gets one JSON line on standard input, then what is to be turned: an Arrow IPC stream
+(`serialize`) or the bytes (`deserialize`). The other form comes back on standard output.
+
+A library has two functions:
+
+    int seambench_serialize(const char *request_json, struct ArrowArrayStream *batches,
+                            unsigned char **bytes, size_t *size, char *error, size_t error_size);
+    int seambench_deserialize(const char *request_json, const unsigned char *bytes, size_t size,
+                              struct ArrowArrayStream *out, char *error, size_t error_size);
+    void seambench_free(unsigned char *bytes);
+
+`seambench_serialize` releases the stream it is given; the bytes it hands out go back through
+`seambench_free`. What ends and numbers mean is told in `seambench.conformance.doors`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seambase.foreign_arrow import sound_stream
+from seambase.serde import SerdeRequest
+from seambase.types import schema_of
+from seambench.conformance.doors.command import Command, Running
+from seambench.conformance.doors.facts import REQUEST_VERSION
+from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library, trusted
+from seambench.contracts.outcomes import ProtocolError
+from seambench.seams.serde.values import plain_batch
+
+__all__ = ["CommandSerde", "LibrarySerde", "serde_request"]
+
+_FUNCTIONS = ("seambench_serialize", "seambench_deserialize", "seambench_free")
+
+
+def serde_request(operation: str, request: SerdeRequest) -> str:
+    """A request as one line of JSON.
+
+    Raises:
+        RefusedError: an option that JSON cannot hold.
+    """
+    content = {
+        "version": REQUEST_VERSION,
+        "seam": "serde",
+        "operation": operation,
+        "format": request.format,
+        "schema": [
+            {"name": field.name, "type": field.type, "nullable": field.nullable}
+            for field in request.fields
+        ],
+        "options": dict(request.options),
+    }
+    try:
+        return json.dumps(content)
+    except TypeError as error:
+        raise RefusedError(f"an option of the request has no form in JSON: {error}") from error
+
+
+def _alike(
+    request: SerdeRequest, batches: Sequence[pa.RecordBatch]
+) -> tuple[pa.Schema, Sequence[pa.RecordBatch]]:
+    """Batches of one schema, which a stream needs: flat ones where encodings change."""
+    schemas = [batch.schema for batch in batches]
+    if all(schema == schemas[0] for schema in schemas):
+        return schemas[0] if schemas else schema_of(request), batches
+    return schema_of(request), [plain_batch(batch, request) for batch in batches]
+
+
+def _stream_of(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+    """Batches as an IPC stream.
+
+    Raises:
+        RefusedError: batches that Arrow streams cannot carry.
+    """
+    sink = pa.BufferOutputStream()
+    schema, alike = _alike(request, batches)
+    try:
+        with pa.ipc.new_stream(sink, schema) as writer:
+            for batch in alike:
+                writer.write_batch(batch)
+    except pa.ArrowException as error:
+        raise RefusedError(f"these batches fit no Arrow stream: {error}") from error
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+class CommandSerde(Command):
+    """A serde that is a command, started anew for each call."""
+
+    def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+        """Bytes of batches; see `seambench.contracts.serde.Serde`."""
+        return self._run(serde_request("serialize", request), _stream_of(request, batches))
+
+    def deserialize(
+        self, request: SerdeRequest, data: bytes | bytearray | memoryview
+    ) -> list[pa.RecordBatch]:
+        """Batches of bytes; see `seambench.contracts.serde.Serde`."""
+        written = self._run(serde_request("deserialize", request), bytes(data))
+        try:
+            return sound_stream(written, f"{self.name}: its standard output")
+        except InputError as error:
+            raise ProtocolError(str(error)) from error
+
+    def _run(self, line: str, content: bytes) -> bytes:
+        """One call of the command."""
+        with contextlib.closing(Running(self)) as running:
+            return running.converse(line.encode() + b"\n" + content)
+
+
+class LibrarySerde(Library):
+    """A serde that is a shared library."""
+
+    def __init__(self, library: str) -> None:
+        """Load the library; see `Library`."""
+        super().__init__(library, _FUNCTIONS)
+        self._serialize, self._deserialize, self._free = self.functions.values()
+        stream, text, size = ctypes.POINTER(ArrowArrayStream), ctypes.c_char_p, ctypes.c_size_t
+        address = ctypes.c_void_p
+        self._serialize.restype = self._deserialize.restype = ctypes.c_int
+        self._serialize.argtypes = (
+            *(text, stream, ctypes.POINTER(address), ctypes.POINTER(size)),
+            *(text, size),
+        )
+        self._deserialize.argtypes = (text, address, size, stream, text, size)
+        self._free.restype = None
+        self._free.argtypes = (address,)
+
+    def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+        """Bytes of batches; see `seambench.contracts.serde.Serde`."""
+        given = ArrowArrayStream()
+        reader = pa.RecordBatchReader.from_batches(*_alike(request, batches))
+        reader._export_to_c(ctypes.addressof(given))
+        bytes_, size = ctypes.c_void_p(), ctypes.c_size_t()
+        said = ctypes.create_string_buffer(ERROR_BYTES)
+        code = self._serialize(
+            serde_request("serialize", request).encode(),
+            *(ctypes.byref(given), ctypes.byref(bytes_), ctypes.byref(size)),
+            *(said, ERROR_BYTES),
+        )
+        self.require_success(code, said.value)
+        try:
+            return ctypes.string_at(bytes_, size.value) if size.value else b""
+        finally:
+            self._free(bytes_)
+
+    def deserialize(
+        self, request: SerdeRequest, data: bytes | bytearray | memoryview
+    ) -> list[pa.RecordBatch]:
+        """Batches of bytes; see `seambench.contracts.serde.Serde`."""
+        view = pa.py_buffer(data)
+        stream = ArrowArrayStream()
+        said = ctypes.create_string_buffer(ERROR_BYTES)
+        code = self._deserialize(
+            serde_request("deserialize", request).encode(),
+            *(view.address, view.size, ctypes.byref(stream), said, ERROR_BYTES),
+        )
+        self.require_success(code, said.value)
+        try:
+            with self.reader(stream) as reader:
+                return [trusted(batch, self.name) for batch in reader]
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{self.name}: its stream is broken: {error}") from error

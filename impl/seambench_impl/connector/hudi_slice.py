@@ -1,0 +1,152 @@
+"""A scanner over one file slice of a Hudi table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError, UsageError
+from seambase.scan import ScanWarning
+from seambench_impl.connector.slice_rows import merged_rows
+from seamkit.core.memory import TrackedAllocator
+from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
+from seamkit.offheap.connector.parameters import (
+    Common,
+    Parameters,
+    needed,
+    number,
+    split_columns,
+    split_names,
+)
+from seamkit.offheap.connector.rows import RowScanner
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.merge.changes import SliceChanges
+from seamkit.tables.hudi.merge.view import LogView
+from seamkit.tables.hudi.table import HudiTable
+
+__all__ = ["HudiSliceScanner"]
+
+#: What BE states besides; neither says anything that the table does not.
+_IGNORED = ("serde", "input_format", "fs_options_props")
+_OWN = (
+    "base_path",
+    "hive_column_names",
+    "hive_column_types",
+    "instant_time",
+    "delta_file_paths",
+    "data_file_path",
+    "data_file_length",
+    *_IGNORED,
+)
+
+
+class HudiSliceScanner(RowScanner):
+    """The merged rows of a slice (Java: `HudiSliceScanner` of StarRocks' hudi-reader).
+
+    Attributes:
+        warnings: damage that was skipped as Hudi's own reader skips it; complete at the end.
+    """
+
+    warnings: list[ScanWarning]
+
+    @classmethod
+    def from_parameters(
+        cls, fetch_size: int, parameters: Parameters, allocator: TrackedAllocator | None = None
+    ) -> Self:
+        """From what BE states for a slice.
+
+        `base_path`, `hive_column_names` and `hive_column_types` (the table's columns),
+        `data_file_path` and `data_file_length` (-1: there is no base file), `delta_file_paths`,
+        `instant_time` (up to which commits count; empty: all, where Java then loses incremental log
+        data), `required_fields`, `nested_fields`, `time_zone`; `serde`, `input_format` and
+        `fs_options_props` are taken and not needed.
+
+        Raises:
+            seambase.errors.UsageError: a parameter is missing, or the files are no slice of the
+                table at that instant.
+            seambase.errors.InputError: the folder is no Hudi table.
+            seambase.errors.RefusedError: a column's type is not that of the table.
+        """
+        common = Common.read(parameters, _OWN)
+        table = HudiTable(needed(parameters, "base_path"))
+        columns = split_columns(
+            needed(parameters, "hive_column_names"),
+            needed(parameters, "hive_column_types"),
+            "hive_column_names and hive_column_types",
+        )
+        as_of = parameters.get("instant_time") or None
+        required = list(columns) if common.required is None else common.required
+        names = list(dict.fromkeys(name for name in required if name in columns))
+        scan = table.scan(names, as_of=as_of, path="merge")
+        _check_types(scan.schema, columns, table)
+        changes = _slice(scan, table, parameters, as_of)
+        warnings: list[ScanWarning] = []
+        context = ReadContext(allocator or TrackedAllocator(), warnings)
+        view = changes.source.view(names, context)
+        scanner = cls(
+            names,
+            [columns[name] for name in names],
+            _tuples(changes.slice_, view, names, warnings),
+            fetch_size,
+            required=required,
+            nested=common.nested,
+            zone=common.zone,
+            allocator=allocator,
+        )
+        scanner.warnings = warnings
+        scanner.predicate = common.predicate
+        return scanner
+
+
+def _tuples(
+    slice_: FileSlice, view: LogView, names: list[str], warnings: list[ScanWarning]
+) -> Iterator[tuple[Any, ...]]:
+    for row in merged_rows(slice_, view, warnings):
+        yield tuple(row.get(name) for name in names)
+
+
+def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> SliceChanges:
+    """The slice that the files are.
+
+    Raises:
+        UsageError: they are none; another plan made them, or a name with a comma broke their list.
+    """
+    logs = split_names(parameters.get("delta_file_paths", ""), "delta_file_paths")
+    base = parameters.get("data_file_path", "")
+    if number(parameters, "data_file_length", 0) == -1:
+        base = ""
+    if not base and not logs:
+        raise UsageError("a slice has a data_file_path or delta_file_paths")
+    assert isinstance(scan, UnitScan)  # a snapshot query
+    for changes in (unit.changes for unit in scan.plan.units):
+        assert isinstance(changes, SliceChanges)
+        slice_ = changes.slice_
+        own_base = table.full(slice_.base.path) if slice_.base else ""
+        if own_base == base and sorted(table.full(log.path) for log in slice_.logs) == sorted(logs):
+            return changes
+    raise UsageError(
+        f"{parameters['base_path']}: the file {base or logs[0]} and {len(logs)} logs are no slice "
+        f"of the table{' as of ' + as_of if as_of else ''}; plan the scan again"
+    )
+
+
+def _check_types(schema: pa.Schema, columns: Mapping[str, ColumnType], table: HudiTable) -> None:
+    """The words of the parameters must mean what the table has: a table's text may differ."""
+    for field in schema:
+        own, stated = from_arrow(field.type), columns[field.name]
+        if _plain(own) != _plain(stated):
+            raise RefusedError(
+                f"{table.full('')}: column '{field.name}' is {own} in the table, not {stated}"
+            )
+
+
+def _plain(column: ColumnType) -> ColumnType:
+    """The type with one spelling of the three for timestamps, whose words are laid out alike."""
+    kind = Kind.DATETIME if column.kind.is_datetime else column.kind
+    children = tuple(map(_plain, column.children))
+    return ColumnType(kind, column.precision, column.scale, "", children, column.names)

@@ -1,0 +1,376 @@
+"""The connector path: one row at a time, as connectors behind a language border work.
+
+It is the executable description of the seam. Records are Python values, the merge is a dictionary,
+and each value goes through a `ColumnValue` into an off-heap table that is then filled into engine
+columns. It shares the planning and the block order with the merge path, and none of the decoding,
+merging or assembling.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanWarning
+from seambench_impl.connector.plain_values import floating_text, row_converter
+from seamkit.avro import arrow_type, parse_schema
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.parquet import ParquetReader
+from seamkit.offheap.columns.types import from_arrow
+from seamkit.offheap.connector.rows import RowScanner
+from seamkit.offheap.connector.scanner import stream
+from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.log.log import LogBlock
+from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.merge.changes import SliceChanges
+from seamkit.tables.hudi.merge.delete_events import ordering_words
+from seamkit.tables.hudi.merge.keys import RECORD_KEY, check_texts, check_times
+from seamkit.tables.hudi.merge.log_rows import decode_run
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer
+from seamkit.tables.hudi.merge.view import (
+    LogView,
+    partial_columns,
+    read_ordered_blocks,
+    refuse_merge,
+    with_operation,
+)
+from seamkit.tables.hudi.timeline.schema_history import file_names
+
+__all__ = ["connector_slice", "merged_rows", "read_unit"]
+
+_FETCH_SIZE = 4096
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Version:
+    """A version of a record; `row` None is a delete.
+
+    `order` None is a delete without an ordering value: it beats what came before it. A version of
+    a partial update has some columns only. `listed` is true for a delete of a delete block.
+    """
+
+    row: Row | None
+    order: tuple[Any, ...] | None
+    listed: bool = False
+
+
+def read_unit(
+    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a unit that was planned for the merge path; see `UnitScan.read_by`.
+
+    Args:
+        unit: its changes are those of a Hudi slice, which may have no logs.
+        schema: the columns to hand out.
+        batch_rows: most rows in a batch.
+        context: what the read lends.
+    """
+    changes = unit.changes
+    assert isinstance(changes, SliceChanges)  # so the merge path is planned
+    view = changes.source.view(schema.names, context)
+    return connector_slice(changes.slice_, view, schema.names, batch_rows, context.warnings)
+
+
+def connector_slice(
+    slice_: FileSlice,
+    view: LogView,
+    names: Sequence[str],
+    batch_rows: int,
+    warnings: list[ScanWarning],
+) -> Iterator[pa.RecordBatch]:
+    """The merged rows of one slice, through off-heap tables.
+
+    Args:
+        slice_: base file, logs, or both.
+        view: how to read the logs; its schema has all columns of `names`.
+        names: columns to hand out, in order.
+        batch_rows: most rows in a batch; 4096 if it is more.
+        warnings: receives what was skipped.
+    """
+    schema = pa.schema([view.schema.field(name) for name in names])
+    if not names:  # a count: there is no value to carry
+        count = sum(1 for _ in merged_rows(slice_, view, warnings))
+        yield batch_of([], schema, count)
+        return
+    tuples = (tuple(row.get(name) for name in names) for row in merged_rows(slice_, view, warnings))
+    types = [from_arrow(field.type) for field in schema]
+    scanner = RowScanner(
+        names, types, tuples, min(_FETCH_SIZE, batch_rows), allocator=view.allocator
+    )
+    yield from stream(scanner, schema)
+
+
+def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -> Iterator[Row]:
+    """Base rows as the logs leave them, then rows that only the logs have.
+
+    Raises:
+        seambase.errors.InputError: a file is missing or broken.
+        seambase.errors.RefusedError: records that are merged in a way that is not supported.
+    """
+    if not slice_.logs:
+        yield from _base_rows(slice_, view)
+        return
+    refuse_merge(slice_, view)
+    blocks = read_ordered_blocks(slice_, view, warnings)
+    if any(block.is_partial for block in blocks):  # Hudi then goes by what blocks hold alone
+        merge = replace(view.config.merge, fill_rule=None)
+        view = replace(view, config=replace(view.config, merge=merge))
+    view = with_operation(view, blocks)
+    newest = _fold(blocks, view)
+    for row in _base_rows(slice_, view):
+        version = newest.pop(_key_of(row, view), None)  # the first row of a doubled key uses it up
+        if version is None:
+            yield row
+            continue
+        merged = _merge(_Version(row, _order_of(row, view)), version, view)
+        if merged.row is not None:
+            yield merged.row
+    for version in newest.values():
+        if version.row is not None:
+            yield version.row
+
+
+def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
+    if slice_.base is None:
+        return
+    name = view.storage.full(slice_.base.path)
+    reader = open_slice_base(view.storage, slice_.base)
+    if not isinstance(reader, ParquetReader):  # rows of ORC, or of two files, only come as columns
+        for batch in reader.batches(view.schema, _FETCH_SIZE, use_threads=False):
+            yield from batch.to_pylist()
+        return
+    try:
+        file = pq.ParquetFile(view.storage.open(slice_.base.path))
+        present = [n for n in view.schema.names if n in file.schema_arrow.names]
+        convert = row_converter(_columns(file), view.schema, name)
+        for batch in file.iter_batches(batch_size=_FETCH_SIZE, columns=present):
+            yield from map(convert, batch.to_pylist())
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{name}: not readable as Parquet ({error})") from error
+
+
+def _fold(blocks: Sequence[LogBlock], view: LogView) -> dict[str, _Version]:
+    """The newest version of every record key, in scan order."""
+    newest: dict[str, _Version] = {}
+    for block in blocks:
+        for key, version in _versions(block, view):
+            older = newest.get(key)
+            newest[key] = version if older is None else _merge(older, version, view)
+    return newest
+
+
+def _merge(older: _Version, newer: _Version, view: LogView) -> _Version:
+    """What two versions of a record come to."""
+    if _wins(older, newer, view):
+        return _put_together(newer, older, view)
+    return _put_together(older, newer, view)
+
+
+def _wins(older: _Version, newer: _Version, view: LogView) -> bool:
+    if not view.ordering or newer.order is None:
+        return not (view.ordering and older.order is None and newer.listed)
+    if older.order is None:  # a delete without an ordering value; a second one changes nothing
+        return not newer.listed
+    for old, new in zip(older.order, newer.order, strict=True):
+        if (old is None) != (new is None):
+            raise RefusedError(
+                f"{view.storage.root}: a null and a value of an ordering column have no defined "
+                "order"
+            )
+        if old is not None and _java_order(old) != _java_order(new):
+            return bool(_java_order(new) > _java_order(old))
+    return True
+
+
+def _java_order(value: Any) -> Any:
+    """Floats as Java orders them: -0.0 before 0.0, NaN last."""
+    if isinstance(value, float):
+        return (value != value, 0.0 if value != value else value, math.copysign(1.0, value))
+    return value
+
+
+def _put_together(high: _Version, low: _Version, view: LogView) -> _Version:
+    """The higher version, its gaps filled from the lower one."""
+    if high.row is None or low.row is None:
+        return high
+    rule = view.config.merge.fill_rule
+    if rule is None and high.row.keys() >= low.row.keys():
+        return high
+    row = {**low.row, **high.row}
+    if rule is not None:
+        for name, value in high.row.items():
+            gap = value is None if rule.mode == "ignore-defaults" else value == rule.marker
+            if gap:
+                row[name] = low.row.get(name)
+    return _Version(row, high.order)
+
+
+def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
+    if block.kind == "delete":
+        deletes = block.delete_keys()
+        if view.config.virtual_keys:
+            names = view.config.record_keys
+            times = check_texts(names, view.schema, view.storage.root)
+            check_times(deletes.record_key_array, names, times, block.where)
+        for key, value, word in zip(
+            deletes.record_keys, deletes.ordering_values, deletes.ordering_types, strict=True
+        ):
+            if key is None:
+                raise InputError(f"{block.where}: a delete without a record key")
+            yield key, _Version(None, _delete_order(value, word, view), listed=True)
+        return
+    rows = _rows_of(block, view)
+    held = partial_columns(block)
+    for row in rows:
+        order = _order_of(row, view)
+        if _is_delete(row, view):
+            yield _key_of(row, view), _Version(None, None if _is_default(order, view) else order)
+        else:
+            own = row if held is None else {name: row[name] for name in row if name in held}
+            yield _key_of(row, view), _Version(own, order)
+
+
+def _key_of(row: Row, view: LogView) -> str:
+    """The text that names a record; without meta columns it is made of the key fields."""
+    if not view.config.virtual_keys:
+        return str(row[RECORD_KEY])
+    names = view.config.record_keys
+    texts = [_key_text(row.get(name), view.schema.field(name).type) for name in names]
+    if all(text is None for text in texts):
+        raise InputError(f"{view.storage.root}: a record without a key ({', '.join(names)})")
+    if len(names) == 1:
+        return str(texts[0])
+    shown = ["__null__" if text is None else text or "__empty__" for text in texts]
+    return ",".join(f"{name}:{text}" for name, text in zip(names, shown, strict=True))
+
+
+def _key_text(value: Any, kind: pa.DataType) -> str | None:
+    if isinstance(value, float):
+        return floating_text(value, kind)
+    if isinstance(value, dt.datetime):
+        epoch = dt.datetime(1970, 1, 1, tzinfo=value.tzinfo)
+        return str((value - epoch) // dt.timedelta(microseconds=1))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+def _is_delete(row: Row, view: LogView) -> bool:
+    if row.get(IS_DELETED) or row.get(OPERATION) in ("D", "-U"):
+        return True
+    marker = view.config.merge.delete_marker
+    if marker is None or row.get(marker.column) is None:
+        return False
+    value = row[marker.column]
+    return (str(value).lower() if isinstance(value, bool) else str(value)) == marker.text
+
+
+def _rows_of(block: LogBlock, view: LogView) -> Iterator[Row]:
+    if file_names(view.timeline, view.window, block.instant) is not None:
+        for batch in decode_run([block], view, view.schema):  # renamed columns come as columns
+            yield from batch.to_pylist()
+    elif block.kind == "parquet":
+        yield from _parquet_rows(block, view)
+    else:
+        yield from _avro_rows(block, view)
+
+
+def _avro_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
+    convert = row_converter(_avro_columns(block, view), view.schema, block.where)
+    for record in avro_records(block):
+        yield convert(record.row)
+
+
+def _parquet_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
+    if len(block.content):
+        try:
+            file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+            convert = row_converter(_columns(file), view.schema, block.where)
+            for batch in file.iter_batches(batch_size=_FETCH_SIZE):
+                yield from map(convert, batch.to_pylist())
+        except (OSError, pa.ArrowInvalid) as error:
+            raise InputError(f"{block.where} is not readable: {error}") from error
+
+
+def _columns(file: pq.ParquetFile) -> dict[str, pa.DataType]:
+    return {field.name: field.type for field in file.schema_arrow}
+
+
+def _avro_columns(block: LogBlock, view: LogView) -> dict[str, pa.DataType]:
+    """The types of a block's fields that are asked for; others may have no Arrow type."""
+    writer = parse_schema(block.schema or "null")
+    fields = zip(writer.names, writer.children, strict=True)
+    wanted = set(view.schema.names)
+    return {
+        name: arrow_type(avro, f"{block.where}: field '{name}'")
+        for name, avro in fields
+        if name in wanted
+    }
+
+
+def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:
+    """The ordering values of a record; a null where Java has an `Integer` counts as 0."""
+    values = []
+    for field in view.ordering_types:
+        value = row.get(field.name)
+        if field.name not in row:
+            value = row
+            for part in field.name.split("."):
+                value = None if value is None else value.get(part)
+        kind = field.type
+        if value is None and is_java_integer(kind):
+            value = pa.scalar(0, pa.int32()).cast(kind).as_py()
+        values.append(value)
+    return tuple(values)
+
+
+def _is_default(order: tuple[Any, ...], view: LogView) -> bool:
+    """Whether these are the integer 0, which in a delete stands for no ordering value."""
+    if not view.config.merge.ordered_deletes:
+        return True
+    if len(order) != 1 or order == (None,):
+        return order == (None,)
+    kind = view.ordering_types.field(0).type
+    return is_java_integer(kind) and order == (pa.scalar(0, pa.int32()).cast(kind).as_py(),)
+
+
+def _delete_order(value: Any, word: str, view: LogView) -> tuple[Any, ...] | None:
+    """The ordering value of a delete, or None: absent, integer 0, or not of the column's type."""
+    if not view.ordering or word == "null" or (word == "int" and value == 0):
+        return None
+    if not view.config.merge.ordered_deletes:
+        return None
+    items = value if word == "array" else ((word, value),)
+    if items is None or (word == "array") != (len(view.ordering) > 1):
+        return None
+    if len(items) != len(view.ordering):
+        raise InputError(f"{view.storage.root}: a delete has {len(items)} ordering values")
+    order = []
+    for column, (kind, plain) in zip(view.ordering_types.types, items, strict=True):
+        if kind != "null" and kind not in ordering_words(column):
+            return None
+        order.append(None if plain is None else _of_column(plain, column))
+    return tuple(order)
+
+
+def _of_column(value: Any, kind: pa.DataType) -> Any:
+    """An ordering value as rows of the base have it: points in time come in microseconds."""
+    if pa.types.is_timestamp(kind):
+        if kind.unit == "ms" and value <= 9_999_999_999_999:
+            value *= 1000
+        return pa.scalar(value, pa.timestamp("us", kind.tz)).cast(kind).as_py()
+    if pa.types.is_date32(kind) or pa.types.is_time(kind):
+        return (
+            pa.scalar(value, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind).as_py()
+        )
+    return value

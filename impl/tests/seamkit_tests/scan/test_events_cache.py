@@ -1,0 +1,60 @@
+"""A dataset that keeps decoded events answers as one that reads anew, whatever was asked before."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seamkit.core.memory import TrackedAllocator
+from seamkit.scan.events_cache import EventsCache
+from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.merge.changes import SliceChanges
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import changes_of
+
+ASKED: list[list[str]] = [["s"], ["id"], [], ["ts", "s"], ["s"], ["id", "i", "s", "l"]]
+
+
+@pytest.mark.parametrize("name", ["mor-v9-types", "mor-v6-types"])
+@pytest.mark.parametrize("room", [0, 2000, 1 << 20])
+def test_what_was_asked_before_changes_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, room: int
+) -> None:
+    """Columns come from earlier reads or from the logs; rows used up once are there again."""
+    bounded = functools.partial(EventsCache, most_bytes=room)
+    monkeypatch.setattr("seamkit.scan.unit_scan.EventsCache", bounded)
+    scan = HudiTable(str(unpack_table(name, tmp_path))).scan()
+    whole = scan.to_table()
+    dataset = scan.dataset()
+    for columns in ASKED:
+        rows = dataset.to_table(columns=columns)
+        assert rows.num_rows == whole.num_rows
+        assert rows.select(columns).to_pylist() == whole.select(columns).to_pylist()
+
+
+@pytest.mark.parametrize(("room", "reads"), [(1 << 20, 2), (0, 3)])
+def test_events_are_loaded_once_where_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, reads: int
+) -> None:
+    """And once more for columns that nobody asked for before."""
+    asked: list[Sequence[str]] = []
+    original = SliceChanges.load
+
+    def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
+        asked.append(names)
+        return original(self, names, context)
+
+    monkeypatch.setattr(SliceChanges, "load", counting)
+    (changes,) = changes_of(HudiTable(str(unpack_table("mor-v9-types", tmp_path))))
+    cache = EventsCache(room)
+    for names in (["s"], ["s"], ["s", "i"]):
+        events = cache.load(changes, names, ReadContext(TrackedAllocator(), []))
+        assert not isinstance(events, np.ndarray)
+        assert events.data.schema.names == names
+    assert len(asked) == reads
