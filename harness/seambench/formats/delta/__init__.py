@@ -1,0 +1,1 @@
+"""What the harness knows of Delta: its golden tables and damage."""

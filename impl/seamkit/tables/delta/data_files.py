@@ -1,0 +1,108 @@
+"""Data files of a Delta table, opened under the table's names and types.
+
+Columns are found by name (the physical one where columns are mapped) or by the field ids that the
+Parquet file carries, at every depth; a name never stands in for an id. Elements of arrays, keys and
+values of maps are Parquet's own levels and have neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from seambase.errors import InputError
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.reader import FileReader
+from seamkit.files.renamed import NOWHERE, RenamedReader
+from seamkit.tables.delta.paths import TableFiles
+from seamkit.tables.delta.schema import Field, TableSchema
+from seamkit.tables.delta.widening import DeltaTypes
+
+__all__ = ["open_data_file"]
+
+_FIELD_ID = b"PARQUET:field_id"
+
+
+def open_data_file(
+    files: TableFiles, path: str, size_bytes: int, schema: TableSchema, types: DeltaTypes
+) -> FileReader:
+    """Open a data file.
+
+    Args:
+        files: of the table.
+        path: as the log spells it.
+        size_bytes: as the log says.
+        schema: of the version that is read.
+        types: which types of a file become the table's.
+
+    Raises:
+        InputError: the file is missing, of another size, or no Parquet file, or lacks the field ids
+            by which its columns are found.
+    """
+    storage, plain = files.locate(path)
+    reader = ParquetReader(storage, plain, types, instants="us")
+    if reader.size_bytes != size_bytes:
+        raise InputError(
+            f"{reader.name}: {reader.size_bytes} bytes, the log says {size_bytes}"
+        )
+    if schema.mode == "none":
+        return reader
+    own = reader.schema if schema.mode == "id" else None
+    if own is not None and own.names and not any(_id_of(field) is not None for field in own):
+        raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")
+    return RenamedReader(reader, partial(_file_schema, schema.fields, own))
+
+
+def _file_schema(
+    fields: Sequence[Field], own: pa.Schema | None, wanted: pa.Schema
+) -> pa.Schema:
+    """Columns of the table as a file calls them.
+
+    Args:
+        fields: the table's.
+        own: the file's columns where they are found by id; None where by physical name.
+        wanted: columns of the table.
+    """
+    return pa.schema([_in_file(field, fields, own) for field in wanted])
+
+
+def _in_file(
+    wanted: pa.Field, fields: Sequence[Field], own: Sequence[pa.Field] | None
+) -> pa.Field:
+    """One field as the file calls it, and the fields within it."""
+    field = next(known for known in fields if known.name == wanted.name)
+    name, found = field.physical, None
+    if own is not None:
+        found = next((other for other in own if _id_of(other) == field.id), None)
+        name = NOWHERE + wanted.name if found is None else found.name
+    inner = None if own is None else pa.null() if found is None else found.type
+    return pa.field(name, _type_in_file(wanted.type, field, inner))
+
+
+def _type_in_file(kind: pa.DataType, field: Field, own: pa.DataType | None) -> pa.DataType:
+    """A type with the names of a file; `own` is the file's type, None where names decide."""
+    if pa.types.is_struct(kind):
+        children = None if own is None else _struct_fields(own)
+        return pa.struct([_in_file(child, field.children, children) for child in kind])
+    if pa.types.is_list(kind):
+        inner = own.value_type if own is not None and pa.types.is_list(own) else own
+        return pa.list_(_type_in_file(kind.value_type, field.children[0], inner))
+    if pa.types.is_map(kind):
+        is_map = own is not None and pa.types.is_map(own)
+        key, value = field.children
+        return pa.map_(
+            _type_in_file(kind.key_type, key, own.key_type if is_map else own),
+            _type_in_file(kind.item_type, value, own.item_type if is_map else own),
+        )
+    return kind
+
+
+def _struct_fields(kind: pa.DataType) -> Sequence[pa.Field]:
+    return list(kind) if pa.types.is_struct(kind) else []
+
+
+def _id_of(field: pa.Field) -> int | None:
+    text = (field.metadata or {}).get(_FIELD_ID)
+    return None if text is None else int(text)
