@@ -7,11 +7,13 @@ comes back must be filtered exactly, rows whose filter is NULL left out. Two cla
 - `ScanDataset` asks a callback for an already projected and filtered stream: for readers that can
   push columns and filters down themselves.
 - `StreamDataset` wraps any `seambench.contracts.scan.Scanner`: it opens the reader with the columns
-  that are
-  needed and filters its batches here.
+  that are needed and filters its batches here.
 
 A schema with string or binary views switches DuckDB's push-down off (and pyarrow cannot filter
 views), so `ScanDataset` refuses them and `StreamDataset` casts them to plain strings.
+
+`pyarrow.dataset` imports pandas where it is installed: import this module where a dataset is asked
+for, not before.
 """
 
 from __future__ import annotations
@@ -25,73 +27,11 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from seambase.errors import RefusedError, SeambenchError, UsageError
+from seambase.filters import filter_columns
 
-__all__ = [
-    "Open",
-    "ScanDataset",
-    "StreamScanner",
-    "apply_filter",
-    "filter_columns",
-    "original_errors",
-    "without_views",
-]
+__all__ = ["Open", "ScanDataset", "StreamScanner", "original_errors", "without_views"]
 
 Open = Callable[[list[str], pc.Expression | None], pa.RecordBatchReader]
-
-
-def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
-    """Names of the columns that a filter reads, in the order of `schema`.
-
-    Raises:
-        UsageError: the filter does not fit the schema: unknown column or types that do not compare.
-    """
-    if expression is None:
-        return []
-    empty = schema.empty_table()
-    problem = _binding_problem(empty, expression)
-    if problem is not None:
-        raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
-    # An expression does not list its fields, but it stops binding once one of them is gone.
-    return [
-        name
-        for name in schema.names
-        if _binding_problem(empty.drop_columns([name]), expression) is not None
-    ]
-
-
-def apply_filter(
-    reader: pa.RecordBatchReader, expression: pc.Expression | None, columns: Sequence[str]
-) -> pa.RecordBatchReader:
-    """Filter a stream exactly and project it, one batch at a time.
-
-    Args:
-        reader: batches with at least `columns` and what the filter reads; it is drained.
-        expression: rows for which it is false or NULL are left out; None keeps all.
-        columns: names to hand out, in this order; may be empty, the rows are counted then.
-
-    Returns:
-        A stream of `columns`.
-    """
-    names = list(columns)
-    if expression is None and names == reader.schema.names:
-        return reader
-    schema = pa.schema([reader.schema.field(name) for name in names], reader.schema.metadata)
-    return pa.RecordBatchReader.from_batches(schema, _filtered(reader, expression, names))
-
-
-def _filtered(
-    reader: pa.RecordBatchReader, expression: pc.Expression | None, names: list[str]
-) -> Iterator[pa.RecordBatch]:
-    # Filtered here and now: a scanner of Arrow's would read ahead in threads of its own, which go
-    # on calling the reader after an engine has stopped asking.
-    with reader:
-        for batch in reader:
-            if expression is None:
-                yield batch.select(names)
-                continue
-            kept = pa.Table.from_batches([batch]).filter(expression)
-            for part in kept.to_batches():
-                yield part.select(names)
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
@@ -330,14 +270,6 @@ def original_errors(*datasets: ds.Dataset) -> Iterator[None]:
             if dataset.failure is not None:
                 raise dataset.failure from error
         raise
-
-
-def _binding_problem(empty: pa.Table, expression: pc.Expression) -> str | None:
-    try:
-        ds.Scanner.from_batches(empty.to_reader(), filter=expression)
-    except (pa.ArrowException, TypeError, ValueError, KeyError) as error:
-        return str(error).splitlines()[0]
-    return None
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

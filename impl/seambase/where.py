@@ -6,12 +6,16 @@ import difflib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambase.extras import needs
+
+if TYPE_CHECKING:
+    import duckdb
 
 __all__ = ["Filter", "parse_filter", "require_columns"]
 
@@ -27,6 +31,14 @@ class Filter:
 
     sql: str
     columns: tuple[str, ...]
+
+    def keep(self, batch: pa.RecordBatch) -> pa.Array:
+        """For each row whether the filter is true; NULL where it is."""
+        duckdb = _duckdb()
+        with duckdb.connect() as connection:
+            connection.register("rows", batch)
+            query = f"SELECT {self.sql} AS keep FROM rows"  # noqa: S608 - bound and checked
+            return connection.sql(query).to_arrow_table().column("keep").combine_chunks()
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
@@ -45,6 +57,12 @@ def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> No
             raise UsageError(f"{what}: unknown column {name!r}{_suggestion(name, known)}")
 
 
+def _duckdb() -> ModuleType:
+    with needs("bench", "a filter in SQL"):
+        import duckdb
+    return duckdb
+
+
 def parse_filter(text: str, schema: pa.Schema) -> Filter:
     """Read one expression and bind it to a table's columns.
 
@@ -56,6 +74,7 @@ def parse_filter(text: str, schema: pa.Schema) -> Filter:
         UsageError: it is no single expression, reads anything but the columns, names an unknown
             one, or is no condition.
     """
+    duckdb = _duckdb()
     try:
         # Tells an expression from a list of them, and from one that breaks out of parentheses.
         duckdb.SQLExpression(text)

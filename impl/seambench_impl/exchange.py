@@ -29,12 +29,15 @@ from seambench_impl.exchange_local import LocalReceiver, LocalSender
 from seambench_impl.stages.exchange import exchange_stages
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.formats import FORMATS, ChunkFormat, chunk_format
+from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.merge import MergingReader, SortedMerge
 from seamkit.exchange.partition import FUNCTIONS, PartitionRule, plain_schema
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
-from seamkit.exchange.transports.base import Channel, Server
+from seamkit.exchange.transports.base import (
+    Server,
+)
 from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 

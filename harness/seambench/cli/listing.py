@@ -64,8 +64,9 @@ def _implementations() -> list[dict[str, Any]]:
 
 
 def _cases() -> list[dict[str, Any]]:
-    from seambench.conformance.cases import ScanCase, load_cases
+    from seambench.conformance.cases import load_cases
     from seambench.contracts import registry
+    from seambench.seams.scan.cases import ScanCase
     from seambench.seams.serde.cases import SerdeCase
 
     rows = []

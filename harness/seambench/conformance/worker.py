@@ -24,11 +24,14 @@ from typing import IO, Any
 import psutil
 
 from seambase.errors import UnavailableError
-from seambench.conformance.cases import Case, ColumnCase, ExchangeCase, ScanCase, load_cases
+from seambench.conformance.cases import Case, load_cases
 from seambench.contracts import registry
 from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.seams.column.cases import ColumnCase
 from seambench.seams.column.check import check_column
+from seambench.seams.exchange.cases import ExchangeCase
 from seambench.seams.exchange.check import check_exchange
+from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import check_scan
 from seambench.seams.scan.invariants import hold_invariants
 from seambench.seams.serde.cases import SerdeCase

@@ -20,7 +20,7 @@ from typing import Any
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
 
-__all__ = ["SEAMS", "names", "resolve", "resolve_suite", "suites"]
+__all__ = ["SEAMS", "grouped", "load", "names", "pick", "resolve", "resolve_suite", "suites"]
 
 _IMPLEMENTATIONS = "seambench.impl"
 _SUITES = "seambench.suite"
@@ -60,15 +60,15 @@ def resolve(seam: str, name: str) -> Any:
     if colon and kind in ("cmd", "lib"):
         return _open_door(seam, kind, rest)
     if colon:
-        loaded = _load(EntryPoint(name, name, _IMPLEMENTATIONS), name)
+        loaded = load(EntryPoint(name, name, _IMPLEMENTATIONS), name)
     else:
-        loaded = _load(_pick(_announced(seam), name, f"implementation of the {seam} seam"), name)
+        loaded = load(pick(_announced(seam), name, f"implementation of the {seam} seam"), name)
     return _instance(seam, name, loaded)
 
 
 def suites() -> list[str]:
     """Names of the installed suites of queries."""
-    return sorted(_grouped(_SUITES))
+    return sorted(grouped(_SUITES))
 
 
 def resolve_suite(name: str) -> Any:
@@ -78,7 +78,7 @@ def resolve_suite(name: str) -> Any:
         UsageError: unknown name.
         UnavailableError: it needs a package that is not installed.
     """
-    return _load(_pick(_grouped(_SUITES), name, "suite"), name)
+    return load(pick(grouped(_SUITES), name, "suite"), name)
 
 
 def _require_seam(seam: str) -> None:
@@ -86,7 +86,8 @@ def _require_seam(seam: str) -> None:
         raise UsageError(f"unknown seam {seam!r}; the seams are {', '.join(SEAMS)}")
 
 
-def _grouped(group: str) -> dict[str, list[EntryPoint]]:
+def grouped(group: str) -> dict[str, list[EntryPoint]]:
+    """The different entry points of a group, by name."""
     found: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=group):
         same = found.setdefault(point.name, [])
@@ -100,12 +101,17 @@ def _announced(seam: str) -> dict[str, list[EntryPoint]]:
     prefix = f"{seam}."
     return {
         name.removeprefix(prefix): points
-        for name, points in _grouped(_IMPLEMENTATIONS).items()
+        for name, points in grouped(_IMPLEMENTATIONS).items()
         if name.startswith(prefix)
     }
 
 
-def _pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint:
+def pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint:
+    """The one entry point of a name.
+
+    Raises:
+        UsageError: there is none, or more than one.
+    """
     points = known.get(name, [])
     if len(points) == 1:
         return points[0]
@@ -116,13 +122,20 @@ def _pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoin
         )
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {close[0]!r}" if close else ""
+    ways = ", besides package.module:Class, cmd:./reader and lib:./reader.so"
+    besides = ways if what.startswith("implementation") else ""
     raise UsageError(
-        f"unknown {what} {name!r}{hint}; known are {', '.join(sorted(known)) or 'none'}, "
-        "besides package.module:Class, cmd:./reader and lib:./reader.so"
+        f"unknown {what} {name!r}{hint}; known are {', '.join(sorted(known)) or 'none'}{besides}"
     )
 
 
-def _load(point: EntryPoint, name: str) -> Any:
+def load(point: EntryPoint, name: str) -> Any:
+    """What an entry point stands for.
+
+    Raises:
+        UsageError: there is no such module or attribute.
+        UnavailableError: it needs a package that is not installed.
+    """
     module_name = point.value.partition(":")[0]
     try:
         module = importlib.import_module(module_name)

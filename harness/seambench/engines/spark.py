@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambase.extras import not_installed
 
 __all__ = [
     "HUDI_PACKAGE",
@@ -307,7 +308,7 @@ def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
         UsageError: contradictory options.
     """
     if importlib.util.find_spec("pyspark") is None:
-        raise UnavailableError("pyspark is not installed: `pip install 'seambench[spark]'`")
+        raise not_installed("pyspark", "spark", "a Spark session")
     session = _running_session(options)
     if session is not None:
         yield session, None

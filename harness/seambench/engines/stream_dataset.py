@@ -7,8 +7,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.dataset import ScanDataset, apply_filter, filter_columns, without_views
+from seambase.dataset import ScanDataset, without_views
 from seambase.errors import SeambenchError
+from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
+from seambase.extras import not_installed
 from seambench.engines.spark import Java, find_java
 
 __all__ = ["JavaPeer", "java_failure", "run_warm", "spark_peer", "start"]
@@ -43,9 +44,7 @@ _JAVA = Path(__file__).with_name("java")
 
 def _import_jpype() -> Any:
     if importlib.util.find_spec("jpype") is None:
-        raise UnavailableError(
-            "a JVM in this process needs the package 'jpype1': pip install 'seambench[jvm]'"
-        )
+        raise not_installed("jpype1", "jvm", "a JVM in this process")
     import jpype
 
     return jpype
@@ -231,9 +230,7 @@ def spark_peer() -> JavaPeer:
     """
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise UnavailableError(
-            "Spark's classes come with the package 'pyspark': pip install 'seambench[jvm]'"
-        )
+        raise not_installed("pyspark", "jvm", "a peer made of Spark's classes")
     jars = sorted((Path(found.origin).parent / "jars").glob("*.jar"))
     if not jars:
         raise SeambenchError(f"{found.origin}: this pyspark has no jars")

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.extras import needs, not_installed
 from seambase.scan import ScanReport
 from seambench.contracts.scan import Scanner, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
@@ -57,12 +58,8 @@ def import_peer(module: str, reader: str, extra: str) -> Any:
     Raises:
         UnavailableError: it is not installed.
     """
-    try:
+    with needs(extra, reader):
         return importlib.import_module(module)
-    except ImportError as error:
-        raise UnavailableError(
-            f"{reader} needs the package {module!r}: pip install 'seambench[{extra}]'"
-        ) from error
 
 
 def installed_version(package: str, reader: str, extra: str) -> str:
@@ -74,9 +71,7 @@ def installed_version(package: str, reader: str, extra: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError as error:
-        raise UnavailableError(
-            f"{reader} needs the package {package!r}: pip install 'seambench[{extra}]'"
-        ) from error
+        raise not_installed(package, extra, reader) from error
 
 
 def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:

@@ -17,11 +17,14 @@ from seambase.errors import RefusedError, UnavailableError
 from seambench.contracts.common import Stage
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.formats import FORMATS, ChunkFormat, chunk_format
+from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.partition import Partitioner, PartitionRule, hash_rows
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
-from seamkit.exchange.transports.base import Channel, Server
+from seamkit.exchange.transports.base import (
+    Server,
+)
 from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 

@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.payloads import flat, size_of
 from seamkit.exchange.formats.formats import ChunkFormat
-from seamkit.exchange.formats.payloads import flat, size_of
+from seamkit.exchange.logic.channel import Channel, OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.logic.sink_buffer import CancelFragment, Send, SinkBuffer, SinkEffect
 from seamkit.exchange.partition import DealtChunk, Partitioner, PartitionRule
 from seamkit.exchange.source import ExchangeFailedError
-from seamkit.exchange.transports.base import Channel, OnAnswer, OnFailure
 
 __all__ = ["ExchangeSink", "Routing", "SinkDriver"]
 

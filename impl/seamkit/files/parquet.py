@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
@@ -142,6 +141,8 @@ class BaseReader:
         ]
         if told is None and len(alike) < len(schema):
             return list(range(self.num_row_groups))
+        import pyarrow.dataset as ds
+
         try:
             fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
             if told is None:

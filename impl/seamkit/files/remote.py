@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import fsspec
 import pyarrow as pa
 
 from seambase.errors import UnavailableError, UsageError
@@ -72,6 +71,8 @@ class RemoteFiles:
     parallel = 32
 
     def __init__(self, root: str, options: Mapping[str, Any], retry: Retry) -> None:
+        import fsspec  # a tenth of a second that local tables need not wait
+
         self._retry = retry
         # A table changes while it is read: a listing that was kept is a wrong one.
         fixed = {"use_listings_cache": False, "skip_instance_cache": True}

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 
 __all__ = ["that_may_match"]
@@ -25,6 +24,8 @@ def that_may_match(
         condition: a filter.
         schema: the columns that guarantees and condition name.
     """
+    import pyarrow.dataset as ds
+
     format_, nowhere = ds.ParquetFileFormat(), pafs.LocalFileSystem()
     known = {number: told for number, told in enumerate(guarantees) if told is not None}
     fragments = [format_.make_fragment(str(n), nowhere, told) for n, told in known.items()]

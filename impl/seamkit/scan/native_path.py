@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
 from seamkit.files.reader import BaseFileReader
 from seamkit.scan.merge import batch_of
@@ -160,6 +159,8 @@ def _test(
     batches: Iterable[pa.RecordBatch], condition: pc.Expression | None, schema: pa.Schema
 ) -> tuple[pa.Array, pa.Table]:
     """Which rows meet the condition, and the tested columns of those."""
+    from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
+
     masks, kept = [], []
     for batch in batches:
         # The one column more carries the count of rows where a condition tests none.

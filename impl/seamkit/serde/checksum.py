@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import struct
 
-from isal import isal_zlib
+from seambase.extras import needs
+
+with needs("serde", "the checksum of a page"):
+    from isal import isal_zlib
 
 __all__ = ["page_checksum"]
 

@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import cramjam
-import zstandard
-from isal import igzip_lib, isal_zlib
 
 from seambase.errors import InputError, UsageError
+from seambase.extras import needs
 from seamkit.core.memory import Block, TrackedAllocator
+
+with needs("serde", "a codec of pages"):
+    import zstandard
+    from isal import igzip_lib, isal_zlib
 
 __all__ = ["CODECS", "Skipper", "compress", "decompress"]
 

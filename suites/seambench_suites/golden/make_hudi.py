@@ -24,7 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seambench.formats.hudi.golden import TableSpec, load_origin, load_table, table_folders
+from seambench.formats.golden import declaration, load_origin, table_folders
+from seambench.formats.hudi.golden import TableSpec, load_table
 from seambench_suites.hudi.writer import Written, bundle, session, write_table
 
 __all__ = ["main"]
@@ -46,12 +47,6 @@ def _pack(table: Path, archive: Path, *, side_files: bool) -> None:
             out.writestr(info, b"" if file.is_dir() else file.read_bytes())
 
 
-def _declaration(folder: Path) -> Path:
-    """The `table.toml` of a table or variant."""
-    own = folder / "table.toml"
-    return own if own.exists() else folder.parent / "table.toml"
-
-
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
@@ -61,7 +56,7 @@ def _is_fresh(folder: Path) -> bool:
     if not (folder / "table.zip").exists():
         return False
     made_from = load_origin(folder).spec
-    return made_from in ("", _digest(_declaration(folder)))
+    return made_from in ("", _digest(declaration(folder)))
 
 
 def _build(spark: Any, folder: Path) -> None:
@@ -77,7 +72,7 @@ def _build(spark: Any, folder: Path) -> None:
     _pack(table, archive.with_suffix(".tmp"), side_files=spec.side_files)
     archive.with_suffix(".tmp").replace(archive)
     shutil.rmtree(table)
-    text = _origin(spark.version, spec, written, archive, _declaration(folder))
+    text = _origin(spark.version, spec, written, archive, declaration(folder))
     (folder / "origin.toml").write_text(text, encoding="utf-8")
 
 
@@ -162,7 +157,7 @@ def main() -> None:
             hudi = load_table(asked.spec.parent / variant, asked.spec).hudi
             jobs.setdefault(hudi, [str(asked.spec)]).append(variant)
     else:
-        for folder in table_folders(ROOT):
+        for folder in table_folders(ROOT, "hudi"):
             name = folder.relative_to(ROOT / "golden" / "hudi").as_posix()
             named = name in asked.names or name.partition("/")[0] in asked.names
             if named or (not asked.names and not _is_fresh(folder)):

@@ -19,7 +19,8 @@ from seambase.scan import ScanReport
 from seambench.conformance.plain import typed
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
-from seambench.formats.hudi.golden import TableSpec, WriteSpec, load_origin, load_table
+from seambench.formats.golden import load_origin
+from seambench.formats.hudi.golden import TableSpec, WriteSpec, load_table
 from seambench_suites.cases import ROOT
 
 __all__ = ["Row", "SimulatedReader", "Simulation", "simulates", "undone"]

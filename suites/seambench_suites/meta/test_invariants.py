@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from seambench.conformance.cases import ScanCase, load_cases
+from seambench.conformance.cases import load_cases
 from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.invariants import hold_invariants, run_invariants
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambench.cli import main
-from seambench.formats.hudi.golden import load_origin
+from seambench.formats.golden import load_origin
 from seambench.seams.serde.schema_text import parse_options
 from seambench.seams.serde.vectors import load_golden
 from seambench_suites.cases import ROOT

@@ -1,37 +1,31 @@
-"""Golden tables: small tables that real engines wrote, kept as archives beside what was written.
+"""Golden Hudi tables: what their declarations hold, and what a reader needs for one.
 
-A folder holds `table.toml` (the operations, declared), `table.zip` (the engine's bytes; an archive,
-so that names with leading dots survive packaging) and `origin.toml` (writer, instants, digest).
-Where `table.toml` names `variants`, archive and origin lie in a folder for each: the same steps as
-other versions of the engine carried them out. `v6`, `v8` and `v9` are the table versions that Hudi
-0.15.0, 1.0.2 and 1.2.0 write of themselves; `v6-1.2.0` names another writer.
+Variants `v6`, `v8` and `v9` are the table versions that Hudi 0.15.0, 1.0.2 and 1.2.0 write of
+themselves; `v6-1.2.0` names another writer.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import os
 import re
-import tomllib
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import UsageError
 from seambench.conformance.strict import build
+from seambench.contracts.tables import CommitRequest
+from seambench.formats.golden import read_declaration
 
 __all__ = [
     "Operation",
-    "Origin",
     "TableSpec",
     "WriteSpec",
-    "extract",
-    "load_origin",
     "load_table",
-    "table_folders",
+    "needs",
+    "settle",
 ]
 
 Row = Mapping[str, Any]
@@ -120,34 +114,6 @@ class TableSpec:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Who wrote a golden table.
-
-    Attributes:
-        instants: the requested instant of each step, in order; empty for one that left none.
-        completions: the completion time of each, from timeline layout 2 on; else empty.
-        sha256: of the archive.
-        spec: SHA-256 of the `table.toml` it was made from, empty if that is not known.
-    """
-
-    writer: str
-    made: str
-    instants: Sequence[str]
-    sha256: str
-    completions: Sequence[str] = ()
-    spec: str = ""
-
-
-def table_folders(root: Path) -> list[Path]:
-    """Folders of all golden tables below `golden/hudi` of a suite's root, one per variant."""
-    folders = []
-    for file in sorted(root.glob("golden/hudi/*/table.toml")):
-        variants = _read(file).get("variants")
-        folders += [file.parent / v for v in variants] if variants else [file.parent]
-    return folders
-
-
 def load_table(folder: Path, file: Path | None = None) -> TableSpec:
     """Read what a golden table is.
 
@@ -159,15 +125,7 @@ def load_table(folder: Path, file: Path | None = None) -> TableSpec:
         UsageError: an unknown or missing key, a row with a column that the table lacks, a variant
             that is none.
     """
-    own = folder / "table.toml"
-    file = file or (own if own.exists() else folder.parent / "table.toml")
-    data = _read(file)
-    data["name"] = folder.name
-    if variants := data.pop("variants", None):
-        if folder.name not in variants:
-            raise UsageError(f"{file} has no variant {folder.name!r}; it has {variants}")
-        data |= _variant(folder.name, file)
-        data["name"] = f"{file.parent.name}/{folder.name}"
+    file, data = read_declaration(folder, file, _variant)
     data["writes"] = [build(WriteSpec, write, file) for write in data.pop("write", [])]
     spec: TableSpec = build(TableSpec, data, file)
     for number, write in enumerate(spec.writes, 1):
@@ -176,11 +134,6 @@ def load_table(folder: Path, file: Path | None = None) -> TableSpec:
             if strange and not set(strange) <= set(write.retype):
                 raise UsageError(f"{file}: write {number} has values for {strange}, no columns")
     return spec
-
-
-def _read(file: Path) -> dict[str, Any]:
-    """A TOML file's content."""
-    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def _variant(name: str, file: Path) -> dict[str, Any]:
@@ -192,30 +145,24 @@ def _variant(name: str, file: Path) -> dict[str, Any]:
     return {"table_version": version, "hudi": match[2] or _WRITERS[version]}
 
 
-def load_origin(folder: Path) -> Origin:
-    """Read `origin.toml` of a golden table."""
-    file = folder / "origin.toml"
-    data = _read(file)
-    data["made"] = str(data.get("made"))
-    origin: Origin = build(Origin, data, file)
-    return origin
+def needs(spec: TableSpec, request: CommitRequest) -> list[str]:
+    """Table version, partitions, and how versions of a row are merged where logs take part."""
+    words = [f"table-version.{spec.table_version}"]
+    if spec.partition:
+        words.append("partitioned")
+    logs = spec.table_type == "merge-on-read" and len(spec.writes) > 1
+    if logs and request.query != "read-optimized" and request.as_of != 1:
+        words += [f"merge.{spec.merge}", "blocks.delete", f"blocks.{spec.log_blocks}"]
+    return words
 
 
-def extract(folder: Path, target: Path) -> None:
-    """Unpack a golden table into the folder `target`, after checking its digest.
+def settle(table: Path) -> None:
+    """Date files of the timeline right after the instant in their name.
 
-    Files of the timeline are dated right after the instant in their name: Hudi takes the time at
-    which an instant of layout 1 completed from the file's date, and loses logs if that comes first.
-
-    Raises:
-        InputError: the archive is not the one that `origin.toml` describes.
+    Hudi takes the time at which an instant of layout 1 completed from the file's date, and loses
+    logs if that comes first.
     """
-    archive = folder / "table.zip"
-    if hashlib.sha256(archive.read_bytes()).hexdigest() != load_origin(folder).sha256:
-        raise InputError(f"{archive} is not the archive that origin.toml describes; make it again")
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(target)
-    for file in target.glob(".hoodie/[0-9]*"):
+    for file in table.glob(".hoodie/[0-9]*"):
         if match := re.match(r"(\d{14})(\d{3})", file.name):
             second = dt.datetime.strptime(match[1], "%Y%m%d%H%M%S").replace(tzinfo=dt.UTC)
             after = second.timestamp() + (int(match[2]) + 1) / 1000

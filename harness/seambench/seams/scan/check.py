@@ -18,13 +18,11 @@ import duckdb
 import pyarrow as pa
 
 from seambase import errors
-from seambench.conformance.cases import ScanCase
 from seambench.conformance.plain import difference, rows_of
 from seambench.conformance.refusals import told_as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
-from seambench.formats.hudi.edits import apply_edits
-from seambench.formats.hudi.golden import extract
+from seambench.seams.scan.cases import ScanCase
 
 __all__ = [
     "Rows",
@@ -62,9 +60,8 @@ def check_scan(case: ScanCase, scanner: Scanner) -> None:
 def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     """A case's table in a folder of its own for a while, edited; what comes out is the request."""
     with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
-        table = Path(work) / case.table.name
-        extract(case.folder, table)
-        apply_edits(table, case.edits, case.origin)
+        table = Path(work) / case.table.spec.name
+        case.table.unpack(table, case.edits)
         yield _request(case, table)
 
 

@@ -15,12 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from seambench.conformance.cases import ScanCase, load_cases
+from seambench.conformance.cases import load_cases
 from seambench.conformance.check import choose_cases
 from seambench.conformance.isolate import Isolated
 from seambench.conformance.plain import canonical
 from seambench.contracts.outcomes import NotOffered, Outcome
 from seambench.contracts.scan import Scanner, ScanRequest
+from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import (
     Rows,
     literal,

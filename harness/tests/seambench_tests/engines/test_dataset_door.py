@@ -18,8 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seambase.dataset import ScanDataset, apply_filter, filter_columns, original_errors
+from seambase.dataset import ScanDataset, original_errors
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.filters import apply_filter, filter_columns
 from seambench.contracts.scan import ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 from seambench_tests.samples.fakes import MemoryScanner
@@ -208,7 +209,8 @@ def test_a_query_that_stops_early_leaves_nothing_running() -> None:
     """The interpreter ends cleanly after a LIMIT over a reader that has much more to give."""
     program = """
 import time, duckdb, pyarrow as pa
-from seambase.dataset import ScanDataset, apply_filter
+from seambase.dataset import ScanDataset
+from seambase.filters import apply_filter
 schema = pa.schema([("a", pa.int64())])
 def slow():
     while True:

@@ -29,7 +29,7 @@ from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_co
 from seamkit.exchange.formats.chunk_parts import PartWriter
 from seamkit.exchange.formats.compress_strategy import CompressStrategy
 from seamkit.exchange.formats.encode_levels import ADAPTIVE, INTEGERS, STRINGS, EncodeLevels
-from seamkit.exchange.transports.wire import CHUNK
+from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import Kind

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from google.protobuf.message import DecodeError
 
 from seambase.errors import InputError, RefusedError
+from seambase.extras import needs
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
@@ -28,11 +28,14 @@ from seamkit.exchange.formats.chunk_bytes import (
 )
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
 from seamkit.exchange.formats.encode_levels import INTEGERS
-from seamkit.exchange.transports.wire import CHUNK
+from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import Kind
 from seamkit.offheap.engine.columns import EngineSchema, fill
 from seamkit.serde.compression import decompress
+
+with needs("exchange", "the exchange"):
+    from google.protobuf.message import DecodeError
 
 __all__ = ["ChunkReader"]
 

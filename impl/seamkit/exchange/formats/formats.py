@@ -8,22 +8,36 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.payloads import ArrowPieces
 from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
 from seamkit.exchange.formats.chunk_reader import ChunkReader
-from seamkit.exchange.partition import DealtChunk
 from seamkit.serde.presto import read, write
 from seamkit.serde.rows import serde as rows
 
 __all__ = ["FORMATS", "ChunkFormat", "chunk_format"]
 
 Bytes = bytes | bytearray | memoryview
+
+
+class Dealt(Protocol):
+    """Rows of one part as a partitioner hands them out (`seamkit.exchange.partition`).
+
+    Attributes:
+        schema: of the rows.
+    """
+
+    schema: pa.Schema
+
+    def pieces(self) -> ArrowPieces:
+        """The rows as a message of Arrow's IPC format, their columns where they lie."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,14 +48,14 @@ class ChunkFormat:
         name: of the format.
         encode: a batch as one buffer.
         decode: a buffer as a batch; memory of the buffer may be shared.
-        encode_dealt: what a partitioner hands out as a payload (see `payloads`), where that is less
-            work than making it a batch first; None where it is not.
+        encode_dealt: what a partitioner hands out as a payload (see `seamkit.core.payloads`),
+            where that is less work than making it a batch first; None where it is not.
     """
 
     name: str
     encode: Callable[[pa.RecordBatch], Any]
     decode: Callable[[Bytes], pa.RecordBatch]
-    encode_dealt: Callable[[DealtChunk], Any] | None = None
+    encode_dealt: Callable[[Dealt], Any] | None = None
 
 
 def chunk_format(
@@ -123,7 +137,7 @@ def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator
         check_types(batch.schema)
         return batch.serialize()
 
-    def encode_dealt(chunk: DealtChunk) -> Any:
+    def encode_dealt(chunk: Dealt) -> Any:
         check_types(chunk.schema)
         return chunk.pieces()
 

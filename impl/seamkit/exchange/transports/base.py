@@ -1,30 +1,23 @@
-"""What a transport offers to a sink and to a process that receives, and what transports share."""
+"""What servers offer to a process that receives, and what transports share."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import ClassVar, Protocol, TypedDict
 
-from seamkit.exchange.logic.messages import Answer, Request
+from seamkit.exchange.logic.channel import OnFailure
+from seamkit.exchange.logic.messages import Request
 from seamkit.exchange.transports.address import parse_address
 from seamkit.exchange.transports.tls import ClientTls
 
 __all__ = [
-    "Channel",
     "ChannelOptions",
-    "OnAnswer",
-    "OnFailure",
     "OpenRequests",
     "RequestChannel",
     "Server",
     "announcement",
 ]
-
-OnAnswer = Callable[[Answer], None]
-#: Told the sequence number of a request of which nobody knows whether it arrived, and why.
-OnFailure = Callable[[int, str], None]
 
 #: Both ends say first what they speak; the last byte is the version of the protocol.
 HELLO = b"SEAMXCH\x01"
@@ -37,42 +30,6 @@ SILENCE_SECONDS = 60.0
 BEAT_SECONDS = 15.0
 #: A message without its payloads.
 MESSAGE_BYTES_AT_MOST = 1 << 20
-
-
-class Channel(Protocol):
-    """A way to one receiver.
-
-    Attributes:
-        pass_through: payloads are batches and change hands as they are; otherwise they are buffers.
-        most_bytes: payload that one request may carry; None for any.
-    """
-
-    pass_through: bool
-    most_bytes: int | None
-
-    def open(
-        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
-    ) -> None:
-        """Get ready. The callbacks come from any thread, also from within `send`.
-
-        Args:
-            on_answer: is given each answer.
-            on_failure: is told of each request that will have none.
-            be_number: of the sender; the receiver is told, so that it misses a sender that vanishes
-                before its first request. None: it is not told.
-
-        Raises:
-            UnavailableError: the receiver cannot be reached.
-        """
-        ...
-
-    def send(self, request: Request) -> None:
-        """Hand a request over. It is answered or failed exactly once, later."""
-        ...
-
-    def close(self) -> None:
-        """Give up what is open; requests without an answer fail. Repeatable."""
-        ...
 
 
 def announcement(be_number: int) -> Request:

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seambase.errors import UsageError
+from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.source import SourceRegistry
-from seamkit.exchange.transports.base import Channel, Server
+from seamkit.exchange.transports.base import (
+    Server,
+)
 from seamkit.exchange.transports.flight import FlightChannel, FlightServer
 from seamkit.exchange.transports.grpc_unary import GrpcChannel, GrpcServer
 from seamkit.exchange.transports.sockets import SocketChannel, SocketServer

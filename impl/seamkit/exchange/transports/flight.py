@@ -20,7 +20,8 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from seambase.errors import InputError, UnavailableError, UsageError
-from seamkit.exchange.formats.payloads import flat
+from seamkit.core.payloads import flat
+from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import Address, parse_address
@@ -31,8 +32,6 @@ from seamkit.exchange.transports.base import (
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
     ChannelOptions,
-    OnAnswer,
-    OnFailure,
     OpenRequests,
     RequestChannel,
     announcement,

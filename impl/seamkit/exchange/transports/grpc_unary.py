@@ -16,6 +16,8 @@ from concurrent.futures import Future
 from typing import Any, Unpack
 
 from seambase.errors import InputError, UnavailableError
+from seambase.extras import needs
+from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import Address, parse_address
@@ -27,8 +29,6 @@ from seamkit.exchange.transports.base import (
     SECONDS_TO_GREET,
     SILENCE_SECONDS,
     ChannelOptions,
-    OnAnswer,
-    OnFailure,
     OpenRequests,
     RequestChannel,
     announcement,
@@ -56,12 +56,8 @@ _OPTIONS = [
 
 
 def _grpc() -> Any:
-    try:
+    with needs("exchange", "the transport grpc"):
         import grpc
-    except ImportError as error:
-        raise UnavailableError(
-            "gRPC needs the package 'grpcio': pip install 'seambench[exchange]'"
-        ) from error
     return grpc
 
 

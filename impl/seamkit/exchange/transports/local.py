@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Request
 from seamkit.exchange.source import SourceRegistry
-from seamkit.exchange.transports.base import OnAnswer, OnFailure
 
 __all__ = ["LocalChannel"]
 

@@ -20,7 +20,8 @@ from typing import Any, Unpack
 
 from seambase.errors import InputError, UnavailableError
 from seamkit.core.memory import Block, TrackedAllocator
-from seamkit.exchange.formats.payloads import size_of
+from seamkit.core.payloads import size_of
+from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import parse_address
@@ -32,8 +33,6 @@ from seamkit.exchange.transports.base import (
     SECONDS_TO_GREET,
     SILENCE_SECONDS,
     ChannelOptions,
-    OnAnswer,
-    OnFailure,
     OpenRequests,
     RequestChannel,
     announcement,

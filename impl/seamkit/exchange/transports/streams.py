@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from seamkit.core._seam import lib
-from seamkit.exchange.formats.payloads import flat, to_c
+from seamkit.core.payloads import flat, to_c
 
 __all__ = ["PlainStream", "Stream", "TlsStream"]
 
@@ -41,7 +41,7 @@ class Stream(Protocol):
         ...
 
     def send(self, payloads: Sequence[Any]) -> None:
-        """Send all of it, one after the other; see `seamkit.exchange.formats.payloads`."""
+        """Send all of it, one after the other; see `seamkit.core.payloads`."""
         ...
 
     def hang_up(self) -> None:

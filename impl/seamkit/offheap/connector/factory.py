@@ -14,7 +14,7 @@ __all__ = ["create", "register", "scanner_class"]
 _CLASSES: dict[str, str] = {
     "default": "seamkit.offheap.connector.rows:RowScanner",
     "rows": "seamkit.offheap.connector.rows:RowScanner",
-    "hudi": "seamkit.offheap.connector.hudi_slice:HudiSliceScanner",
+    "hudi": "seamkit.tables.hudi.connector_scanner:HudiSliceScanner",
     "parquet": "seamkit.offheap.connector.parquet:ParquetScanner",
     "generator": "seamkit.offheap.connector.generator:GeneratorScanner",
 }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
+from seambase.extras import needs
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType
 from seamkit.offheap.connector.value import ColumnValue, PlainValue
 from seamkit.offheap.connector.zones import wall_micros
@@ -100,6 +101,12 @@ class ArrowValue(PlainValue):
         return [self.part(self.item[names[index]], index) for index in field_indexes]
 
 
+def _pandas() -> ModuleType:
+    with needs("peers", "a value out of pandas"):
+        import pandas as pd
+    return pd
+
+
 class PandasValue(PlainValue):
     """An object out of a pandas column: Python's own, numpy's or pandas'.
 
@@ -111,13 +118,14 @@ class PandasValue(PlainValue):
 
     def __init__(self, item: Any = None, column: ColumnType = UNKNOWN, zone: tzinfo = UTC) -> None:
         if isinstance(item, np.datetime64):
-            item = pd.Timestamp(item)
+            item = _pandas().Timestamp(item)
         elif isinstance(item, np.generic):
             item = item.item()
         super().__init__(item, column, zone)
 
     def is_null(self) -> bool:
         """Whether pandas takes the object for missing."""
+        pd = _pandas()
         return pd.api.types.is_scalar(self.item) and bool(pd.isna(self.item))
 
     def get_byte(self) -> int:
@@ -130,6 +138,6 @@ class PandasValue(PlainValue):
     def get_date(self) -> int:
         """A date, or a timestamp of midnight without a zone."""
         item = self.item
-        if isinstance(item, pd.Timestamp) and item.tz is None and item == item.normalize():
+        if isinstance(item, _pandas().Timestamp) and item.tz is None and item == item.normalize():
             item = date(item.year, item.month, item.day)
         return PlainValue(item).get_date()

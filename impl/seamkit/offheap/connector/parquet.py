@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, Self
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -131,11 +130,7 @@ class ParquetScanner(ConnectorScanner):
         """The rows that meet the predicate."""
         if self._filter is None:
             return batch
-        with duckdb.connect() as connection:
-            connection.register("rows", batch)
-            query = f"SELECT {self._filter.sql} AS keep FROM rows"  # noqa: S608 - bound and checked
-            keep = connection.sql(query).to_arrow_table().column("keep")
-        return batch.filter(keep.combine_chunks())
+        return batch.filter(self._filter.keep(batch))
 
     def _append(self, batch: pa.RecordBatch) -> None:
         columns = [batch.column(name) for name in self._names]

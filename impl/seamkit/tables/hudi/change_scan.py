@@ -10,15 +10,18 @@ rows structs instead of JSON.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from seambase.errors import UsageError
 from seambase.scan import ScanReport
 from seamkit.tables.hudi.hudi_scan import HudiScan
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 __all__ = ["ChangeScan", "Moment"]
 
@@ -71,6 +74,8 @@ class ChangeScan:
 
     def dataset(self) -> ds.Dataset:
         """The changes as a dataset; they are read at once."""
+        import pyarrow.dataset as ds
+
         return ds.dataset(self.to_table())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -11,14 +11,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
-from seambase.dataset import ScanDataset, apply_filter, filter_columns
 from seambase.errors import RefusedError, UsageError
+from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import DEFAULT_BATCH_ROWS
@@ -39,6 +38,9 @@ from seamkit.tables.hudi.log_cache import LogCache
 from seamkit.tables.hudi.properties import TableConfig
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 __all__ = ["HudiScan", "Path", "ScanOptions"]
 
@@ -141,6 +143,8 @@ class HudiScan:
 
         It keeps decoded logs for its next reads (at most `CACHE_BYTES`), unless memory is limited.
         """
+        from seambase.dataset import ScanDataset
+
         limited = self._options.memory_limit is not None
         read_log = read_slice_log if limited else LogCache(self.log_view).read
         opened = functools.partial(self._open_for_engine, read_log=read_log)

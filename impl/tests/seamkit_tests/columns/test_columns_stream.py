@@ -11,9 +11,9 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.stream import TableStream, tables
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.engine.columns import EngineSchema
+from seamkit.offheap.engine.stream import TableStream, tables
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from seamkit.exchange.formats.chunk_bytes import ChunkMeta, ChunkOptions, ChunkW
 from seamkit.exchange.formats.chunk_reader import ChunkReader
 from seamkit.exchange.formats.encode_levels import EncodeLevels
 from seamkit.exchange.formats.formats import chunk_format
-from seamkit.exchange.transports.wire import CHUNK
+from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit_tests import GOLDEN
 
 _PLAIN = ChunkOptions(encode_level=0, codec="none")

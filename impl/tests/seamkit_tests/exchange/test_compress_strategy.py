@@ -7,7 +7,7 @@ import pytest
 
 from seamkit.exchange.formats.compress_strategy import CompressStrategy
 from seamkit.exchange.formats.formats import chunk_format
-from seamkit.exchange.transports.wire import CHUNK
+from seamkit.exchange.formats.protobuf import CHUNK
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.core.payloads import size_of
 from seamkit.exchange.formats.formats import chunk_format
-from seamkit.exchange.formats.payloads import size_of
 from seamkit.exchange.partition import Partitioner, PartitionRule
 
 _BATCH = pa.record_batch(

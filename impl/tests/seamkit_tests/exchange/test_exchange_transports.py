@@ -19,18 +19,23 @@ from pyarrow import flight
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
+from seamkit.exchange.formats.protobuf import PARAMS, RESULT
+from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.messages import Request
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.partition import PartitionRule, hash_rows, parts_of
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.arrivals import Arrivals
-from seamkit.exchange.transports.base import HELLO, Channel, Server, announcement
+from seamkit.exchange.transports.base import (
+    HELLO,
+    Server,
+    announcement,
+)
 from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 from seamkit.exchange.transports.sockets import SocketServer
 from seamkit.exchange.transports.tls import ClientTls, ServerTls
-from seamkit.exchange.transports.wire import PARAMS, RESULT
 from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,
     PATIENCE,
@@ -503,7 +508,7 @@ def test_a_request_above_the_servers_bound_fails(transport: str) -> None:
 @pytest.mark.parametrize(
     ("transport", "module", "reason"),
     [
-        ("grpc", "grpc", r"pip install 'seambench\[exchange\]'"),
+        ("grpc", "grpc", r"pip install '.\[exchange\]'"),
         ("flight", "pyarrow.flight", "built without Flight"),
     ],
 )

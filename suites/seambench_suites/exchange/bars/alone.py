@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from seambench_suites.exchange.bars.load import RULE, Load
+from seamkit.core.payloads import flat
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
-from seamkit.exchange.formats.payloads import flat
 from seamkit.exchange.partition import DealtChunk, Partitioner
 
 __all__ = ["alone_of"]
@@ -42,7 +42,11 @@ def _dealt(load: Load, use: Callable[[DealtChunk], Any]) -> list[Any]:
 
 
 def _payloads(load: Load, bound: ChunkFormat) -> list[Any]:
-    encode = bound.encode_dealt or (lambda chunk: bound.encode(chunk.batch()))
+    def encode(chunk: DealtChunk) -> Any:
+        return (
+            bound.encode(chunk.batch()) if bound.encode_dealt is None else bound.encode_dealt(chunk)
+        )
+
     made = _dealt(load, encode)
     # Who measures looks at many passes, who checks at one.
     return [bound.decode(flat(payload)) for payload in made] if load.passes == 1 else made

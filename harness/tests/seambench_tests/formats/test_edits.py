@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import UsageError
-from seambench.formats.hudi.edits import Edit, apply_edits, block_positions
-from seambench.formats.hudi.golden import Origin
+from seambench.contracts.tables import Edit, Origin
+from seambench.formats.edits import apply_edits
+from seambench.formats.hudi import damage
+from seambench.formats.hudi.damage import block_positions
 
 INSTANTS = ["20200101000000000", "20200102000000000"]
 ORIGIN = Origin("a test", "2020-01-01", INSTANTS, "", ["20200101000000009", "20200102000000009"])
@@ -65,7 +67,7 @@ def test_bytes_change_where_told(
 ) -> None:
     """An edit changes its own place and nothing before it; logs count by number, 2 before 10."""
     old = _log(table, 2)
-    apply_edits(table, [edit], ORIGIN)
+    apply_edits(table, [edit], ORIGIN, damage)
     new = _log(table, 2)
     if isinstance(before, str):
         number, _, part = before.removeprefix("block:").partition(".")
@@ -79,7 +81,7 @@ def test_bytes_change_where_told(
 def test_size_field_grows(table: Path) -> None:
     """`add` counts on in the 64-bit integer that it names."""
     old = block_positions(_log(table, 2))[0]["size"]
-    apply_edits(table, [Edit("log:1", "add", at="block:1.size", count=1)], ORIGIN)
+    apply_edits(table, [Edit("log:1", "add", at="block:1.size", count=1)], ORIGIN, damage)
     size = struct.unpack_from(">q", _log(table, 2), old)[0]
 
     assert size == len(_block(b"one")) - 14 + 1
@@ -95,7 +97,7 @@ def test_files_move(table: Path) -> None:
         Edit("base:1", "copy", to="{file_id}_{token}_{instant}_1.log.parquet"),
         Edit("log:1", "rename", find=".log.2_", text=".log.3_"),
     ]
-    apply_edits(table, edits, ORIGIN)
+    apply_edits(table, edits, ORIGIN, damage)
 
     assert _log(table, 3) == old
     assert "log.3_" in (table / ".hoodie" / f"{INSTANTS[1]}.deltacommit").read_text()
@@ -117,4 +119,4 @@ def test_files_move(table: Path) -> None:
 def test_what_is_not_there_is_refused(table: Path, edit: Edit, says: str) -> None:
     """An edit that would change nothing, or another thing than meant, is an error."""
     with pytest.raises(UsageError, match=says):
-        apply_edits(table, [edit], ORIGIN)
+        apply_edits(table, [edit], ORIGIN, damage)

@@ -1,0 +1,260 @@
+"""Cases of the scan seam: `cases/scan/<format>/...`, one TOML file each; its path is its id.
+
+A case names a golden table, says what is asked of it and what must come out:
+
+    level = "must"
+    requirement = "event-time ordering: the record with the lower ordering value loses"
+    table = "mor-v9-event"
+    focus = { k = ["older"] }          # compare only these rows (all are read)
+
+    [request]                          # optional: query, as_of, columns, where, strict, begin, end
+    query = "snapshot"
+
+    [[edit]]                           # optional: see `seambench.formats.edits`
+    file = "log:3"
+    op = "truncate"
+    count = 7
+
+    [expect]                           # rows, or the name of an exception of seambase.errors
+    rows = [{ k = "older", v = "base", ts = 5 }]
+
+A table with variants (`seambench.formats.golden`) makes a case of each, `ID@v6`, `ID@v9`, ...,
+unless `variants` lists some. A file may ask several questions of a table instead of one; each makes
+a case `ID/NAME`, its request and its expectation written together:
+
+    [ask.snapshot]
+    rows = [{ k = "a", v = "new" }]
+
+    [ask.since-the-first]
+    query = "incremental"
+    begin = 1
+    variants = ["v9"]
+    any_of = [[{ k = "a", v = "new" }], []]    # the format's own readers differ: either is right
+
+Commits are given by the number of the step that made them. Bounds of incremental reads mean its
+completion time where the table's timeline has those.
+
+Columns left out of a row are null; an unknown key anywhere is an error. Where a scanner lacks a
+capability that the case needs, the case is not asked of it; with `otherwise = "never-wrong"` it is
+asked all the same, and the scanner may refuse but not answer wrongly.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+from seambase.errors import UsageError
+from seambench.conformance.plain import typed
+from seambench.conformance.strict import build
+from seambench.contracts.formats import resolve_format
+from seambench.contracts.tables import CommitRequest, Edit
+from seambench.formats.golden import GoldenTable, golden_table
+
+__all__ = ["ExpectSpec", "ScanCase", "load_scan_cases", "scan_cases"]
+
+
+@dataclass(frozen=True)
+class ExpectSpec:
+    """What must come out.
+
+    Attributes:
+        rows: the rows as a multiset.
+        any_of: several such answers, each of them right.
+        refused: exceptions of `seambase.errors`, one of which must be raised instead.
+        says: words that the refusal's message must contain.
+        warnings: how many warnings a reader that counts them must report.
+        paths: how many slices each path must have served.
+        arrow: Arrow types, as text, of some columns.
+    """
+
+    rows: Sequence[Mapping[str, Any]] | None = None
+    any_of: Sequence[Sequence[Mapping[str, Any]]] = ()
+    refused: Sequence[str] = ()
+    says: Sequence[str] = ()
+    warnings: int | None = None
+    paths: Mapping[str, int] | None = None
+    arrow: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _CaseFile:
+    """The keys of a scan case's file."""
+
+    level: Literal["must", "should"]
+    requirement: str
+    table: str
+    expect: ExpectSpec = field(default_factory=ExpectSpec)
+    request: CommitRequest = field(default_factory=CommitRequest)
+    ask: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Sequence[str] = ()
+    edit: Sequence[Edit] = ()
+    focus: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    needs: Sequence[str] = ()
+    otherwise: Literal["not-offered", "never-wrong"] = "not-offered"
+
+
+@dataclass(frozen=True)
+class ScanCase:
+    """A case of the scan seam with the golden table it reads.
+
+    `one_of_many` is set where a file asks several questions: each then compares rows alone; what
+    must hold however they are asked is left to the second pass (`seambench.seams.scan.invariants`).
+    """
+
+    id: str
+    level: str
+    requirement: str
+    table: GoldenTable
+    request: CommitRequest
+    edits: Sequence[Edit]
+    focus: Mapping[str, Sequence[Any]]
+    expect: ExpectSpec
+    extra_needs: Sequence[str]
+    otherwise: str
+    one_of_many: bool = False
+
+    seam = "scan"
+
+    @cached_property
+    def needs(self) -> tuple[str, ...]:
+        """Capabilities that a reader must state for the case to be asked of it.
+
+        Most follow from the table and the request; the case file adds what is special.
+        """
+        return tuple(dict.fromkeys([*self.table.needs(self.request), *self.extra_needs]))
+
+    @property
+    def visible(self) -> list[str]:
+        """Columns that a read without named columns shows."""
+        return [name for name in self.table.spec.columns if not self.table.format.is_meta(name)]
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that this case's read shows."""
+        return list(self.request.columns) if self.request.columns is not None else self.visible
+
+    def instant(self, number: int | None) -> str | None:
+        """Instant of the n-th step."""
+        return None if number is None else self.table.origin.instants[number - 1]
+
+    def bound(self, number: int | None) -> str | None:
+        """The n-th step as a bound of an incremental read."""
+        times = self.table.origin.completions or self.table.origin.instants
+        return None if number is None else times[number - 1]
+
+    def expected_answers(self) -> list[list[tuple[Any, ...]]]:
+        """Right answers, each as typed tuples in the order of `names`."""
+        types = self.table.spec.columns
+        return [
+            [
+                tuple(typed(row.get(name), types.get(name, "string")) for name in self.names)
+                for row in rows
+            ]
+            for rows in (self.expect.any_of or [self.expect.rows or ()])
+        ]
+
+
+def scan_cases(root: Path) -> list[ScanCase]:
+    """Cases of the scan seam below a root, by id."""
+    files = sorted((root / "cases" / "scan").rglob("*.toml"))
+    return [case for file in files for case in load_scan_cases(file, root)]
+
+
+def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
+    """Read one case file: a case for each variant of its table and each question.
+
+    Raises:
+        UsageError: unknown or missing key, unknown table, or an expectation that cannot be.
+    """
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    data["request"] = build(CommitRequest, data.get("request", {}), file)
+    data["expect"] = build(ExpectSpec, data.get("expect", {}), file)
+    data["edit"] = [build(Edit, edit, file) for edit in data.get("edit", [])]
+    read = build(_CaseFile, data, file)
+    name = file.relative_to(root / "cases").with_suffix("").as_posix()
+    cases = []
+    for variant, table in _tables(root, read, file):
+        id_ = f"{name}@{variant}" if variant else name
+        first = _case(id_, read, table)
+        if not read.ask:
+            cases.append(first)
+        for ask, keys in read.ask.items():
+            limit, request, expect = _question(keys, file)
+            if not limit or variant in limit:
+                asked = replace(first, id=f"{id_}/{ask}", request=request, expect=expect)
+                cases.append(asked)
+    for case in cases:
+        _lint(case, file)
+    if not cases:
+        raise UsageError(f"{file}: it asks nothing of any table")
+    return cases
+
+
+def _tables(root: Path, read: _CaseFile, file: Path) -> list[tuple[str, GoldenTable]]:
+    """The tables that a case file is about, each with its variant or an empty text."""
+    below = file.relative_to(root / "cases" / "scan")
+    format_ = resolve_format(below.parts[0])
+    folder = root / "golden" / format_.name / read.table
+    if not (folder / "table.toml").exists():
+        raise UsageError(f"{file}: there is no golden table {read.table!r}")
+    if (folder / "table.zip").exists():
+        return [("", golden_table(format_, folder))]
+    made = sorted(zip_.parent.name for zip_ in folder.glob("*/table.zip"))
+    if strange := sorted(set(read.variants) - set(made)):
+        raise UsageError(f"{file}: {read.table} has no variant {strange[0]!r}")
+    chosen = read.variants or made
+    return [(name, golden_table(format_, folder / name)) for name in made if name in chosen]
+
+
+def _question(
+    keys: Mapping[str, Any], file: Path
+) -> tuple[Sequence[str], CommitRequest, ExpectSpec]:
+    """Variants, request and expectation of one `ask`."""
+    left = dict(keys)
+    limit = left.pop("variants", ())
+    asked = {f.name for f in fields(CommitRequest)} & set(left)
+    request = build(CommitRequest, {key: left.pop(key) for key in asked}, file)
+    return limit, request, build(ExpectSpec, left, file)
+
+
+def _case(id_: str, read: _CaseFile, table: GoldenTable) -> ScanCase:
+    """The case of a file and a variant, with the file's one question."""
+    return ScanCase(
+        id=id_,
+        level=read.level,
+        requirement=read.requirement,
+        table=table,
+        request=read.request,
+        edits=read.edit,
+        focus=read.focus,
+        expect=read.expect,
+        extra_needs=read.needs,
+        otherwise=read.otherwise,
+        one_of_many=bool(read.ask),
+    )
+
+
+def _lint(case: ScanCase, file: Path) -> None:
+    """Refuse a case that cannot mean anything."""
+    expect = case.expect
+    if [expect.rows is not None, bool(expect.any_of), bool(expect.refused)].count(True) != 1:
+        raise UsageError(f"{file}: expect either rows or refused or any_of")
+    if not case.requirement.strip():
+        raise UsageError(f"{file}: the requirement is empty")
+    # A read of changes has columns of its own.
+    known = set(case.table.spec.columns) | set(case.request.columns or ())
+    for row in chain(expect.rows or (), *expect.any_of):
+        if strange := sorted(set(row) - known):
+            raise UsageError(f"{file}: an expected row has {strange[0]!r}, no column of the table")
+    if strange := sorted(set(case.focus) - known):
+        raise UsageError(f"{file}: the focus is on {strange[0]!r}, no column of the table")
+    numbers = (case.request.as_of, case.request.begin, case.request.end)
+    if any(n is not None and not 1 <= n <= len(case.table.origin.instants) for n in numbers):
+        raise UsageError(f"{file}: a commit is given by the number of a step, from 1")
+    case.expected_answers()

@@ -1,0 +1,1 @@
+"""Tests of table formats: what is shared, and each format's own."""

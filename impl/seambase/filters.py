@@ -1,0 +1,80 @@
+"""Filters as Arrow expressions: the columns they read, and rows of a stream tested exactly.
+
+`pyarrow.dataset` imports pandas where it is installed, so it is imported when a filter is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import UsageError
+
+__all__ = ["apply_filter", "filter_columns"]
+
+
+def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """Names of the columns that a filter reads, in the order of `schema`.
+
+    Raises:
+        UsageError: the filter does not fit the schema: unknown column or types that do not compare.
+    """
+    if expression is None:
+        return []
+    empty = schema.empty_table()
+    problem = _binding_problem(empty, expression)
+    if problem is not None:
+        raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
+    # An expression does not list its fields, but it stops binding once one of them is gone.
+    return [
+        name
+        for name in schema.names
+        if _binding_problem(empty.drop_columns([name]), expression) is not None
+    ]
+
+
+def apply_filter(
+    reader: pa.RecordBatchReader, expression: pc.Expression | None, columns: Sequence[str]
+) -> pa.RecordBatchReader:
+    """Filter a stream exactly and project it, one batch at a time.
+
+    Args:
+        reader: batches with at least `columns` and what the filter reads; it is drained.
+        expression: rows for which it is false or NULL are left out; None keeps all.
+        columns: names to hand out, in this order; may be empty, the rows are counted then.
+
+    Returns:
+        A stream of `columns`.
+    """
+    names = list(columns)
+    if expression is None and names == reader.schema.names:
+        return reader
+    schema = pa.schema([reader.schema.field(name) for name in names], reader.schema.metadata)
+    return pa.RecordBatchReader.from_batches(schema, _filtered(reader, expression, names))
+
+
+def _filtered(
+    reader: pa.RecordBatchReader, expression: pc.Expression | None, names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    # Filtered here and now: a scanner of Arrow's would read ahead in threads of its own, which go
+    # on calling the reader after an engine has stopped asking.
+    with reader:
+        for batch in reader:
+            if expression is None:
+                yield batch.select(names)
+                continue
+            kept = pa.Table.from_batches([batch]).filter(expression)
+            for part in kept.to_batches():
+                yield part.select(names)
+
+
+def _binding_problem(empty: pa.Table, expression: pc.Expression) -> str | None:
+    import pyarrow.dataset as ds
+
+    try:
+        ds.Scanner.from_batches(empty.to_reader(), filter=expression)
+    except (pa.ArrowException, TypeError, ValueError, KeyError) as error:
+        return str(error).splitlines()[0]
+    return None

@@ -1,0 +1,50 @@
+"""A way from a sink to one receiver: what every transport offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from seamkit.exchange.logic.messages import Answer, Request
+
+__all__ = ["Channel", "OnAnswer", "OnFailure"]
+
+OnAnswer = Callable[[Answer], None]
+#: Told the sequence number of a request of which nobody knows whether it arrived, and why.
+OnFailure = Callable[[int, str], None]
+
+
+class Channel(Protocol):
+    """A way to one receiver.
+
+    Attributes:
+        pass_through: payloads are batches and change hands as they are; otherwise they are buffers.
+        most_bytes: payload that one request may carry; None for any.
+    """
+
+    pass_through: bool
+    most_bytes: int | None
+
+    def open(
+        self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
+    ) -> None:
+        """Get ready. The callbacks come from any thread, also from within `send`.
+
+        Args:
+            on_answer: is given each answer.
+            on_failure: is told of each request that will have none.
+            be_number: of the sender; the receiver is told, so that it misses a sender that vanishes
+                before its first request. None: it is not told.
+
+        Raises:
+            UnavailableError: the receiver cannot be reached.
+        """
+        ...
+
+    def send(self, request: Request) -> None:
+        """Hand a request over. It is answered or failed exactly once, later."""
+        ...
+
+    def close(self) -> None:
+        """Give up what is open; requests without an answer fail. Repeatable."""
+        ...
