@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+import itertools
 import json
 import re
 import sys
@@ -34,7 +36,9 @@ __all__ = [
     "parse_bytes",
     "parse_list",
     "parse_queries",
+    "plain_text",
     "print_json",
+    "print_rows",
     "tell_records",
 ]
 
@@ -71,6 +75,7 @@ Threads = Annotated[
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _HIGHEST_QUERY = 22
+_TEXT_CELLS = 48
 
 
 def console() -> Console:
@@ -86,6 +91,50 @@ def error_console() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def plain_text(text: str) -> str:
+    """A text on one line that no terminal takes for a command: all but what shows is escaped."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode()
+        for c in text
+    )
+
+
+def print_rows(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows of a table.
+
+    On a terminal long texts are cut, and columns that do not fit are left out and named; numbers
+    are never cut. Elsewhere everything is printed.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    out = console()
+    most = _TEXT_CELLS if out.is_terminal else sys.maxsize
+    columns = [
+        [plain_text(name), *(_cell(row[i], most) for row in rows)] for i, name in enumerate(names)
+    ]
+    widths = [max(map(cell_len, column)) for column in columns]
+    shown = len(names)
+    if out.is_terminal:
+        ends = itertools.accumulate(width + 2 for width in widths)
+        shown = max(1, sum(end - 2 <= out.width for end in ends))
+    for line in range(len(rows) + 1):
+        cells = [set_cell_size(columns[i][line], widths[i]) for i in range(shown)]
+        style = "bold" if line == 0 else None
+        out.print("  ".join(cells).rstrip(), style=style, markup=False, soft_wrap=True)
+    if shown < len(names):
+        left = ", ".join(column[0] for column in columns[shown:])
+        out.print(f"not shown, for want of width: {left}", markup=False, soft_wrap=True)
+
+
+def _cell(value: object, most: int) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool | int | float | decimal.Decimal):
+        return str(value)
+    text = plain_text(value.hex() if isinstance(value, bytes) else str(value))
+    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def data_folder(given: Path | None) -> Path:

@@ -7,13 +7,13 @@ import contextlib
 import datetime as dt
 import decimal
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from seambase.errors import UnavailableError, UsageError
+from seambase.errors import UsageError
+from seambase.whole_file import whole_file
 
 __all__ = ["ENDINGS", "check_target", "export"]
 
@@ -62,19 +62,8 @@ def export(stream: Any, target: str, on_rows: Callable[[int], None] | None = Non
         sys.stdout.buffer.flush()
         return rows
     path = Path(target)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with _opened(temporary, path.suffix, stream.schema) as write:
-            rows = _write(stream, write, on_rows)
-        temporary.replace(path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        reason = os.strerror(error.errno)
-        raise UnavailableError(f"{target} cannot be written: {reason}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return rows
+    with whole_file(path) as temporary, _opened(temporary, path.suffix, stream.schema) as write:
+        return _write(stream, write, on_rows)
 
 
 def _write(stream: Any, write: Callable[[Any], None], on_rows: Callable[[int], None] | None) -> int:

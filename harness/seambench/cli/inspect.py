@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambench.cli.common import JSON_SCHEMA, print_json
+from seambench.cli.common import JSON_SCHEMA, plain_text, print_json
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
@@ -136,9 +136,11 @@ def _tell(field: Met, as_json: bool) -> None:
         line = {"offset": field.offset, "length": field.length, "depth": field.depth}
         print_json({"schema": JSON_SCHEMA, **line, "what": field.what, "value": field.value})
         return
-    text = "" if field.value is None else str(field.value)
+    text = "" if field.value is None else plain_text(str(field.value))
     if len(text) > _TEXT_WIDTH:
         text = f"{text[: _TEXT_WIDTH - 3]}..."
     indent = "  " * field.depth
     value = f"  {text}" if text else ""
-    sys.stdout.write(f"{field.offset:>8} {field.length:>6}  {indent}{field.what}{value}\n")
+    sys.stdout.write(
+        f"{field.offset:>8} {field.length:>6}  {indent}{plain_text(field.what)}{value}\n"
+    )

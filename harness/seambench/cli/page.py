@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
-from seambench.cli.common import console
+from seambase.whole_file import whole_file
+from seambench.cli.common import console, print_rows
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
@@ -90,14 +90,8 @@ def encode(
         written = bytes(_serde(impl).serialize(request, batches))
     except SeambenchError as error:
         raise _named(error, file) from error
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
+    with whole_file(output) as temporary:
         temporary.write_bytes(written)
-        temporary.replace(output)
-    except OSError as error:
-        raise UnavailableError(f"{output} cannot be written: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     rows = sum(batch.num_rows for batch in batches)
     sys.stderr.write(f"{rows:,} rows written to {output} ({len(written):,} bytes)\n")
 
@@ -156,30 +150,16 @@ def _batches(file: Path, request: SerdeRequest) -> list[Any]:
 
 def _show(request: SerdeRequest, batches: list[Any]) -> None:
     """Print the first rows as a table."""
-    from rich.markup import escape
-    from rich.table import Table
-
     from seambench.seams.serde.values import plain_values
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for field in request.fields:
-        table.add_column(escape(field.name), overflow="ellipsis", no_wrap=True)
     rows = sum(batch.num_rows for batch in batches)
-    left = _ROWS_SHOWN
+    first: list[tuple[object, ...]] = []
     for batch in batches:
-        part = batch.slice(0, left)
-        columns = [plain_values(column) for column in part.columns]
-        for row in zip(*columns, strict=True):
-            table.add_row(*("[dim]NULL[/dim]" if v is None else escape(_text(v)) for v in row))
-        left -= part.num_rows
+        part = batch.slice(0, _ROWS_SHOWN - len(first))
+        first += zip(*(plain_values(column) for column in part.columns), strict=True)
     out = console()
     if request.fields:
-        out.print(table)
+        print_rows([field.name for field in request.fields], first)
     if rows > _ROWS_SHOWN and request.fields:
         out.print(f"... {rows - _ROWS_SHOWN:,} more")
     out.print(f"{rows:,} row{'' if rows == 1 else 's'} in {len(batches):,} batches")
-
-
-def _text(value: object) -> str:
-    """A plain value for people."""
-    return value.hex() if isinstance(value, bytes) else str(value)

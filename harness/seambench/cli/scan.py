@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from seambase.errors import UsageError
-from seambench.cli.common import Threads, console, error_console, parse_bytes, parse_list
+from seambench.cli.common import (
+    Threads,
+    console,
+    error_console,
+    parse_bytes,
+    parse_list,
+    plain_text,
+    print_rows,
+)
 
 if TYPE_CHECKING:
     from seambase.scan import Query, ScanReport
@@ -149,32 +157,31 @@ def _read(reading: TableReading, output: str | None) -> int:
 
 def _show(stream: Any) -> int:
     """Print the first rows as a table, and count the rest."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for field in stream.schema:
-        table.add_column(field.name, overflow="ellipsis", no_wrap=True)
-    rows = 0
+    rows, first = 0, list[tuple[object, ...]]()
     with error_console().status("reading") as status:
         for batch in stream:
             if rows < _ROWS_SHOWN:
-                for row in batch.slice(0, _ROWS_SHOWN - rows).to_pylist():
-                    table.add_row(*(_cell(value) for value in row.values()))
+                columns = [_values(column) for column in batch.slice(0, _ROWS_SHOWN - rows).columns]
+                first += zip(*columns, strict=True)
             rows += batch.num_rows
             status.update(f"reading, {rows:,} rows so far")
     out = console()
     if stream.schema.names:
-        out.print(table)
+        print_rows(stream.schema.names, first)
     if rows > _ROWS_SHOWN:
         out.print(f"... {rows - _ROWS_SHOWN:,} more")
     out.print(f"{rows:,} row{'' if rows == 1 else 's'}")
     return rows
 
 
-def _cell(value: object) -> str:
-    from rich.markup import escape
+def _values(column: Any) -> list[object]:
+    """A column's values for people; moments that Python has no object for are their numbers."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        from seambench.seams.serde.values import plain_values
 
-    return "[dim]NULL[/dim]" if value is None else escape(str(value))
+        return plain_values(column)
 
 
 def _tell(reading: TableReading, request: ScanRequest, rows: int, file: Path | None) -> None:
@@ -182,10 +189,11 @@ def _tell(reading: TableReading, request: ScanRequest, rows: int, file: Path | N
     report: ScanReport = reading.report()
     for warning in report.warnings[:_WARNINGS_SHOWN]:
         place = "" if warning.offset < 0 else f" at byte {warning.offset}"
-        sys.stderr.write(f"warning: {warning.file}: skipped{place}: {warning.reason}\n")
+        text = plain_text(f"{warning.file}: skipped{place}: {warning.reason}")
+        sys.stderr.write(f"warning: {text}\n")
     rest = len(report.warnings) - _WARNINGS_SHOWN
     if rest > 0:
         sys.stderr.write(f"warning: {rest} more places were skipped\n")
     paths = ", ".join(f"{path} {count}" for path, count in sorted(report.paths.items()))
     written = f"{rows:,} rows written to {file}" if file is not None else request.table
-    sys.stderr.write(f"{written}{f' (slices: {paths})' if paths else ''}\n")
+    sys.stderr.write(plain_text(f"{written}{f' (slices: {paths})' if paths else ''}") + "\n")

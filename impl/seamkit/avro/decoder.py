@@ -15,7 +15,7 @@ from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.promotion import resolve_column
+from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_column
 
 __all__ = ["AvroDecoder", "BlockPiece", "cut_block", "finish_native_decoder"]
 
@@ -62,6 +62,7 @@ class AvroDecoder:
             the writer lacks holds its default, or null.
         allocator: where the memory comes from; None for one of its own without a limit.
         defaults: values of columns that the writer lacks, by name (plain Python values).
+        rules: which types of the writer become which of the columns.
         source: what messages call the input, such as the file's path.
 
     Raises:
@@ -76,6 +77,7 @@ class AvroDecoder:
         allocator: TrackedAllocator | None = None,
         *,
         defaults: Mapping[str, Any] | None = None,
+        rules: TypeRules = LOSSLESS,
         source: str = "",
     ) -> None:
         self._writer = (
@@ -86,6 +88,7 @@ class AvroDecoder:
                 f"{source}: an Avro data block holds records, not {self._writer.kind}."
             )
         self.schema = schema
+        self._rules = rules
         self._source = source
         self._defaults = dict(defaults or {})
         self._allocator = allocator or TrackedAllocator()
@@ -101,7 +104,7 @@ class AvroDecoder:
             if position is None or avro is None or _is_nothing(avro, field.type):
                 self._check_missing(field)
                 continue
-            wanted[position], kind = plan_column(field.name, avro, field, self._source)
+            wanted[position], kind = plan_column(field.name, avro, field, self._rules, self._source)
             present.append(field.with_type(kind))
         self._present = pa.schema(present)
         return new_native_decoder(Plan(self._writer, wanted), self._allocator, self._source)
@@ -184,7 +187,9 @@ class AvroDecoder:
             if index < 0:
                 arrays.append(self._missing(wanted, rows))
             else:
-                arrays.append(resolve_column(batch.column(index), wanted, self._source))
+                arrays.append(
+                    resolve_column(batch.column(index), wanted, self._rules, self._source)
+                )
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _missing(self, wanted: pa.Field, rows: int) -> pa.Array:

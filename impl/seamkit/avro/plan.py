@@ -13,7 +13,7 @@ from seamkit.avro.schema import LOGICAL_TYPES, AvroType, arrow_type
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.promotion import is_mislabelled, promotes
+from seamkit.files.promotion import TypeRules
 
 __all__ = ["Column", "Plan", "new_native_decoder", "plan_column"]
 
@@ -69,10 +69,10 @@ def _plan_decimal(avro: AvroType, target: pa.Decimal128Type) -> Column | None:
     return Column(lib.SEAM_AVRO_TO_DECIMAL, size=target.precision, shift=shift)
 
 
-def _plan_time(avro: AvroType, target: pa.DataType) -> Column | None:
+def _plan_time(avro: AvroType, target: pa.DataType, rules: TypeRules) -> Column | None:
     """Dates, times and timestamps: the same thing in the same or a finer unit."""
     source = LOGICAL_TYPES.get((avro.kind, avro.logical))
-    if source is not None and is_mislabelled(source, target):
+    if source is not None and rules.relabels(source, target):
         return Column(lib.SEAM_AVRO_TO_INT64)
     if source is None or source.id not in (target.id, pa.time32("ms").id):
         return None
@@ -113,42 +113,44 @@ def _plan_plain(avro: AvroType, target: pa.DataType) -> Column | None:
 
 
 def plan_column(
-    name: str, avro: AvroType, target: pa.Field, source: str
+    name: str, avro: AvroType, target: pa.Field, rules: TypeRules, source: str
 ) -> tuple[Column, pa.DataType]:
     """How a field goes into a column, and the type that it has then.
 
     That type is the target's wherever the core can promote to it. Otherwise it is the writer's own,
     and in structs fields that the writer lacks are left out: `seamkit.files.promotion` does the
-    rest.
+    rest, by the rules.
 
     Raises:
         RefusedError: the field cannot be read as the target; `source` and both types are named.
     """
     value = avro.value_type()
-    column, kind = _plan_type(name, value, target.type, source)
+    column, kind = _plan_type(name, value, target.type, rules, source)
     return replace(column, nullable=target.nullable), kind
 
 
 def _plan_type(
-    name: str, value: AvroType, target: pa.DataType, source: str
+    name: str, value: AvroType, target: pa.DataType, rules: TypeRules, source: str
 ) -> tuple[Column, pa.DataType]:
     if value.kind == "record" and pa.types.is_struct(target):
-        return _plan_struct(name, value, target, source)
+        return _plan_struct(name, value, target, rules, source)
     if value.kind == "array" and pa.types.is_list(target):
         item = target.value_field
-        column, kind = plan_column(f"{name}.element", value.children[0], item, source)
+        column, kind = plan_column(f"{name}.element", value.children[0], item, rules, source)
         return Column(lib.SEAM_AVRO_TO_LIST, children=(column,)), pa.list_(item.with_type(kind))
     if value.kind == "map" and pa.types.is_map(target) and target.key_type == pa.string():
         item = target.item_field
-        column, kind = plan_column(f"{name}.value", value.children[0], item, source)
+        column, kind = plan_column(f"{name}.value", value.children[0], item, rules, source)
         key = Column(lib.SEAM_AVRO_TO_BYTES, nullable=False, utf8=True)
         nested = Column(lib.SEAM_AVRO_TO_MAP, children=(key, column))
         return nested, pa.map_(pa.string(), item.with_type(kind))
-    leaf = _plan_leaf(value, target)
+    leaf = _plan_leaf(value, target, rules)
     if leaf is not None:
         return leaf, target
     own = _own_type(name, value)
-    leaf = _plan_leaf(value, own) if own is not None and promotes(own, target) else None
+    leaf = (
+        _plan_leaf(value, own, rules) if own is not None and rules.promotes(own, target) else None
+    )
     if own is None or leaf is None:
         logical = f" ({value.logical})" if value.logical else ""
         raise RefusedError(
@@ -158,13 +160,13 @@ def _plan_type(
     return leaf, own
 
 
-def _plan_leaf(value: AvroType, target: pa.DataType) -> Column | None:
+def _plan_leaf(value: AvroType, target: pa.DataType, rules: TypeRules) -> Column | None:
     if value.kind == "null":  # any column can hold it; the kind only shapes the empty values
         return _plan_null(target)
     if pa.types.is_decimal128(target):
         return _plan_decimal(value, target)
     if pa.types.is_temporal(target):
-        return _plan_time(value, target)
+        return _plan_time(value, target, rules)
     return _plan_plain(value, target)
 
 
@@ -175,7 +177,7 @@ def _own_type(name: str, value: AvroType) -> pa.DataType | None:
 
 
 def _plan_struct(
-    name: str, value: AvroType, target: pa.StructType, source: str
+    name: str, value: AvroType, target: pa.StructType, rules: TypeRules, source: str
 ) -> tuple[Column, pa.DataType]:
     writer = dict(zip(value.names, value.children, strict=True))
     columns: list[Column] = []
@@ -184,7 +186,7 @@ def _plan_struct(
         avro = writer.get(field.name)
         if avro is None or avro.kind == "null":
             continue
-        column, kind = plan_column(f"{name}.{field.name}", avro, field, source)
+        column, kind = plan_column(f"{name}.{field.name}", avro, field, rules, source)
         columns.append(column)
         fields.append(field.with_type(kind))
     names = tuple(field.name for field in fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from seamkit.core._seam import ffi, lib
 __all__ = [
     "ExportedBatch",
     "address",
+    "batch_of",
     "batch_without_views",
     "exported_schema",
     "new_array",
@@ -46,6 +48,13 @@ class ExportedBatch:
         self.schema: Any = ffi.gc(ffi.new("struct ArrowSchema *"), lib.seam_schema_release)
         self.array: Any = new_array()
         batch._export_to_c(address(self.array), address(self.schema))
+
+
+def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """A batch that knows its number of rows even without columns."""
+    if columns:
+        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
 
 
 def without_views(array: pa.Array) -> pa.Array:

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambase.errors import InputError
+from seamkit.core.arrow_data import batch_of
 from seamkit.files.orc_zones import stripe_zones
-from seamkit.files.promotion import resolve_batch
+from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.reader import OneGroup
 from seamkit.files.storage import Storage
-from seamkit.scan.merge import batch_of
 
 __all__ = ["OrcReader"]
 
@@ -28,17 +28,19 @@ _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
 
 class OrcReader(OneGroup):
-    """One open ORC base file: a `BaseFileReader`.
+    """One open ORC base file: a `FileReader`.
 
     Args:
         storage: the table's folder.
         path: the file below it.
+        rules: which types of the file become which of the table.
 
     Raises:
         InputError: the file is missing, truncated, or no ORC file.
     """
 
-    def __init__(self, storage: Storage, path: str) -> None:
+    def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
+        self._rules = rules
         self.name = storage.full(path)
         self._content = storage.open(path)
         try:
@@ -62,7 +64,7 @@ class OrcReader(OneGroup):
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """See `BaseFileReader.batches`; stripes are decoded one by one, texts as they are.
+        """See `FileReader.batches`; stripes are decoded one by one, texts as they are.
 
         Raises:
             InputError: a stripe is broken, rows are missing, or a type does not promote.
@@ -96,7 +98,9 @@ class OrcReader(OneGroup):
         if batch.num_columns == 0:
             columns = [pa.nulls(batch.num_rows, field.type) for field in schema]
             return batch_of(columns, schema, batch.num_rows)
-        return resolve_batch(batch, schema, self.name, lambda c, want: _logical(c, want, zone))
+        return resolve_batch(
+            batch, schema, self._rules, self.name, lambda c, want: _logical(c, want, zone)
+        )
 
 
 def _has_timestamps(kind: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""The native path: rows of one Parquet base file, as batches of the table's types."""
+"""Rows of one Parquet file, as batches of the table's types."""
 
 from __future__ import annotations
 
@@ -12,35 +12,44 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
-from seamkit.files.promotion import resolve_batch
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.statistics import that_may_match
 from seamkit.files.storage import Storage
-from seamkit.scan.merge import batch_of
 
-__all__ = ["DEFAULT_BATCH_ROWS", "BaseReader", "dictionary_columns", "with_dictionaries"]
-
-DEFAULT_BATCH_ROWS = 256 * 1024
-"""Large enough that its columns lie on huge pages and per-batch work does not show; a batch of wide
-rows stays below 100 MB."""
+__all__ = ["ParquetReader", "dictionary_columns", "with_dictionaries"]
 
 
-class BaseReader:
-    """A `BaseFileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
+class ParquetReader:
+    """A `FileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
 
     Args:
         storage: the table's folder.
         path: the file below it.
+        rules: which types of the file become which of the table.
+        int96_unit: the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
+            whose 64 bits such timestamps reach.
 
     Raises:
         InputError: the file is missing, truncated, or no Parquet file.
     """
 
-    def __init__(self, storage: Storage, path: str) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        path: str,
+        rules: TypeRules = LOSSLESS,
+        int96_unit: str | None = None,
+    ) -> None:
+        self._rules = rules
+        self._int96_unit = int96_unit
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
         try:
-            self._file = pq.ParquetFile(storage.open(path))
+            content = storage.open(path)
+            self.size_bytes: int = content.size()
+            self._file = pq.ParquetFile(content, coerce_int96_timestamp_unit=int96_unit)
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: not readable as Parquet ({error})") from error
         self.num_rows: int = self._file.metadata.num_rows
@@ -61,7 +70,7 @@ class BaseReader:
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """See `BaseFileReader.batches`.
+        """See `FileReader.batches`.
 
         Raises:
             InputError: a page is broken, or rows are missing.
@@ -80,7 +89,7 @@ class BaseReader:
                 row_groups=row_groups,
             ):
                 rows += batch.num_rows
-                yield resolve_batch(batch, schema, self.name)
+                yield resolve_batch(batch, schema, self._rules, self.name)
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
         told = self.rows_in(row_groups)
@@ -96,12 +105,15 @@ class BaseReader:
             return self._file, schema
         # The footer goes along: parsing it again would cost more than is gained.
         file = pq.ParquetFile(
-            self._storage.open(self._path), metadata=self._file.metadata, read_dictionary=names
+            self._storage.open(self._path),
+            metadata=self._file.metadata,
+            read_dictionary=names,
+            coerce_int96_timestamp_unit=self._int96_unit,
         )
         return file, with_dictionaries(schema, names)
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """See `BaseFileReader.greatest`."""
+        """See `FileReader.greatest`."""
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
             return None
         greatest = None
@@ -131,7 +143,7 @@ class BaseReader:
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
     ) -> list[int]:
-        """See `BaseFileReader.row_groups_that_may_match`."""
+        """See `FileReader.row_groups_that_may_match`."""
         own = self._file.schema_arrow
         # Statistics are in the file's types; one that is promoted is not compared.
         alike = [

@@ -8,10 +8,10 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["BaseFileReader", "OneGroup"]
+__all__ = ["FileReader", "OneGroup"]
 
 
-class BaseFileReader(Protocol):
+class FileReader(Protocol):
     """One open base file.
 
     Attributes:

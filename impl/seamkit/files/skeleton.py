@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.files.reader import BaseFileReader, OneGroup
-from seamkit.scan.merge import batch_of
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.reader import FileReader, OneGroup
 
 __all__ = ["SkeletonReader"]
 
 
 class SkeletonReader(OneGroup):
-    """A skeleton and the file outside the table: one `BaseFileReader`.
+    """A skeleton and the file outside the table: one `FileReader`.
 
     Args:
         skeleton: the meta columns.
@@ -27,8 +27,8 @@ class SkeletonReader(OneGroup):
 
     def __init__(
         self,
-        skeleton: BaseFileReader,
-        outside: BaseFileReader,
+        skeleton: FileReader,
+        outside: FileReader,
         values: Mapping[str, str | None],
     ) -> None:
         self.name = skeleton.name
@@ -58,7 +58,7 @@ class SkeletonReader(OneGroup):
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """See `BaseFileReader.batches`; texts come as they are.
+        """See `FileReader.batches`; texts come as they are.
 
         Raises:
             InputError: a file is broken, a type does not promote, or a folder's name is no value of
@@ -90,7 +90,7 @@ class SkeletonReader(OneGroup):
             ) from error
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """What the file that has the column tells; see `BaseFileReader.greatest`."""
+        """What the file that has the column tells; see `FileReader.greatest`."""
         inside = name in self._skeleton.schema.names
         return (self._skeleton if inside else self._outside).greatest(name, kind)
 

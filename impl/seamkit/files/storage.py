@@ -43,6 +43,8 @@ class _Files(Protocol):
 
     def open(self, path: str) -> pa.NativeFile: ...
 
+    def modified_millis(self, path: str) -> int: ...
+
 
 class Storage:
     """The folder of a table, local or wherever fsspec reaches.
@@ -152,6 +154,15 @@ class Storage:
         with _told(self.full(path)):
             return self._files.open(self.full(path))
 
+    def modified_millis(self, path: str) -> int:
+        """When the file was last changed, in milliseconds since 1970.
+
+        Raises:
+            InputError: it is missing, or the storage does not tell.
+        """
+        with _told(self.full(path)):
+            return self._files.modified_millis(self.full(path))
+
 
 class _LocalFiles:
     """Files of this machine."""
@@ -184,6 +195,9 @@ class _LocalFiles:
 
     def open(self, path: str) -> pa.NativeFile:
         return self._filesystem.open_input_file(path)
+
+    def modified_millis(self, path: str) -> int:
+        return Path(path).stat().st_mtime_ns // 1_000_000
 
 
 def _local_path(root: str) -> str:

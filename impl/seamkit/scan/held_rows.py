@@ -14,7 +14,7 @@ from typing import IO
 import pyarrow as pa
 
 from seambase.errors import RefusedError, SeambenchError
-from seamkit.scan.merge import batch_of
+from seamkit.core.arrow_data import batch_of
 
 __all__ = ["HeldRows", "concat_batches"]
 

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, address, new_array
+from seamkit.core.arrow_data import ExportedBatch, address, batch_of, new_array
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["KEEP", "REMOVE", "LogIndex", "Words", "assemble", "batch_of", "spread"]
+__all__ = ["KEEP", "REMOVE", "LogIndex", "Words", "assemble", "spread"]
 
 KEEP = -1
 """Source word of a base row that stays (SEAM_SOURCE_BASE)."""
@@ -212,13 +212,6 @@ def spread(
     return batch
 
 
-def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """A batch that knows its number of rows even without columns."""
-    if columns:
-        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
-    return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
-
-
 def _merge_column(
     i: int,
     base: pa.Array,
@@ -256,6 +249,8 @@ def _may_patch(base: pa.Array) -> bool:
 def _take(base: pa.Array, log: pa.Array, sources: Words) -> pa.Array:
     """The same for layouts the core does not know: pyarrow takes from base and log put together."""
     replaced = sources[sources >= 0]
+    if not len(replaced):
+        return base.filter(pa.array(sources != REMOVE))
     indices = np.arange(len(sources), dtype=np.int64)
     indices[sources >= 0] = len(base) + np.arange(len(replaced))
     pool = pa.concat_arrays([base, log.take(pa.array(replaced))])

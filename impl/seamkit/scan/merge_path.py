@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
-from seamkit.files.reader import BaseFileReader
-from seamkit.scan.merge import KEEP, Words, assemble, batch_of
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.reader import FileReader
+from seamkit.scan.merge import KEEP, Words, assemble
 from seamkit.scan.tasks import read_ahead
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.slices import FileSlice
@@ -39,7 +40,7 @@ def merge_slice(
     batch_rows: int,
     warnings: list[ScanWarning],
     read_log: ReadLog = read_slice_log,
-    row_groups: Callable[[BaseFileReader], Sequence[int]] | None = None,
+    row_groups: Callable[[FileReader], Sequence[int]] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The merged rows of one slice; see `SliceMerge`, whose arguments these are."""
     merge = SliceMerge(slice_, view, names, batch_rows, warnings, read_log, row_groups=row_groups)
@@ -77,7 +78,7 @@ class SliceMerge:
         read_log: ReadLog = read_slice_log,
         *,
         threads: int = 1,
-        row_groups: Callable[[BaseFileReader], Sequence[int]] | None = None,
+        row_groups: Callable[[FileReader], Sequence[int]] | None = None,
     ) -> None:
         self._slice = slice_
         self._view = replace(view, threads=threads)
@@ -128,12 +129,12 @@ class SliceMerge:
             )
         return rest
 
-    def _reader(self) -> BaseFileReader:
+    def _reader(self) -> FileReader:
         """This thread's reader of the base; those of pyarrow may not be shared."""
         assert self._slice.base is not None  # asked for where there are stretches
         if not hasattr(self._readers, "own"):
             self._readers.own = open_slice_base(self._view.storage, self._slice.base)
-        reader: BaseFileReader = self._readers.own
+        reader: FileReader = self._readers.own
         return reader
 
     def _folded(self) -> SliceLog:
@@ -169,7 +170,7 @@ class SliceMerge:
 
     def _batches(
         self,
-        reader: BaseFileReader,
+        reader: FileReader,
         schema: pa.Schema,
         groups: Sequence[int],
         encoded: Sequence[str] = (),
@@ -283,7 +284,7 @@ class _Turns:
             self._changed.notify_all()
 
 
-def _stretches(reader: BaseFileReader, groups: Sequence[int], batch_rows: int) -> list[list[int]]:
+def _stretches(reader: FileReader, groups: Sequence[int], batch_rows: int) -> list[list[int]]:
     """Row groups, small ones together, so that batches have the rows they may have."""
     stretches: list[list[int]] = []
     room = 0

@@ -1,22 +1,26 @@
-"""The native path: rows of a base file to which no log applies.
+"""The native path: rows of a file as they stand, but for those that a mask takes out.
 
 With a filter, row groups that cannot match are left out by their statistics. Of the others the
 columns of the filter are read first, and the rest only where a row is left, piece by piece, so that
-what is thrown away is thrown away while it is small.
+what is thrown away is thrown away while it is small. A mask counts rows over the whole file,
+whichever row groups are read.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.files.reader import BaseFileReader
-from seamkit.scan.merge import batch_of
+from seamkit.core.arrow_data import batch_of
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.reader import FileReader
+from seamkit.scan.masks import GoneRows, RowRemover
 
-__all__ = ["Wanted", "native_slice", "with_values"]
+__all__ = ["Wanted", "native_rows", "with_values"]
 
 _PIECE_ROWS = 32 * 1024
 # Below this share of rows it pays to take texts as references into a dictionary, and to copy those
@@ -26,14 +30,14 @@ _FEW = 0.25
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a read hands out of a slice.
+    """What a read hands out of a unit.
 
     Attributes:
         schema: the columns to hand out and those of the filter, in the table's types.
         columns: names of those to hand out, in order.
         condition: rows to keep, or None for all.
         tested: names of the filter's columns.
-        known: columns with one value for the whole slice, which need not be read.
+        known: columns with one value for the whole unit, which need not be read.
         batch_rows: most rows in a batch.
     """
 
@@ -68,44 +72,120 @@ def with_values(
     return batch_of(columns, schema, batch.num_rows)
 
 
-def native_slice(
-    reader: BaseFileReader, wanted: Wanted, row_groups: Sequence[int], *, use_threads: bool
+def native_rows(
+    reader: FileReader,
+    wanted: Wanted,
+    row_groups: Sequence[int],
+    *,
+    use_threads: bool,
+    gone: GoneRows | None = None,
+    allocator: TrackedAllocator | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of some row groups of a base file.
+    """Rows of some row groups of a file.
 
     Args:
         reader: the file.
         wanted: what to hand out.
         row_groups: their numbers, in order.
         use_threads: let pyarrow decode columns in parallel.
+        gone: rows of the file that are not to be handed out.
+        allocator: owner of columns that a mask does not change in place; one of its own by default.
 
     Raises:
         InputError: a page is broken, or rows are missing.
     """
+    if wanted.condition is not None:
+        yield from _tested_rows(reader, wanted, row_groups, gone, use_threads=use_threads)
+        return
     handed_out = pa.schema([wanted.schema.field(name) for name in wanted.columns])
-    if wanted.condition is None:
-        read = wanted.read(wanted.columns)
+    read = wanted.read(wanted.columns)
+    if gone is None:
         for batch in reader.batches(
             read, wanted.batch_rows, use_threads=use_threads, row_groups=row_groups
         ):
             yield with_values(batch, handed_out, wanted.known)
         return
-    if not any(name in wanted.known for name in wanted.tested):
-        left = reader.row_groups_that_may_match(wanted.condition, wanted.read(wanted.tested))
-        row_groups = [group for group in row_groups if group in left]
+    remover = RowRemover(gone, read, allocator or TrackedAllocator())
+    for groups, at in _with_rows_left(reader, row_groups, gone):
+        for batch in reader.batches(
+            read,
+            wanted.batch_rows,
+            use_threads=use_threads,
+            encoded=read.names,
+            row_groups=groups,
+        ):
+            rows = batch.num_rows  # the batch is given away
+            left = remover.left(batch, at)
+            at += rows
+            if left.num_rows:
+                yield with_values(left, handed_out, wanted.known)
+
+
+def _starts(reader: FileReader, row_groups: Sequence[int]) -> dict[int, int]:
+    """Position in the file of the first row of each group."""
+    last = max(row_groups, default=-1)
+    rows = [reader.rows_in([group]) for group in range(last + 1)]
+    starts = list(itertools.accumulate(rows, initial=0))
+    return {group: starts[group] for group in row_groups}
+
+
+def _with_rows_left(
+    reader: FileReader, row_groups: Sequence[int], gone: GoneRows
+) -> Iterator[tuple[list[int], int]]:
+    """Runs of neighbouring groups that have rows left, each with the position of its first row."""
+    starts = _starts(reader, row_groups)
+    run: list[int] = []
     for group in row_groups:
-        yield from _selected(reader, wanted, group, handed_out, use_threads=use_threads)
+        rows = reader.rows_in([group])
+        empty = gone.count(starts[group], starts[group] + rows) == rows
+        if run and (empty or group != run[-1] + 1):
+            yield run, starts[run[0]]
+            run = []
+        if not empty:
+            run.append(group)
+    if run:
+        yield run, starts[run[0]]
 
 
-def _selected(
-    reader: BaseFileReader,
+def _tested_rows(
+    reader: FileReader,
     wanted: Wanted,
-    group: int,
-    handed_out: pa.Schema,
+    row_groups: Sequence[int],
+    gone: GoneRows | None,
     *,
     use_threads: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of one row group that meet the condition."""
+    """The rows that meet the condition and are not gone."""
+    assert wanted.condition is not None
+    read = wanted.read(wanted.tested)
+    if not any(name in wanted.known for name in wanted.tested):
+        matching = reader.row_groups_that_may_match(wanted.condition, read)
+        row_groups = [group for group in row_groups if group in matching]
+    elif read.names:
+        tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+        matching = reader.row_groups_that_may_match(wanted.condition, tested, told=read.names)
+        row_groups = [group for group in row_groups if group in matching]
+    starts = {} if gone is None else _starts(reader, row_groups)
+    for group in row_groups:
+        kept = None
+        if gone is not None:
+            begin, rows = starts[group], reader.rows_in([group])
+            if gone.count(begin, begin + rows) == rows:
+                continue
+            kept = gone.kept(begin, begin + rows)
+        yield from _selected(reader, wanted, group, kept, use_threads=use_threads)
+
+
+def _selected(
+    reader: FileReader,
+    wanted: Wanted,
+    group: int,
+    there: pa.Array | None,
+    *,
+    use_threads: bool,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one row group that meet the condition, of those that are there."""
+    handed_out = pa.schema([wanted.schema.field(name) for name in wanted.columns])
     tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
     mask, kept = _test(
         (
@@ -116,6 +196,7 @@ def _selected(
         ),
         wanted.condition,
         tested,
+        there,
     )
     left = mask.true_count
     if not left:
@@ -156,11 +237,15 @@ def _assembled(
 
 
 def _test(
-    batches: Iterable[pa.RecordBatch], condition: pc.Expression | None, schema: pa.Schema
+    batches: Iterable[pa.RecordBatch],
+    condition: pc.Expression | None,
+    schema: pa.Schema,
+    there: pa.Array | None,
 ) -> tuple[pa.Array, pa.Table]:
-    """Which rows meet the condition, and the tested columns of those."""
+    """Which rows meet the condition and are there, and the tested columns of those."""
     from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
+    done = 0
     masks, kept = [], []
     for batch in batches:
         # The one column more carries the count of rows where a condition tests none.
@@ -170,6 +255,9 @@ def _test(
         source = Declaration("table_source", TableSourceNodeOptions(table))
         project = Declaration("project", ProjectNodeOptions([condition], ["met"]), [source])
         met = project.to_table(use_threads=False).column("met").combine_chunks()
+        if there is not None:
+            met = pc.and_(met, there.slice(done, batch.num_rows))
+        done += batch.num_rows
         masks.append(met)
         if met.true_count:
             kept.append(batch.filter(met))

@@ -130,7 +130,9 @@ def _times(table: Path, versions: Sequence[int]) -> list[str]:
         lines = (table / "_delta_log" / f"{version:020}.json").read_text().splitlines()
         [info] = [json.loads(line)["commitInfo"] for line in lines if '"commitInfo"' in line]
         at = info.get("inCommitTimestamp", info["timestamp"])
-        moment = dt.datetime.fromtimestamp(at // 1000, dt.UTC) + dt.timedelta(milliseconds=at % 1000)
+        moment = dt.datetime.fromtimestamp(at // 1000, dt.UTC) + dt.timedelta(
+            milliseconds=at % 1000
+        )
         times.append(moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
     return times
 

@@ -42,11 +42,9 @@ def open_data_file(
             by which its columns are found.
     """
     storage, plain = files.locate(path)
-    reader = ParquetReader(storage, plain, types, instants="us")
+    reader = ParquetReader(storage, plain, types, int96_unit="us")
     if reader.size_bytes != size_bytes:
-        raise InputError(
-            f"{reader.name}: {reader.size_bytes} bytes, the log says {size_bytes}"
-        )
+        raise InputError(f"{reader.name}: {reader.size_bytes} bytes, the log says {size_bytes}")
     if schema.mode == "none":
         return reader
     own = reader.schema if schema.mode == "id" else None
@@ -55,9 +53,7 @@ def open_data_file(
     return RenamedReader(reader, partial(_file_schema, schema.fields, own))
 
 
-def _file_schema(
-    fields: Sequence[Field], own: pa.Schema | None, wanted: pa.Schema
-) -> pa.Schema:
+def _file_schema(fields: Sequence[Field], own: pa.Schema | None, wanted: pa.Schema) -> pa.Schema:
     """Columns of the table as a file calls them.
 
     Args:
@@ -68,9 +64,7 @@ def _file_schema(
     return pa.schema([_in_file(field, fields, own) for field in wanted])
 
 
-def _in_file(
-    wanted: pa.Field, fields: Sequence[Field], own: Sequence[pa.Field] | None
-) -> pa.Field:
+def _in_file(wanted: pa.Field, fields: Sequence[Field], own: Sequence[pa.Field] | None) -> pa.Field:
     """One field as the file calls it, and the fields within it."""
     field = next(known for known in fields if known.name == wanted.name)
     name, found = field.physical, None
@@ -87,14 +81,16 @@ def _type_in_file(kind: pa.DataType, field: Field, own: pa.DataType | None) -> p
         children = None if own is None else _struct_fields(own)
         return pa.struct([_in_file(child, field.children, children) for child in kind])
     if pa.types.is_list(kind):
-        inner = own.value_type if own is not None and pa.types.is_list(own) else own
-        return pa.list_(_type_in_file(kind.value_type, field.children[0], inner))
+        item = own.value_type if own is not None and pa.types.is_list(own) else own
+        return pa.list_(_type_in_file(kind.value_type, field.children[0], item))
     if pa.types.is_map(kind):
-        is_map = own is not None and pa.types.is_map(own)
+        inner = (own, own)
+        if own is not None and pa.types.is_map(own):
+            inner = own.key_type, own.item_type
         key, value = field.children
         return pa.map_(
-            _type_in_file(kind.key_type, key, own.key_type if is_map else own),
-            _type_in_file(kind.item_type, value, own.item_type if is_map else own),
+            _type_in_file(kind.key_type, key, inner[0]),
+            _type_in_file(kind.item_type, value, inner[1]),
         )
     return kind
 

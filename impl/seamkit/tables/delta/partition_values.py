@@ -1,7 +1,7 @@
 """Partition values: texts in the log, by the type of their column.
 
-Null is a JSON null or, but for columns of text, the empty text: Spark, against the protocol's words,
-reads an empty text of a string column as it stands.
+Null is a JSON null or, but for columns of text, the empty text: Spark, against the protocol's
+words, reads an empty text of a string column as it stands.
 """
 
 from __future__ import annotations

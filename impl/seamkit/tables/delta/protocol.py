@@ -36,8 +36,9 @@ def check_protocol(protocol: Protocol, root: str) -> None:
         raise InputError(f"{root}: reader version 3 without a list of readerFeatures")
     for name in protocol.reader_features:
         if name not in _KNOWN:
-            raise RefusedError(f"{root}: the table asks for the reader feature {name!r}, which is "
-                               "not supported")
+            raise RefusedError(
+                f"{root}: the table asks for the reader feature {name!r}, which is not supported"
+            )
 
 
 def has_feature(protocol: Protocol, *names: str) -> bool:

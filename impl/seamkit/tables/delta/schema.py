@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -128,23 +129,22 @@ def _fields(
     for what, keys in (
         ("name", [own.name for own in fields]),
         ("physical name", [own.physical for own in fields]),
-        ("id", [own.id for own in fields if own.id is not None]),
+        ("id", [str(own.id) for own in fields if own.id is not None]),
     ):
-        twice = {key for key in keys if keys.count(key) > 1} if len(set(keys)) < len(keys) else ()
-        if twice:
-            raise InputError(f"{where} has the {what} {min(map(str, twice))!r} twice")
+        for key, count in Counter(keys).items():
+            if count > 1:
+                raise InputError(f"{where} has the {what} {key!r} twice")
     return fields
 
 
-def _field(
-    declared: Mapping[str, Any], mode: MappingMode, where: str, widens: bool
-) -> Field:
+def _field(declared: Mapping[str, Any], mode: MappingMode, where: str, widens: bool) -> Field:
     name = declared["name"]
     if not isinstance(name, str):
         raise InputError(f"{where} has a field whose name is {name!r}")
     where = f"{where}, field {name!r}"
     told = declared.get("metadata") or {}
-    physical, id_ = name, None
+    physical: Any = name
+    id_: Any = None
     if mode != "none":
         physical = told.get("delta.columnMapping.physicalName")
         id_ = told.get("delta.columnMapping.id")

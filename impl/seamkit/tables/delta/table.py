@@ -160,7 +160,9 @@ class DeltaTable:
                 )
             mask = Mask(partial(read_vector, self._files, add.vector))
         opened = partial(open_data_file, self._files, add.path, add.size_bytes, schema, types)
-        plain = [f for f in schema.fields if not f.children and f.name not in schema.partition_columns]
+        plain = [
+            f for f in schema.fields if not f.children and f.name not in schema.partition_columns
+        ]
         return ReadUnit(
             name=add.path,
             files=[DataFile(add.path, add.size_bytes, opened)],

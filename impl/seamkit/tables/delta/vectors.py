@@ -24,9 +24,7 @@ __all__ = ["decode_z85", "read_vector"]
 _MAGIC = 1681511377
 _FILE_VERSION = 1
 _ENCODED_UUID = 20
-_ALPHABET = (
-    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-)
+_ALPHABET = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _DIGITS = np.full(256, -1, np.int64)
 _DIGITS[list(_ALPHABET)] = range(85)
 
@@ -72,7 +70,7 @@ def decode_z85(text: str) -> bytes:
     words = digits.reshape(-1, 5) @ np.array([85**4, 85**3, 85**2, 85, 1])
     if (words > 0xFFFFFFFF).any():
         raise ValueError("a group of Z85 that stands for more than four bytes")
-    return words.astype(">u4").tobytes()
+    return bytes(words.astype(">u4").tobytes())
 
 
 def _inline(vector: VectorDescriptor, where: str) -> bytes:

@@ -57,8 +57,9 @@ def check_type_changes(changes: Sequence[Mapping[str, Any]], where: str) -> None
         if not isinstance(old, str) or not isinstance(new, str):
             raise InputError(f"{where} has an entry of delta.typeChanges without its types")
         if not _is_known(old.replace(" ", ""), new.replace(" ", "")):
-            raise RefusedError(f"{where} changed its type from {old} to {new}, which is not "
-                               "supported")
+            raise RefusedError(
+                f"{where} changed its type from {old} to {new}, which is not supported"
+            )
 
 
 def _is_known(old: str, new: str) -> bool:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from seambase.errors import RefusedError
 from seamkit.files.orc import OrcReader
-from seamkit.files.parquet import BaseReader
-from seamkit.files.reader import BaseFileReader
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.reader import FileReader
 from seamkit.files.renamed import RenamedReader
 from seamkit.files.skeleton import SkeletonReader
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.listing.slices import BaseFile
+from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 __all__ = ["open_base", "open_slice_base"]
 
 
-def open_slice_base(storage: Storage, base: BaseFile) -> BaseFileReader:
+def open_slice_base(storage: Storage, base: BaseFile) -> FileReader:
     """Open a slice's base file, with the file outside the table that it may need.
 
     Raises:
@@ -27,10 +28,10 @@ def open_slice_base(storage: Storage, base: BaseFile) -> BaseFileReader:
     if base.external is not None:
         outside = open_base(Storage(base.external.root), base.external.path)
         reader = SkeletonReader(own, outside, base.external.values)
-    return reader if base.names is None else RenamedReader(reader, base.names)
+    return reader if base.names is None else RenamedReader(reader, base.names.asked)
 
 
-def open_base(storage: Storage, path: str) -> BaseFileReader:
+def open_base(storage: Storage, path: str) -> FileReader:
     """Open a base file by the ending of its name; a table may hold files of several formats.
 
     Raises:
@@ -39,9 +40,9 @@ def open_base(storage: Storage, path: str) -> BaseFileReader:
     """
     ending = path.rpartition(".")[2].lower()
     if ending == "parquet":
-        return BaseReader(storage, path)
+        return ParquetReader(storage, path, HUDI_TYPES)
     if ending == "orc":
-        return OrcReader(storage, path)
+        return OrcReader(storage, path, HUDI_TYPES)
     raise RefusedError(
         f"{storage.full(path)}: base files of format '{ending}' are not supported; Parquet and ORC "
         "are"

@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.avro import arrow_type, parse_schema
-from seamkit.files.parquet import BaseReader
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.parquet import ParquetReader
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import stream
-from seamkit.scan.merge import batch_of
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.delete_events import ordering_words
@@ -122,7 +122,7 @@ def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
         return
     name = view.storage.full(slice_.base.path)
     reader = open_slice_base(view.storage, slice_.base)
-    if not isinstance(reader, BaseReader):  # rows of ORC, or of two files, only come as columns
+    if not isinstance(reader, ParquetReader):  # rows of ORC, or of two files, only come as columns
         for batch in reader.batches(view.schema, _FETCH_SIZE, use_threads=False):
             yield from batch.to_pylist()
         return

@@ -20,11 +20,11 @@ from seambase.errors import RefusedError, UsageError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.parquet import DEFAULT_BATCH_ROWS
-from seamkit.files.reader import BaseFileReader
+from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
 from seamkit.scan.merge_path import ReadLog, SliceMerge, merge_slice
-from seamkit.scan.native_path import Wanted, native_slice, with_values
+from seamkit.scan.native_path import Wanted, native_rows, with_values
+from seamkit.scan.options import DEFAULT_BATCH_ROWS
 from seamkit.scan.tasks import Task, run_tasks
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.connector_path import connector_slice
@@ -304,7 +304,7 @@ class HudiScan:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
             reader = open_slice_base(self._storage, base)
             groups = range(*cut) if cut else range(reader.num_row_groups)
-            return native_slice(reader, wanted, groups, use_threads=spare and cut is None)
+            return native_rows(reader, wanted, groups, use_threads=spare and cut is None)
 
         return [functools.partial(read, cut) for cut in cuts]
 
@@ -332,7 +332,7 @@ class HudiScan:
             reads = [functools.partial(merge.rows, i) for i in range(merge.n_stretches)]
         return [functools.partial(_tested, read, wanted) for read in reads]
 
-    def _groups_by_key(self, wanted: Wanted) -> Callable[[BaseFileReader], Sequence[int]] | None:
+    def _groups_by_key(self, wanted: Wanted) -> Callable[[FileReader], Sequence[int]] | None:
         """Which row groups of a merged slice can hold keys that the condition lets through.
 
         Values below the merge may be stale, but a record's key never changes. By position the rows

@@ -13,8 +13,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from seambase.scan import ScanWarning
-from seamkit.core.arrow_data import ExportedBatch
-from seamkit.scan.merge import batch_of
+from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.events import LogView, SliceLog, read_slice_log
 

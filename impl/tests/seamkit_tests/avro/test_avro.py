@@ -21,6 +21,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro import AvroDecoder, arrow_schema, parse_schema
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
+from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 UTC = dt.UTC
 WIDE = decimal.Context(prec=60)
@@ -52,7 +53,7 @@ def raw_block(*datums: bytes) -> bytes:
 
 def decode(writer: Any, schema: pa.Schema, *blocks: bytes, **options: Any) -> pa.RecordBatch:
     """Decode blocks into one batch, which must satisfy all of Arrow's rules."""
-    decoder = AvroDecoder(json.dumps(writer), schema, **options)
+    decoder = AvroDecoder(json.dumps(writer), schema, rules=HUDI_TYPES, **options)
     for block in blocks:
         decoder.decode(block)
     batch = decoder.finish()

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seambase.errors import UsageError
-from seambench.cli import app
+from seambench.cli.app import app
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
 from seambench.seams.exchange.cases import ExchangeCase, exchange_cases

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seamkit.files.parquet import BaseReader
+from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 
 
-def _reader(folder: Path, table: pa.Table, **options: Any) -> BaseReader:
+def _reader(folder: Path, table: pa.Table, **options: Any) -> ParquetReader:
     pq.write_table(table, folder / "base.parquet", version="1.0", row_group_size=2, **options)
-    return BaseReader(Storage(str(folder)), "base.parquet")
+    return ParquetReader(Storage(str(folder)), "base.parquet")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from seambase.errors import InputError
 from seamkit.files.promotion import resolve_column
 from seamkit.tables.hudi.plain_values import row_converter
+from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123000, dt.UTC)
 LABELLED = dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, dt.UTC)
@@ -95,7 +96,7 @@ def test_promotions(
     column = pa.array(values, have)
     if below == "slice":
         column, values, read = column[1:], values[1:], read[1:]
-    resolved = resolve_column(column, pa.field("c", want), "file")
+    resolved = resolve_column(column, pa.field("c", want), HUDI_TYPES, "file")
     resolved.validate(full=True)
     assert resolved.type.equals(want)
     assert _shown(resolved.to_pylist(maps_as_pydicts="strict")) == _shown(read)
@@ -122,7 +123,7 @@ def test_other_changes_are_refused_by_name(have: pa.DataType, want: pa.DataType)
     message = "file: column 'c.x' is .* does not promote"
     kinds = pa.struct([("x", have)]), pa.struct([("x", want)])
     with pytest.raises(InputError, match=message):
-        resolve_column(pa.nulls(1, kinds[0]), pa.field("c", kinds[1]), "file")
+        resolve_column(pa.nulls(1, kinds[0]), pa.field("c", kinds[1]), HUDI_TYPES, "file")
     with pytest.raises(InputError, match=message):
         row_converter({"c": kinds[0]}, pa.schema([("c", kinds[1])]), "file")
 
@@ -140,7 +141,7 @@ def test_texts_that_are_no_numbers_or_dates_are_refused(want: pa.DataType, text:
     """Hudi 1.2.0 makes null of them in base files and fails on them in logs; neither is silent."""
     message = "file: column 'c' does not fit"
     with pytest.raises(InputError, match=message):
-        resolve_column(pa.array([text]), pa.field("c", want), "file")
+        resolve_column(pa.array([text]), pa.field("c", want), HUDI_TYPES, "file")
     turn = row_converter({"c": pa.string()}, pa.schema([("c", want)]), "file")
     with pytest.raises(InputError, match=message):
         turn({"c": text})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.errors import NativeMemoryError
-from seamkit.files.parquet import BaseReader
+from seamkit.files.parquet import ParquetReader
 from seamkit.tables.hudi.hudi_scan import Path as ScanPath
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -172,15 +172,15 @@ def test_a_filter_on_the_key_spares_the_base_where_no_key_can_meet_it(
 ) -> None:
     """The rows are those of a filter after the merge; a base without such keys is not read."""
     read: list[object] = []
-    original = BaseReader.batches
+    original = ParquetReader.batches
 
-    def spy(self: BaseReader, *args: object, **options: object) -> object:
+    def spy(self: ParquetReader, *args: object, **options: object) -> object:
         read.append(args)
         return original(self, *args, **options)  # type: ignore[arg-type]
 
     table = HudiTable(str(events))
     whole = table.scan(path="merge").to_table()
-    monkeypatch.setattr(BaseReader, "batches", spy)
+    monkeypatch.setattr(ParquetReader, "batches", spy)
     found = table.scan(path="merge", filter=pc.field("k") == key).to_table()
     assert found.to_pylist() == [row for row in whole.to_pylist() if row["k"] == key]
     # The base holds the keys from "deleted" to "updated".

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seamkit.files.parquet import BaseReader
+from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit.scan.native_path import Wanted, native_slice, with_values
+from seamkit.scan.native_path import Wanted, native_rows, with_values
 
 _ROWS = 1000
 _TABLE = pa.table(
@@ -51,8 +51,8 @@ def _wanted(
 
 
 def _read(folder: Path, wanted: Wanted, groups: Sequence[int] = range(10)) -> pa.Table:
-    reader = BaseReader(Storage(str(folder)), "f.parquet")
-    batches = list(native_slice(reader, wanted, groups, use_threads=False))
+    reader = ParquetReader(Storage(str(folder)), "f.parquet")
+    batches = list(native_rows(reader, wanted, groups, use_threads=False))
     assert all(0 < batch.num_rows <= wanted.batch_rows for batch in batches)
     schema = pa.schema([wanted.schema.field(name) for name in wanted.columns])
     return pa.Table.from_batches(batches, schema)
@@ -91,7 +91,7 @@ def test_a_filter_leaves_the_rows_that_arrow_leaves(
 
 def test_row_groups_are_ruled_out_by_their_statistics(folder: Path) -> None:
     """A group whose smallest and largest value cannot match is not read."""
-    reader = BaseReader(Storage(str(folder)), "f.parquet")
+    reader = ParquetReader(Storage(str(folder)), "f.parquet")
     id_alone = pa.schema([_TABLE.schema.field("id")])
 
     assert reader.row_groups_that_may_match(pc.field("id") == 333, id_alone) == [3]
@@ -102,7 +102,7 @@ def test_row_groups_are_ruled_out_by_their_statistics(folder: Path) -> None:
 
 def test_keys_alone_rule_row_groups_out_below_a_merge(folder: Path) -> None:
     """Statistics of columns that logs may change leave every group; those of keys do not."""
-    reader = BaseReader(Storage(str(folder)), "f.parquet")
+    reader = ParquetReader(Storage(str(folder)), "f.parquet")
     schema = pa.schema([_TABLE.schema.field(name) for name in ("id", "word")])
     condition = (pc.field("id") == 333) & (pc.field("word") == "no such word")
 
@@ -119,13 +119,13 @@ def test_other_columns_are_read_only_where_rows_are_left(
 ) -> None:
     """Of a group that statistics leave and the filter empties, the filter's columns are enough."""
     read: list[tuple[list[str], list[int]]] = []
-    original = BaseReader.batches
+    original = ParquetReader.batches
 
-    def spy(self: BaseReader, schema: pa.Schema, *args: object, **options: object) -> object:
+    def spy(self: ParquetReader, schema: pa.Schema, *args: object, **options: object) -> object:
         read.append((schema.names, list(options["row_groups"])))  # type: ignore[call-overload]
         return original(self, schema, *args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(BaseReader, "batches", spy)
+    monkeypatch.setattr(ParquetReader, "batches", spy)
     begins = pc.match_substring(pc.field("text"), "text 9")
     condition = (pc.field("id") < 150) & (pc.field("word") == "w3") & begins
 
@@ -148,7 +148,7 @@ def test_row_groups_divide_a_file(folder: Path, parts: Sequence[Sequence[int]]) 
         assert _read(folder, _wanted(["id", "list"], None, []), part).equals(
             expected.select(["id", "list"])
         )
-        count = BaseReader(Storage(str(folder)), "f.parquet").batches(
+        count = ParquetReader(Storage(str(folder)), "f.parquet").batches(
             pa.schema([]), 1000, use_threads=False, row_groups=part
         )
         assert sum(batch.num_rows for batch in count) == expected.num_rows

@@ -72,8 +72,6 @@ def _parquet_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping
     where = storage.full(path)
     try:
         file = pq.ParquetFile(io.BytesIO(storage.read(path)))
-        if file.metadata.num_rows == 0:
-            raise InputError(f"{where}: the checkpoint holds no action")
         table = file.read(columns=_columns(file.schema_arrow), use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error

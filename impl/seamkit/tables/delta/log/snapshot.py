@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -94,7 +95,7 @@ def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = Non
             f"{storage.root}: the data files are {replay.metadata.provider!r}, not 'parquet'"
         )
     files = sorted(replay.live, key=lambda add: add.path)
-    for one, other in zip(files, files[1:], strict=False):
+    for one, other in itertools.pairwise(files):
         if one.path == other.path:
             raise InputError(
                 f"{storage.root}/{LOG}: {one.path} is live twice in version {segment.version}, "
@@ -109,7 +110,7 @@ def _take(replay: _Replay, actions: Iterable[tuple[str, Mapping[str, Any], str]]
     removed: set[FileKey] = set()
     protocols, metadatas = [], []
     where = ""
-    for name, content, where in actions:  # noqa: B007 - the last one is named below
+    for name, content, where in actions:
         if name == "add":
             add = add_file(content, where)
             adds[add.key] = add

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merge import KEEP, REMOVE, Words, assemble, batch_of
+from seamkit.scan.merge import KEEP, REMOVE, Words, assemble
 from seamkit.tables.hudi.log.merge_rules import FillRule
 
 __all__ = ["FilledLog", "Presence", "fill_gaps"]

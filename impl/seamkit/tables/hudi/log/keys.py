@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.java_text import java_text
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.types.java_text import java_text
 
 __all__ = [
     "RECORD_KEY",

@@ -13,11 +13,14 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import AvroDecoder, BlockPiece, cut_block
 from seamkit.avro.schema import parse_schema
+from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import dictionary_columns, with_dictionaries
 from seamkit.files.promotion import resolve_batch
-from seamkit.scan.merge import batch_of, spread
+from seamkit.files.renamed import renamed
+from seamkit.scan.merge import spread
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.timeline.schema_history import file_names
+from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 if TYPE_CHECKING:
     from seamkit.tables.hudi.log.events import LogView
@@ -56,7 +59,7 @@ def decode_run(
             f"{run[0].where}: a partial update from before columns were renamed is not supported"
         )
     for batch in _decode(run, view, names.asked(schema)):
-        yield names.named(batch, schema)
+        yield renamed(batch, schema)
 
 
 def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -66,7 +69,9 @@ def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterat
         return
     assert first.schema is not None  # read_blocks refuses an Avro block without one
     if view.held_bytes is not None:
-        decoder = AvroDecoder(first.schema, schema, view.allocator, source=first.file)
+        decoder = AvroDecoder(
+            first.schema, schema, view.allocator, rules=HUDI_TYPES, source=first.file
+        )
         piece_bytes = max(view.held_bytes // 8, _LEAST_PIECE_BYTES)
         for block in run:
             yield from decoder.decode_in_pieces(block.content, piece_bytes, source=block.where)
@@ -79,7 +84,9 @@ def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterat
 
 
 def _decode_whole(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> pa.RecordBatch:
-    decoder = AvroDecoder(run[0].schema or "", schema, view.allocator, source=run[0].file)
+    decoder = AvroDecoder(
+        run[0].schema or "", schema, view.allocator, rules=HUDI_TYPES, source=run[0].file
+    )
     for block in run:
         decoder.decode(block.content, source=block.where)
     return decoder.finish()
@@ -93,7 +100,7 @@ def _decode_by_threads(
     piece_bytes = max(run_bytes // (_PIECES_A_THREAD * view.threads), _LEAST_SHARE_BYTES)
 
     def decode(piece: BlockPiece) -> pa.RecordBatch:
-        decoder = AvroDecoder(writer, schema, view.allocator, source=piece.source)
+        decoder = AvroDecoder(writer, schema, view.allocator, rules=HUDI_TYPES, source=piece.source)
         decoder.decode_piece(piece)
         return decoder.finish()
 
@@ -125,7 +132,7 @@ def _decode_parquet(block: LogBlock, schema: pa.Schema, view: LogView) -> pa.Rec
     batches = table.to_batches()
     if not batches:
         return _empty(schema)
-    rows = resolve_batch(batches[0], with_dictionaries(schema, encoded), where)
+    rows = resolve_batch(batches[0], with_dictionaries(schema, encoded), HUDI_TYPES, where)
     return spread(rows, encoded, view.allocator)
 
 

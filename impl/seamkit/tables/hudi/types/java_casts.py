@@ -16,7 +16,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.files.java_text import java_text
+from seamkit.tables.hudi.types.java_text import java_text
 
 __all__ = ["becomes", "cast_as_java"]
 

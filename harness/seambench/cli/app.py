@@ -1,0 +1,182 @@
+"""All commands, and what the process ends with; see `seambench.cli` for the exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from seambase.errors import SeambenchError, UsageError
+from seambench.cli import (
+    bench,
+    check,
+    data,
+    doctor,
+    exchange,
+    inspect,
+    listing,
+    matrix,
+    page,
+    report,
+    scan,
+    throughput,
+)
+from seambench.cli import run as run_
+from seambench.cli.common import plain_text
+
+__all__ = ["app", "run"]
+
+_FAILED, _INTERRUPTED = 1, 130
+_INTERRUPTED_TEXT = "interrupted; nothing half-written is left"
+
+app = typer.Typer(
+    name="seambench",
+    help="Are scanners, columns and serdes of query engines right, and how fast are they?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run_.run)
+app.command("data")(data.data)
+app.command("check")(check.check)
+app.command("matrix")(matrix.matrix)
+app.command("bench")(bench.bench)
+app.command("exchange")(exchange.exchange)
+app.command("throughput")(throughput.throughput)
+app.command("report")(report.report)
+app.command("list")(listing.list_all)
+app.command("scan")(scan.scan)
+app.command("doctor")(doctor.doctor)
+app.add_typer(page.app, name="page")
+app.command("inspect")(inspect.inspect)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Are scanners, columns, serdes and exchanges of query engines right, and how fast are they?"""
+    if version:
+        typer.echo(f"seambench {metadata.version('seambench')}")
+        raise typer.Exit
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code, once all its output is written."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    _write_any_name()
+    with _termination_as_interrupt():
+        code = _run(given)
+        return _flushed(code)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        _require_text(arguments)
+        code = app(args=arguments, prog_name="seambench", standalone_mode=False)
+    except typer.TyperException as error:
+        error.show()  # type: ignore[attr-defined]  # every one that reaches here has it
+        return int(error.exit_code)
+    except SystemExit as error:
+        # So typer ends when whoever read our output has seen enough.
+        if isinstance(error.__context__, BrokenPipeError):
+            return _untaken()
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        return _failed(error)
+    if code == _INTERRUPTED:
+        sys.stderr.write(f"seambench: {_INTERRUPTED_TEXT}\n")
+    return code if isinstance(code, int) else 0
+
+
+def _failed(error: BaseException) -> int:
+    """Tell what a command ended with, and the exit code for it."""
+    # The second is DuckDB's word for a Ctrl-C that comes while it runs.
+    if isinstance(error, KeyboardInterrupt | typer.Abort) or str(error) == "Query interrupted":
+        return _tell(error, _INTERRUPTED_TEXT, _INTERRUPTED)
+    if isinstance(error, SeambenchError):
+        return _tell(error, str(error), error.exit_code)
+    if isinstance(error, BrokenPipeError):
+        return _untaken()
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return _tell(error, f"{where}{error.strerror}", _FAILED)
+    kind, text = type(error).__name__, str(error).strip().splitlines()
+    reason = f"{kind}: {text[0]}" if text else kind
+    return _tell(error, f"unexpected: {reason} (SEAMBENCH_DEBUG=1 shows where)", _FAILED)
+
+
+def _tell(error: BaseException, text: str, code: int) -> int:
+    if os.environ.get("SEAMBENCH_DEBUG", "") not in ("", "0"):
+        traceback.print_exception(error)
+    sys.stderr.write(f"seambench: {plain_text(text)}\n")
+    return code
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Names that are no UTF-8 cannot be handed to Arrow, nor written into records."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{argument!r} is not UTF-8: rename it, or link to it") from error
+
+
+def _write_any_name() -> None:
+    """Names of files may hold bytes that are no UTF-8: they are written as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does, so that nothing half-written is left either."""
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not the main thread, where no handler can be set
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _flushed(code: int) -> int:
+    """The exit code, unless what was printed could not be written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return max(code, _untaken())
+    except OSError as error:
+        _silence_stdout()
+        return code or _tell(error, f"standard output: {error.strerror}", _FAILED)
+    return code
+
+
+def _untaken() -> int:
+    """Whoever read our output has left: told by the exit code alone, as a lost verdict is none."""
+    _silence_stdout()
+    return _FAILED
+
+
+def _silence_stdout() -> None:
+    """What is still buffered has nowhere to go; the interpreter's last flush must not complain."""
+    assert sys.__stdout__ is not None
+    sys.stdout = sys.__stdout__
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,191 @@
+"""What the command line shows, and what it leaves: safe texts, whole numbers, whole files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import UnavailableError
+from seambase.whole_file import whole_file
+from seambench.cli.common import plain_text, print_rows
+
+FAKES = "seambench_tests.samples.fakes:"
+
+
+def command(*arguments: object) -> list[str]:
+    """A command of its own process."""
+    return [sys.executable, "-m", "seambench.cli", *map(str, arguments)]
+
+
+def folder_of(path: Path, columns: dict[str, pa.Array]) -> Path:
+    """A folder with one Parquet file, which `FolderScanner` reads."""
+    path.mkdir()
+    pq.write_table(pa.table(columns), path / "part.parquet")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain \u00fc", "plain \u00fc"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("two\nlines\r", "two\\nlines\\r"),
+        ("\x9bm", "\\x9bm"),
+        ("\u202eback", "\\u202eback"),
+        ("\udcff", "\\udcff"),
+    ],
+)
+def test_texts_command_no_terminal(text: str, shown: str) -> None:
+    """What does not show is written as an escape: no value moves a cursor or sets a title."""
+    assert plain_text(text) == shown
+
+
+def test_values_and_names_of_a_table_command_no_terminal(tmp_path: Path) -> None:
+    """Escape characters in a value or in a column's name do not reach standard output."""
+    folder = folder_of(tmp_path / "t", {"a\x1b]0;b": pa.array(["x\x1b[31m"])})
+    done = subprocess.run(
+        command("scan", folder, f"--reader={FAKES}FolderScanner"),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert b"x\\x1b[31m" in done.stdout
+
+
+def test_a_narrow_terminal_drops_columns_but_no_digit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Columns that do not fit are named; a number is shown whole or not at all."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    number = Decimal("1234567890123456789012345678.90")
+    print_rows(["n", "text", "m", "last"], [[number, "t" * 100, number, 1]])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["n"]
+    assert lines[1].strip() == str(number)
+    assert lines[2] == "not shown, for want of width: text, m, last"
+
+
+def test_off_a_terminal_nothing_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program gets every column, every digit and every character."""
+    print_rows([f"c{i}" for i in range(60)], [[10**20 + i for i in range(60)]])
+
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split() == [f"c{i}" for i in range(60)]
+    assert row.split() == [str(10**20 + i) for i in range(60)]
+
+
+def test_a_link_with_the_temporary_name_is_not_followed(tmp_path: Path) -> None:
+    """What is half-written has a name that nobody can guess, and takes the place of the file."""
+    names = []
+    for _ in range(2):
+        with whole_file(tmp_path / "out.csv") as temporary:
+            names.append(temporary.name)
+            temporary.write_text("rows")
+
+    assert names[0] != names[1]
+    assert str(os.getpid()) not in names[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_file_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
+    """The operating system's reason is told with the name that was meant."""
+    with (
+        pytest.raises(UnavailableError, match=r"absent/out\.csv cannot be written: No such file"),
+        whole_file(tmp_path / "absent" / "out.csv"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Signals) -> None:
+    """Ctrl-C and SIGTERM are exit code 130, told in a line."""
+    folder = folder_of(tmp_path / "t", {"id": pa.array([1])})
+    reader = f"--reader={FAKES}EndlessScanner"
+    with subprocess.Popen(
+        command("scan", folder, reader, "-o", tmp_path / "out.arrow"),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "reading" in process.stderr.readline()
+        process.send_signal(signal_)
+        said = process.stderr.read()
+
+    assert process.returncode == 130
+    assert "seambench: interrupted" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("arguments", [["--version"], ["scan", "{}", "--output", "-"]])
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
+    """A full disk behind standard output is exit code 1 and a sentence, no traceback."""
+    folder = folder_of(tmp_path / "t", {"id": pa.array([1])})
+    given = [argument.format(folder) for argument in arguments]
+    if "scan" in given:
+        given.append(f"--reader={FAKES}FolderScanner")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command(*given), stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        )
+
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    """Arrow and records hold texts only: such a name is exit code 2 and one sentence."""
+    done = subprocess.run(
+        [*command("scan"), os.fsencode(tmp_path) + b"/t\xff"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == 2
+    assert b"is not UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_version_is_the_package_s() -> None:
+    """`seambench --version` prints one line."""
+    done = subprocess.run(
+        command("--version"), capture_output=True, text=True, check=True, timeout=60
+    )
+
+    name, version = done.stdout.split()
+    assert name == "seambench"
+    assert version[0].isdigit()
+
+
+def test_the_command_without_its_extra_says_what_to_install() -> None:
+    """An environment that can only read tables gets exit code 2 and one line."""
+    program = (
+        "import sys; sys.modules['typer'] = None\n"
+        "from seambench.cli import main\n"
+        "main(['--version'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "seambench: the command seambench needs the package 'typer', which is not installed: "
+        "pip install '.[bench]' in a checkout of Seambench\n"
+    )

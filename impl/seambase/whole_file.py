@@ -1,0 +1,36 @@
+"""Files that appear under their name when they are complete, or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from seambase.errors import UnavailableError
+
+__all__ = ["whole_file"]
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A file to write in place of `path`, which it becomes in the end, or vanishes.
+
+    It is new and has a name that nobody can guess, so that no link laid there before is followed.
+
+    Raises:
+        UnavailableError: it cannot be written (no space, no permission).
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        reason = os.strerror(error.errno)
+        raise UnavailableError(f"{path} cannot be written: {reason}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,49 @@
+"""How a scan is run: sizes, threads, memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from seambase.errors import UsageError
+
+__all__ = ["DEFAULT_BATCH_ROWS", "ScanOptions"]
+
+DEFAULT_BATCH_ROWS = 256 * 1024
+"""Large enough that its columns lie on huge pages and per-batch work does not show; a batch of wide
+rows stays below 100 MB."""
+
+
+@dataclass(frozen=True)
+class ScanOptions:
+    """How to run a scan.
+
+    Attributes:
+        batch_rows: most rows in a batch, or None for `DEFAULT_BATCH_ROWS`.
+        threads: units at once, or None for one per core.
+        memory_limit_bytes: what the tracked allocator may hand out at once, or None. Changes that
+            would take too much of it wait on local disk.
+
+    Raises:
+        UsageError: a number below 1.
+    """
+
+    batch_rows: int | None = None
+    threads: int | None = None
+    memory_limit_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("batch_rows", "threads", "memory_limit_bytes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name} is {value}: at least 1 is needed")
+
+    @property
+    def most_rows(self) -> int:
+        """Most rows in a batch."""
+        return self.batch_rows or DEFAULT_BATCH_ROWS
+
+    @property
+    def n_threads(self) -> int:
+        """Units at once."""
+        return self.threads or len(os.sched_getaffinity(0))

@@ -1,0 +1,49 @@
+"""Which units a filter leaves to be read, by what is known of them before a file is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seamkit.files.statistics import that_may_match
+from seamkit.scan.units import ReadUnit
+
+__all__ = ["units_that_may_match"]
+
+
+def units_that_may_match(
+    units: Sequence[ReadUnit], condition: pc.Expression | None, schema: pa.Schema
+) -> list[bool]:
+    """For each unit whether it may have rows that meet a condition.
+
+    Args:
+        units: with the values of their partitions, and their guarantees.
+        condition: a filter, or None.
+        schema: the columns that it and the guarantees name.
+    """
+    if condition is None or not any(u.partition or u.guarantee is not None for u in units):
+        return [True] * len(units)
+    # Units of one partition share its values: they are looked at once.
+    numbers: dict[tuple[int, int], int] = {}
+    guarantees: list[pc.Expression | None] = []
+    of_units = []
+    for unit in units:
+        key = id(unit.partition), id(unit.guarantee)
+        if key not in numbers:
+            numbers[key] = len(guarantees)
+            guarantees.append(_guarantee(unit.partition, unit.guarantee))
+        of_units.append(numbers[key])
+    left = set(that_may_match(guarantees, condition, schema))
+    return [number in left for number in of_units]
+
+
+def _guarantee(
+    values: Mapping[str, pa.Scalar], further: pc.Expression | None
+) -> pc.Expression | None:
+    whole = further
+    for name, value in values.items():
+        one = pc.field(name) == value if value.is_valid else pc.field(name).is_null()
+        whole = one if whole is None else whole & one
+    return whole

@@ -1,0 +1,248 @@
+"""A scan of read units: planned once by a table format, each read as its changes say."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.filters import filter_columns
+from seambase.scan import ScanReport, ScanWarning
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.reader import FileReader
+from seamkit.scan.masks import GoneRows
+from seamkit.scan.native_path import Wanted, native_rows
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.pruning import units_that_may_match
+from seamkit.scan.scan import Scan
+from seamkit.scan.tasks import Task, run_tasks
+from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+__all__ = ["UnitScan"]
+
+
+@dataclass
+class _Run:
+    """What all units of a scan share while they are read."""
+
+    allocator: TrackedAllocator
+    warnings: list[ScanWarning] = field(default_factory=list)
+    rows: int = 0
+
+
+class UnitScan(Scan):
+    """One planned read.
+
+    Args:
+        plan: what to read.
+        columns: names of those to hand out, in order; the plan's schema has them all.
+        condition: rows to keep, over any columns of the plan's schema; None for all.
+        options: how to run it.
+
+    Raises:
+        UsageError: the condition does not fit the schema.
+    """
+
+    def __init__(
+        self,
+        plan: ReadPlan,
+        columns: Sequence[str],
+        condition: pc.Expression | None = None,
+        options: ScanOptions | None = None,
+    ) -> None:
+        self._plan = plan
+        self._columns = list(columns)
+        self._condition = condition
+        self._options = options or ScanOptions()
+        filter_columns(condition, plan.schema)
+        self._begin()
+
+    def _begin(self) -> None:
+        allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
+        self._run = _Run(allocator, list(self._plan.warnings))
+        self._lock = threading.Lock()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the batches: the requested columns in the requested order."""
+        return self._fields(self._columns)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches; those of different units come in any order."""
+        return self._reader(self._columns, self._condition)
+
+    def to_table(self) -> pa.Table:
+        """All rows, units in the order of the plan."""
+        batches = self._numbered_batches(self._columns, self._condition)
+        numbered = sorted(batches, key=lambda pair: pair[0])
+        return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
+
+    def dataset(self) -> ds.Dataset:
+        """A dataset that DuckDB and Polars query, with columns and filters pushed down."""
+        from seambase.dataset import ScanDataset
+
+        return ScanDataset(self.schema, self._open_for_engine)
+
+    @property
+    def n_parts(self) -> int:
+        """As many parts as units."""
+        return len(self._plan.units)
+
+    def part(
+        self, number: int, columns: Sequence[str], condition: pc.Expression | None
+    ) -> UnitScan:
+        """One unit's scan; see `Scan.part`.
+
+        It keeps to one thread unless the scan was given a number, and has the memory limit to
+        itself.
+        """
+        piece = copy.copy(self)
+        piece._plan = replace(self._plan, units=[self._plan.units[number]])
+        piece._columns = list(columns)
+        piece._condition = self._both(condition)
+        piece._options = replace(self._options, threads=self._options.threads or 1)
+        return piece
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what belongs to this process, or tells of reads so far."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_run", "_lock")}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    def report(self) -> ScanReport:
+        """Which paths the units take, and what reads so far came to."""
+        with self._lock:
+            return ScanReport(
+                paths=dict(Counter(map(_path, self._plan.units))),
+                warnings=list(dict.fromkeys(self._run.warnings)),
+                rows=self._run.rows,
+                peak_bytes=self._run.allocator.counters().peak_bytes,
+            )
+
+    def explain(self) -> str:
+        """The plan in words: each unit, its path, its files, and why."""
+        plan = self._plan
+        lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
+        kept = units_that_may_match(plan.units, self._condition, plan.schema)
+        for unit, is_kept in zip(plan.units, kept, strict=True):
+            path, why = _path(unit), unit.reason
+            if not is_kept:
+                path, why = "pruned", "what is known of its rows does not meet the filter"
+            lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
+        return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
+
+    def _fields(self, names: Sequence[str]) -> pa.Schema:
+        return pa.schema([self._plan.schema.field(name) for name in names])
+
+    def _open_for_engine(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> pa.RecordBatchReader:
+        return self._reader(columns, self._both(condition))
+
+    def _both(self, condition: pc.Expression | None) -> pc.Expression | None:
+        """The scan's own condition and a further one."""
+        if self._condition is None or condition is None:
+            return self._condition if condition is None else condition
+        return self._condition & condition
+
+    def _reader(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> pa.RecordBatchReader:
+        batches = (batch for _, batch in self._numbered_batches(columns, condition))
+        return pa.RecordBatchReader.from_batches(self._fields(columns), batches)
+
+    def _numbered_batches(
+        self, columns: Sequence[str], condition: pc.Expression | None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        tested = filter_columns(condition, self._plan.schema)
+        wanted = Wanted(
+            self._fields(list(dict.fromkeys([*columns, *tested]))),
+            columns,
+            condition,
+            tested,
+            {},
+            self._options.most_rows,
+        )
+        tasks = self._tasks(wanted)
+        for number, batch in run_tasks(tasks, self._options.n_threads):
+            with self._lock:
+                self._run.rows += batch.num_rows
+            yield number, batch
+
+    def _tasks(self, wanted: Wanted) -> list[Task]:
+        """What is to be done: a file is one task, or several if it has more than its share."""
+        units, threads = self._plan.units, self._options.n_threads
+        may_match = units_that_may_match(units, wanted.condition, self._plan.schema)
+        kept = list(itertools.compress(units, may_match))
+        whole_bytes = sum(unit.size_bytes for unit in kept)
+        spare = sum(len(unit.files) for unit in kept) < threads
+        tasks: list[Task] = []
+        for unit in kept:
+            names = wanted.schema.names
+            known = {name: unit.partition[name] for name in names if name in unit.partition}
+            own = replace(wanted, known=known)
+            for file in unit.files:
+                parts = max(1, math.ceil(file.size_bytes * threads / max(whole_bytes, 1)))
+                tasks += self._native(unit, file, own, parts, spare)
+        return tasks
+
+    def _native(
+        self, unit: ReadUnit, file: DataFile, wanted: Wanted, parts: int, spare: bool
+    ) -> list[Task]:
+        """Tasks for a file: one, or one for each run of row groups if it is cut in parts."""
+        cuts: list[tuple[int, int] | None] = [None]
+        if parts > 1:
+            groups = file.open().num_row_groups
+            parts = min(parts, groups)
+            bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
+            cuts = list(itertools.pairwise(bounds)) or [None]
+        gone = _Gone(unit.changes) if unit.changes is not None else None
+
+        def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
+            # A reader of its own for each task: pyarrow's may not be shared by threads.
+            reader = file.open()
+            return native_rows(
+                reader,
+                wanted,
+                range(*cut) if cut else range(reader.num_row_groups),
+                use_threads=spare and cut is None,
+                gone=None if gone is None else gone.of(reader),
+                allocator=self._run.allocator,
+            )
+
+        return [functools.partial(read, cut) for cut in cuts]
+
+
+class _Gone:
+    """A mask that the tasks of one file share; the first of them loads it."""
+
+    def __init__(self, mask: Mask) -> None:
+        self._mask = mask
+        self._lock = threading.Lock()
+        self._rows: GoneRows | None = None
+
+    def of(self, reader: FileReader) -> GoneRows:
+        """The rows that are gone of the file that a reader has opened."""
+        with self._lock:
+            if self._rows is None:
+                self._rows = GoneRows(self._mask.load(), reader.num_rows, reader.name)
+            return self._rows
+
+
+def _path(unit: ReadUnit) -> str:
+    """The path that a unit takes."""
+    return "native" if unit.changes is None else "masked"

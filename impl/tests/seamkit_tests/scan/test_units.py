@@ -1,0 +1,243 @@
+"""The contract between formats and scans, by a format of Parquet files with masks."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seambase.errors import InputError, UsageError
+from seamkit.files.parquet import ParquetReader
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, Mask, ReadUnit
+from seamkit_tests.scan.units import open_file, plan, positions, write_unit
+
+_ROWS = 1000
+_TABLE = pa.table(
+    {
+        "id": pa.array(range(_ROWS), pa.int64()),
+        "odd": pa.array([i % 2 == 1 if i % 7 else None for i in range(_ROWS)]),
+        "word": pa.array([f"w{i % 5}" if i % 11 else None for i in range(_ROWS)]),
+        "text": pa.array([f"text {i}" for i in range(_ROWS)]),
+        "list": pa.array([[i, None] for i in range(_ROWS)], pa.list_(pa.int64())),
+        "day": pa.array([f"d{i // 500}" for i in range(_ROWS)]),
+    }
+)
+_CONDITIONS: list[pc.Expression | None] = [
+    None,
+    pc.field("id") < 5,
+    pc.field("id") >= 850,
+    pc.field("odd"),
+    (pc.field("word") == "w3") & (pc.field("id") > 333),
+    (pc.field("day") == "d1") & (pc.field("id") < 700),
+    pc.field("id") < 0,
+    pc.scalar(True),
+]
+
+
+def expected(
+    rows: pa.Table, gone: Sequence[int], condition: pc.Expression | None, columns: list[str]
+) -> pa.Table:
+    """The rows that are left, by pyarrow in memory."""
+    kept = np.ones(rows.num_rows, dtype=np.bool_)
+    kept[list(gone)] = False
+    left = rows.filter(pa.array(kept))
+    return (left if condition is None else left.filter(condition)).select(columns)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the files lie."""
+    return tmp_path_factory.mktemp("units")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    columns=st.lists(st.sampled_from(_TABLE.column_names), unique=True),
+    condition=st.sampled_from(_CONDITIONS),
+    gone=st.one_of(
+        st.just(range(200, 300)),
+        st.just(range(_ROWS)),
+        st.just(range(0, _ROWS, 5)),
+        st.sets(st.integers(0, _ROWS - 1), max_size=30).map(sorted),
+    ),
+    batch_rows=st.sampled_from([1, 7, 64, 5000]),
+    threads=st.sampled_from([1, 3]),
+)
+def test_a_mask_leaves_the_rows_that_it_does_not_name(
+    folder: Path,
+    columns: list[str],
+    condition: pc.Expression | None,
+    gone: Sequence[int],
+    batch_rows: int,
+    threads: int,
+) -> None:
+    """Rows, order and columns are those of the whole table, cut and filtered in memory."""
+    # Two files, one of which has what is gone; the day is known of each and not in the file.
+    units = [
+        write_unit(
+            folder,
+            name,
+            _TABLE.slice(begin, 500).drop_columns(["day"]),
+            [i - begin for i in gone if begin <= i < begin + 500],
+            partition={"day": pa.scalar(f"d{begin // 500}")},
+        )
+        for name, begin in (("a", 0), ("b", 500))
+    ]
+    options = ScanOptions(batch_rows=batch_rows, threads=threads)
+    scan = UnitScan(plan(_TABLE.schema, *units), columns, condition, options)
+
+    found = scan.to_table()
+
+    whole = expected(_TABLE, gone, condition, columns)
+    assert found.equals(whole) if columns else found.num_rows == whole.num_rows
+    assert scan.report().rows == found.num_rows
+    assert all(0 < batch.num_rows <= batch_rows for batch in scan.to_reader())
+    found.validate(full=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "groups"),
+    [
+        (None, [0, 1, 3, 4, 5, 6, 7, 8, 9]),
+        (pc.field("id") >= 850, [8, 9]),
+        ((pc.field("id") >= 150) & (pc.field("id") < 310), [1, 3]),
+    ],
+)
+def test_positions_count_over_row_groups_that_are_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, condition: pc.Expression | None, groups: object
+) -> None:
+    """Groups that statistics or the mask rule out are left out, and the others' rows are right."""
+    gone = [5, *range(200, 300), 301, 899, 999]
+    read: set[int] = set()
+    original = ParquetReader.batches
+
+    def spy(self: ParquetReader, *args: Any, **options: Any) -> Any:
+        read.update(options["row_groups"])
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(ParquetReader, "batches", spy)
+    unit = write_unit(folder, "groups", _TABLE, gone)
+
+    found = UnitScan(plan(_TABLE.schema, unit), ["id", "text"], condition).to_table()
+
+    assert found.equals(expected(_TABLE, gone, condition, ["id", "text"]))
+    assert sorted(read) == groups
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_file_is_cut_at_row_groups_for_threads(folder: Path, threads: int) -> None:
+    """A file with more than its share is read by several tasks, each with the whole file's mask."""
+    gone = list(range(0, _ROWS, 3))
+    unit = write_unit(folder, "cut", _TABLE, gone)
+    options = ScanOptions(threads=threads, batch_rows=30)
+
+    found = UnitScan(plan(_TABLE.schema, unit), ["id"], None, options).to_table()
+
+    assert sorted(found["id"].to_pylist()) == [i for i in range(_ROWS) if i % 3]
+
+
+def test_units_are_left_out_by_what_is_known_of_them(folder: Path) -> None:
+    """Values of partitions and guarantees rule units out before a file is opened."""
+    within = (pc.field("id") >= 0) & (pc.field("id") < _ROWS)
+    one = write_unit(folder, "one", _TABLE, guarantee=within)
+    unreadable = DataFile("nowhere", 1, lambda: open_file(str(folder), "nowhere"))
+    far = ReadUnit("far", [unreadable], guarantee=pc.field("id") >= _ROWS)
+    other = ReadUnit("other", [unreadable], {"day": pa.scalar("d9")})
+    null = ReadUnit("null", [unreadable], {"day": pa.scalar(None, pa.string())})
+    condition = (pc.field("id") == 7) & (pc.field("day") == "d0")
+    scan = UnitScan(plan(_TABLE.schema, one, far, other, null), ["id"], condition)
+
+    assert scan.to_table().to_pydict() == {"id": [7]}
+    lines = scan.explain().splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["native", "pruned", "pruned", "pruned"]
+
+
+def test_parts_give_every_row_once(folder: Path) -> None:
+    """Parts survive pickling, take further conditions, and report for themselves."""
+    units = [write_unit(folder, f"p{i}", _TABLE.slice(250 * i, 250), [0, 9]) for i in range(4)]
+    scan = UnitScan(plan(_TABLE.schema, *units), ["id", "text"], pc.field("id") > 10)
+    again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - its own bytes
+
+    parts = [again.part(i, ["id"], pc.field("odd")) for i in range(again.n_parts)]
+    ids = [value for part in parts for value in part.to_table()["id"].to_pylist()]
+
+    condition = (pc.field("id") > 10) & pc.field("odd")
+    gone = [250 * i + at for i in range(4) for at in (0, 9)]
+    assert ids == expected(_TABLE, gone, condition, ["id"])["id"].to_pylist()
+    assert sum(part.report().rows for part in parts) == len(ids)
+
+
+def test_the_dataset_and_the_stream_give_the_same_rows(folder: Path) -> None:
+    """Engines push columns and filters; a stream may be closed early, and read anew."""
+    unit = write_unit(folder, "stream", _TABLE, [1, 2])
+    scan = UnitScan(plan(_TABLE.schema, unit), ["id", "word"], None, ScanOptions(10, 1))
+
+    reader = scan.to_reader()
+    assert reader.read_next_batch()["id"].to_pylist() == [0, 3, 4, 5, 6, 7, 8, 9]
+    reader.close()
+
+    assert pa.table(scan).equals(scan.to_table())
+    found = scan.dataset().to_table(columns=["word"], filter=pc.field("id") < 4)
+    assert found.to_pydict() == {"word": [None, "w3"]}
+    assert scan.to_pandas().shape == (_ROWS - 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [([3, 1000], "row 1000"), ([-1, 3], "row -1"), ([3, 3], "not in order"), ([4, 3], "in order")],
+)
+def test_a_mask_of_another_file_is_an_error(folder: Path, gone: list[int], words: str) -> None:
+    """Positions outside the file, or not ascending, are refused, with the file's name."""
+    unit = write_unit(folder, "wrong", _TABLE, gone)
+    with pytest.raises(InputError, match=f"wrong.*{words}"):
+        UnitScan(plan(_TABLE.schema, unit), ["id"]).to_table()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_of_a_mask_or_a_file_ends_the_scan(folder: Path, threads: int) -> None:
+    """What a loader or an opener raises comes out of the scan as it is."""
+    good = write_unit(folder, "good", _TABLE)
+
+    def broken() -> object:
+        raise InputError("mask.bin: damaged at byte 7")
+
+    bad = replace(good, changes=Mask(broken))  # type: ignore[arg-type]
+    options = ScanOptions(threads=threads)
+    with pytest.raises(InputError, match="byte 7"):
+        UnitScan(plan(_TABLE.schema, good, bad), ["id"], None, options).to_table()
+    gone = replace(good, files=[DataFile("x", 1, lambda: open_file(str(folder), "x"))])
+    with pytest.raises(InputError, match="x"):
+        UnitScan(plan(_TABLE.schema, good, gone), ["id"], None, options).to_table()
+
+
+def test_a_mask_is_loaded_once_a_read(folder: Path) -> None:
+    """However many tasks read the file."""
+    loads: list[int] = []
+
+    def load() -> object:
+        loads.append(1)
+        return positions([5])
+
+    unit = replace(write_unit(folder, "once", _TABLE), changes=Mask(load))  # type: ignore[arg-type]
+    scan = UnitScan(plan(_TABLE.schema, unit), ["id"], None, ScanOptions(threads=4))
+
+    assert scan.to_table().num_rows == _ROWS - 1
+    assert len(loads) == 1
+
+
+@pytest.mark.parametrize("name", ["batch_rows", "threads", "memory_limit_bytes"])
+def test_numbers_below_one_are_refused(name: str) -> None:
+    """By their name."""
+    with pytest.raises(UsageError, match=name):
+        ScanOptions(**{name: 0})

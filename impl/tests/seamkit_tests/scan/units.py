@@ -1,0 +1,48 @@
+"""The smallest table format there is: Parquet files in a folder, with masks, as read units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.storage import Storage
+from seamkit.scan.units import DataFile, Mask, Positions, ReadPlan, ReadUnit
+
+
+def positions(gone: Sequence[int]) -> Positions:
+    """What a mask's loader gives."""
+    return np.array(gone, dtype=np.int64)
+
+
+def open_file(folder: str, name: str) -> ParquetReader:
+    """Open a data file."""
+    return ParquetReader(Storage(folder), name)
+
+
+def write_unit(
+    folder: Path,
+    name: str,
+    rows: pa.Table,
+    gone: Sequence[int] | None = None,
+    *,
+    group_rows: int = 100,
+    partition: Mapping[str, pa.Scalar] | None = None,
+    guarantee: pc.Expression | None = None,
+) -> ReadUnit:
+    """Write a data file, and plan it as a unit."""
+    pq.write_table(rows, folder / name, row_group_size=group_rows, version="1.0")
+    file = DataFile(name, (folder / name).stat().st_size, partial(open_file, str(folder), name))
+    mask = None if gone is None else Mask(partial(positions, gone))
+    return ReadUnit(name, [file], partition or {}, mask, guarantee=guarantee)
+
+
+def plan(schema: pa.Schema, *units: ReadUnit) -> ReadPlan:
+    """A plan of some units."""
+    return ReadPlan("a folder", schema, units)
