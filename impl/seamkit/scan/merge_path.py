@@ -24,13 +24,13 @@ from seamkit.scan.merge import KEEP, Words, assemble
 from seamkit.scan.tasks import read_ahead
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.log.events import LogView, SliceLog, read_slice_log
-from seamkit.tables.hudi.log.row_events import ordering_columns, root_of
+from seamkit.tables.hudi.merge.events import LogView, SliceLog, read_slice_log
+from seamkit.tables.hudi.merge.row_events import ordering_columns, root_of
 
 __all__ = ["ReadLog", "SliceMerge", "merge_slice"]
 
 ReadLog = Callable[[FileSlice, LogView, Sequence[str], list[ScanWarning]], SliceLog]
-"""As `seamkit.tables.hudi.log.events.read_slice_log`."""
+"""As `seamkit.tables.hudi.merge.events.read_slice_log`."""
 
 
 def merge_slice(

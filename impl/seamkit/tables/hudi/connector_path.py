@@ -27,19 +27,19 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import stream
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.log.delete_events import ordering_words
-from seamkit.tables.hudi.log.events import (
+from seamkit.tables.hudi.log.log import LogBlock
+from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.merge.delete_events import ordering_words
+from seamkit.tables.hudi.merge.events import (
     LogView,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
     with_operation,
 )
-from seamkit.tables.hudi.log.keys import RECORD_KEY, check_texts, check_times
-from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.log.log_records import avro_records
-from seamkit.tables.hudi.log.log_rows import decode_run
-from seamkit.tables.hudi.log.row_events import IS_DELETED, OPERATION, is_java_integer
+from seamkit.tables.hudi.merge.keys import RECORD_KEY, check_texts, check_times
+from seamkit.tables.hudi.merge.log_rows import decode_run
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer
 from seamkit.tables.hudi.plain_values import floating_text, row_converter
 from seamkit.tables.hudi.timeline.schema_history import file_names
 

@@ -22,7 +22,7 @@ from seamkit.offheap.connector.parameters import (
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.tables.hudi.connector_path import merged_rows
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.log.events import LogView
+from seamkit.tables.hudi.merge.events import LogView
 from seamkit.tables.hudi.table import HudiTable
 
 __all__ = ["HudiSliceScanner"]

@@ -27,15 +27,15 @@ from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import DEFAULT_BATCH_ROWS
 from seamkit.scan.tasks import Task, run_tasks
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.connector_path import connector_slice
 from seamkit.tables.hudi.listing.partitions import PartitionColumns
 from seamkit.tables.hudi.listing.planning import Plan
 from seamkit.tables.hudi.listing.slices import BaseFile, FileSlice
-from seamkit.tables.hudi.log.events import LogView, read_slice_log
-from seamkit.tables.hudi.log.keys import RECORD_KEY
-from seamkit.tables.hudi.log.row_events import IS_DELETED, OPERATION, root_of
 from seamkit.tables.hudi.log_cache import LogCache
-from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.merge.events import LogView, read_slice_log
+from seamkit.tables.hudi.merge.keys import RECORD_KEY
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, root_of
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from seambase.scan import ScanWarning
 from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.log.events import LogView, SliceLog, read_slice_log
+from seamkit.tables.hudi.merge.events import LogView, SliceLog, read_slice_log
 
 __all__ = ["CACHE_BYTES", "LogCache"]
 

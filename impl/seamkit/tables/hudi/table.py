@@ -21,13 +21,12 @@ from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.change_scan import ChangeScan
+from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.hudi_scan import HudiScan, Path, ScanOptions
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
 from seamkit.tables.hudi.listing.partitions import partition_schema
 from seamkit.tables.hudi.listing.planning import ListingSource, Plan, plan_slices
-from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.properties import load_config
-from seamkit.tables.hudi.timeline.schema_history import with_file_names
+from seamkit.tables.hudi.listing.slices import FileSlice, with_file_names
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
     changes_rows,

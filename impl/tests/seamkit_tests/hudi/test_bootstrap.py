@@ -14,9 +14,9 @@ import pytest
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
 from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice
-from seamkit.tables.hudi.properties import TableConfig, load_config
 from seamkit_tests import GOLDEN
 
 # Written by Spark 3.5.9 and Hudi 1.2.0 (`METADATA_ONLY` bootstrap of a table in folders p=p0 and

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 import pytest
 
 from seamkit.files.storage import Storage
+from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.hudi_scan import Path as ScanPath
 from seamkit.tables.hudi.listing.partitions import PartitionColumns, partition_schema
-from seamkit.tables.hudi.properties import TableConfig, load_config
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from seamkit.tables.hudi.log.events import LogView, SliceLog, read_slice_log
 from seamkit.tables.hudi.log_cache import LogCache
+from seamkit.tables.hudi.merge.events import LogView, SliceLog, read_slice_log
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 

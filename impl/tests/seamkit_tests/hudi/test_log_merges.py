@@ -23,11 +23,11 @@ from seambase.errors import RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
 from seamkit.scan.merge_path import merge_slice
+from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.connector_path import connector_slice
 from seamkit.tables.hudi.listing.slices import BaseFile, FileSlice, LogFile
-from seamkit.tables.hudi.log.events import LogView
-from seamkit.tables.hudi.log.row_events import OPERATION
-from seamkit.tables.hudi.properties import load_config
+from seamkit.tables.hudi.merge.events import LogView
+from seamkit.tables.hudi.merge.row_events import OPERATION
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64

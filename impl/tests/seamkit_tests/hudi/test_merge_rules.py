@@ -16,11 +16,16 @@ from seamkit.core._seam import lib
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.merge import KEEP, REMOVE, LogIndex
-from seamkit.tables.hudi.log.delete_events import delete_ordering
+from seamkit.tables.hudi.config.merge_rules import (
+    DeleteMarker,
+    FillRule,
+    MergeRules,
+    read_merge_rules,
+)
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, read_delete_keys
-from seamkit.tables.hudi.log.gaps import fill_gaps
-from seamkit.tables.hudi.log.merge_rules import DeleteMarker, FillRule, MergeRules, read_merge_rules
-from seamkit.tables.hudi.log.row_events import (
+from seamkit.tables.hudi.merge.delete_events import delete_ordering
+from seamkit.tables.hudi.merge.gaps import fill_gaps
+from seamkit.tables.hudi.merge.row_events import (
     default_deletes,
     deleted_rows,
     leaf_field,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError
-from seamkit.tables.hudi.log.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
+from seamkit.tables.hudi.merge.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
 
 KINDS: dict[str, tuple[pa.DataType, Any, str]] = {
     "int": (pa.int32(), -5, "-5"),

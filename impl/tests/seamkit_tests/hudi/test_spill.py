@@ -11,7 +11,7 @@ import pytest
 
 from seamkit.scan.merge_path import merge_slice
 from seamkit.tables.hudi.connector_path import connector_slice
-from seamkit.tables.hudi.log.events import read_ordered_blocks
+from seamkit.tables.hudi.merge.events import read_ordered_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block

@@ -19,7 +19,7 @@ from seamkit_tests.samples.golden_tables import unpack_table
 @pytest.fixture(autouse=True)
 def _cut_small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let threads share the decoding of logs that would not be worth it."""
-    monkeypatch.setattr("seamkit.tables.hudi.log.log_rows._LEAST_SHARE_BYTES", 1)
+    monkeypatch.setattr("seamkit.tables.hudi.merge.log_rows._LEAST_SHARE_BYTES", 1)
 
 
 def _rewrite_base(table: Path, times: int) -> None:

@@ -19,9 +19,9 @@ import fastavro
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.hfile import read_hfile
 from seamkit.tables.hudi.listing.slices import External, FileSlice
-from seamkit.tables.hudi.properties import TableConfig
 
 __all__ = ["BOOTSTRAP_ROOT", "with_external_files"]
 

@@ -16,12 +16,12 @@ import fastavro
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import FileStatus, Storage
+from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.hfile import HFile, read_hfile
 from seamkit.tables.hudi.listing.listing import Listing
 from seamkit.tables.hudi.listing.slices import FileSlice, list_slices
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_order import order_blocks
-from seamkit.tables.hudi.properties import load_config
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 
 __all__ = ["METADATA_FOLDER", "has_file_list", "list_from_metadata"]

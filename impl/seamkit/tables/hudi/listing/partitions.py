@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.files.statistics import that_may_match
-from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.config.properties import TableConfig
 
 __all__ = ["PartitionColumns", "partition_schema"]
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import FileStatus
 from seamkit.tables.hudi.listing.listing import Listing
-from seamkit.tables.hudi.timeline.schema_history import FileNames
+from seamkit.tables.hudi.timeline.schema_history import FileNames, file_names
 from seamkit.tables.hudi.timeline.timeline import Timeline, Write, replaced_groups
 from seamkit.tables.hudi.timeline.window import NOW, Window
 
-__all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices", "may_have_changed"]
+__all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices", "may_have_changed", "with_file_names"]
 
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$")
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
@@ -290,3 +290,20 @@ def _same_base(known: BaseFile | None, base: BaseFile, timeline: Timeline) -> Ba
         return base
     named = timeline.written_paths(base.instant)
     return max(known, base, key=lambda file: (file.path in named, file.write_token))
+
+
+def with_file_names(
+    slices: Sequence[FileSlice], timeline: Timeline, window: Window
+) -> list[FileSlice]:
+    """The slices, with what their base files called the columns."""
+    if timeline.schema_history is None:
+        return list(slices)
+    return [
+        slice_
+        if slice_.base is None
+        else replace(
+            slice_,
+            base=replace(slice_.base, names=file_names(timeline, window, slice_.base.instant)),
+        )
+        for slice_ in slices
+    ]

@@ -1,1 +1,1 @@
-"""The logs of a Hudi table: blocks, their order, and the merge events in them."""
+"""The logs of a Hudi table: blocks, their bytes and their order."""

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_records import avro_records
-from seamkit.tables.hudi.properties import TableConfig
 from seamkit.tables.hudi.timeline.instants import Instant, completed_as, parse_body, parse_write
 
 __all__ = ["Archive"]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import fastavro
 
 from seambase.errors import InputError, UsageError
-from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.config.properties import TableConfig
 
 __all__ = [
     "WRITES",

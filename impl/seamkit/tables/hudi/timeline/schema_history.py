@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,11 +23,10 @@ from seamkit.files.renamed import NOWHERE
 from seamkit.files.storage import Storage
 
 if TYPE_CHECKING:
-    from seamkit.tables.hudi.listing.slices import FileSlice
     from seamkit.tables.hudi.timeline.timeline import Timeline
     from seamkit.tables.hudi.timeline.window import Window
 
-__all__ = ["FileNames", "SchemaHistory", "file_names", "load_history", "with_file_names"]
+__all__ = ["FileNames", "SchemaHistory", "file_names", "load_history"]
 
 _FOLDER = ".hoodie/.schema"
 _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")
@@ -156,20 +155,3 @@ def file_names(timeline: Timeline, window: Window, instant: str) -> FileNames | 
     shown = history.at(None if window.is_incremental else window.up_to)
     written = history.at(instant)
     return None if shown[0] == written[0] else FileNames(shown[1], written[1])
-
-
-def with_file_names(
-    slices: Sequence[FileSlice], timeline: Timeline, window: Window
-) -> list[FileSlice]:
-    """The slices, with what their base files called the columns."""
-    if timeline.schema_history is None:
-        return list(slices)
-    return [
-        slice_
-        if slice_.base is None
-        else replace(
-            slice_,
-            base=replace(slice_.base, names=file_names(timeline, window, slice_.base.instant)),
-        )
-        for slice_ in slices
-    ]

@@ -14,7 +14,7 @@ from typing import Any
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.properties import TableConfig
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.hudi.timeline.instants import (
     WRITES,

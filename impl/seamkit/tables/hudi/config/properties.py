@@ -12,7 +12,7 @@ from typing import Literal
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.log.merge_rules import MergeMode, MergeRules, read_merge_rules
+from seamkit.tables.hudi.config.merge_rules import MergeMode, MergeRules, read_merge_rules
 
 __all__ = ["KeyGenerator", "TableConfig", "load_config", "parse_properties"]
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.core._seam import lib
-from seamkit.tables.hudi.log.merge_rules import DeleteMarker
+from seamkit.tables.hudi.config.merge_rules import DeleteMarker
 
 __all__ = [
     "IS_DELETED",

@@ -23,23 +23,23 @@ from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
 from seamkit.scan.held_rows import HeldRows, concat_batches
 from seamkit.scan.merge import LogIndex
+from seamkit.tables.hudi.config.merge_rules import FillRule
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
-from seamkit.tables.hudi.log.delete_events import delete_ordering
-from seamkit.tables.hudi.log.gaps import FilledLog, Presence, fill_gaps
-from seamkit.tables.hudi.log.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_order import order_blocks
-from seamkit.tables.hudi.log.log_rows import decode_run
-from seamkit.tables.hudi.log.merge_rules import FillRule
 from seamkit.tables.hudi.log.positions import usable_positions
-from seamkit.tables.hudi.log.row_events import (
+from seamkit.tables.hudi.merge.delete_events import delete_ordering
+from seamkit.tables.hudi.merge.gaps import FilledLog, Presence, fill_gaps
+from seamkit.tables.hudi.merge.keys import RECORD_KEY, SliceKeys, check_fields, choose_keys
+from seamkit.tables.hudi.merge.log_rows import decode_run
+from seamkit.tables.hudi.merge.row_events import (
     OPERATION,
     default_deletes,
     deleted_rows,
     leaf_field,
     ordering_columns,
 )
-from seamkit.tables.hudi.properties import TableConfig
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 

@@ -23,7 +23,7 @@ from seamkit.tables.hudi.timeline.schema_history import file_names
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 if TYPE_CHECKING:
-    from seamkit.tables.hudi.log.events import LogView
+    from seamkit.tables.hudi.merge.events import LogView
 
 __all__ = ["decode_run"]
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.log.deletes import DeleteKeys
-from seamkit.tables.hudi.properties import TableConfig
 from seamkit.tables.hudi.types.java_text import java_text
 
 __all__ = [

@@ -18,7 +18,7 @@ import pyarrow as pa
 from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.merge import KEEP, REMOVE, Words, assemble
-from seamkit.tables.hudi.log.merge_rules import FillRule
+from seamkit.tables.hudi.config.merge_rules import FillRule
 
 __all__ = ["FilledLog", "Presence", "fill_gaps"]
 

@@ -1,0 +1,1 @@
+"""From log blocks to merge events: keys, ordering values, deletes, partial updates."""
