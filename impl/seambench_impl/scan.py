@@ -11,6 +11,7 @@ from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
+from seambench_impl.scan_delta import DELTA_CAPABILITIES, is_delta, open_delta
 from seamkit.tables.hudi.explain import explain_log, explain_table
 from seamkit.tables.hudi.hudi_scan import Path
 from seamkit.tables.hudi.listing.planning import ListingSource
@@ -81,6 +82,8 @@ class _HudiReader:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
+        if "formats.delta" in self.capabilities and is_delta(request):
+            return open_delta(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
         if request.query == "cdc":
             return self._changes(table, request)
@@ -123,13 +126,16 @@ class AutoReader(_HudiReader):
 
     name = "auto"
     path = "auto"
-    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (*_CAPABILITIES, *DELTA_CAPABILITIES, "path-per-slice"), True
+    )
 
 
 class MetadataReader(AutoReader):
     """As `auto`, but the files are those that the table's metadata table lists."""
 
     name = "metadata"
+    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
     kind: Kind = "variant"
     listing = "metadata"
 
@@ -164,6 +170,6 @@ class NativeReader(_HudiReader):
     path = "native"
     capabilities: Mapping[str, bool] = {
         word: True
-        for word in _CAPABILITIES
+        for word in (*_CAPABILITIES, *DELTA_CAPABILITIES)
         if not word.startswith(("merge.", "blocks.")) and word not in _OF_MERGING
     }

@@ -28,7 +28,8 @@ class ParquetReader:
         path: the file below it.
         rules: which types of the file become which of the table.
         int96_unit: the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
-            whose 64 bits such timestamps reach.
+            whose 64 bits they may reach.
+        verify: check the checksums of pages that have one.
 
     Raises:
         InputError: the file is missing, truncated, or no Parquet file.
@@ -40,16 +41,20 @@ class ParquetReader:
         path: str,
         rules: TypeRules = LOSSLESS,
         int96_unit: str | None = None,
+        verify: bool = False,
     ) -> None:
         self._rules = rules
-        self._int96_unit = int96_unit
+        self._how = {
+            "coerce_int96_timestamp_unit": int96_unit,
+            "page_checksum_verification": verify,
+        }
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
         try:
             content = storage.open(path)
             self.size_bytes: int = content.size()
-            self._file = pq.ParquetFile(content, coerce_int96_timestamp_unit=int96_unit)
+            self._file = pq.ParquetFile(content, **self._how)
         except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{self.name}: not readable as Parquet ({error})") from error
         self.num_rows: int = self._file.metadata.num_rows
@@ -108,7 +113,7 @@ class ParquetReader:
             self._storage.open(self._path),
             metadata=self._file.metadata,
             read_dictionary=names,
-            coerce_int96_timestamp_unit=self._int96_unit,
+            **self._how,
         )
         return file, with_dictionaries(schema, names)
 

@@ -25,20 +25,21 @@ from typing import Any
 
 from seambench.conformance.plain import canonical
 from seambench.engines.spark import find_java
+from seambench.formats.delta import bundle
 from seambench.formats.delta.golden import TableSpec, load_table
+from seambench.formats.golden import load_origin
 
 __all__ = ["main"]
 
 GOLDEN = Path(__file__).parent / "delta"
-PACKAGE = "io.delta:delta-spark_2.12:3.3.2"
+BUNDLE = bundle()
 #: Tables are made where no path tells of a machine.
 WORK = Path(tempfile.gettempdir()) / "golden-delta"
 #: Of larger tables the witness keeps the number of rows alone.
 _WITNESSED_ROWS = 100
 _SETTINGS = {
-    "spark.jars.packages": PACKAGE,
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.jars.packages": ",".join(BUNDLE.packages),
+    **BUNDLE.settings,
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1",
     "spark.driver.memory": "1500m",
@@ -143,8 +144,9 @@ def _digest(file: Path) -> str:
 
 def _is_fresh(folder: Path) -> bool:
     """Whether a table is there and was made from its declaration as it now is."""
-    origin = folder / "origin.toml"
-    return origin.exists() and _digest(folder / "table.toml") in origin.read_text(encoding="utf-8")
+    if not (folder / "table.zip").exists():
+        return False
+    return load_origin(folder).spec == _digest(folder / "table.toml")
 
 
 def _build(spark: Any, folder: Path) -> None:
@@ -157,7 +159,7 @@ def _build(spark: Any, folder: Path) -> None:
     _pack(table, archive)
     listed = [
         "# Written by make_delta.py.",
-        f'writer = "Spark {spark.version}, {PACKAGE}"',
+        f'writer = "Spark {spark.version}, {BUNDLE.packages[0]}"',
         f"made = {dt.date.today().isoformat()}",
         f"instants = {json.dumps([str(version) for version in versions])}",
         f"completions = {json.dumps(_times(table, versions))}",

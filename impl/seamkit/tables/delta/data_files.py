@@ -16,8 +16,10 @@ from seambase.errors import InputError
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.renamed import NOWHERE, RenamedReader
+from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.paths import TableFiles
 from seamkit.tables.delta.schema import Field, TableSchema
+from seamkit.tables.delta.stats import counted
 from seamkit.tables.delta.widening import DeltaTypes
 
 __all__ = ["open_data_file"]
@@ -26,31 +28,56 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 def open_data_file(
-    files: TableFiles, path: str, size_bytes: int, schema: TableSchema, types: DeltaTypes
+    files: TableFiles,
+    add: AddFile,
+    schema: TableSchema,
+    types: DeltaTypes,
+    verify: bool,
 ) -> FileReader:
     """Open a data file.
 
     Args:
         files: of the table.
-        path: as the log spells it.
-        size_bytes: as the log says.
+        add: the file, as the log has it.
         schema: of the version that is read.
         types: which types of a file become the table's.
+        verify: check the checksums of pages that have one.
 
     Raises:
-        InputError: the file is missing, of another size, or no Parquet file, or lacks the field ids
-            by which its columns are found.
+        InputError: the file is missing, no Parquet file, not the one that the log describes, or
+            lacks the field ids by which its columns are found.
     """
-    storage, plain = files.locate(path)
-    reader = ParquetReader(storage, plain, types, int96_unit="us")
-    if reader.size_bytes != size_bytes:
-        raise InputError(f"{reader.name}: {reader.size_bytes} bytes, the log says {size_bytes}")
-    if schema.mode == "none":
-        return reader
-    own = reader.schema if schema.mode == "id" else None
-    if own is not None and own.names and not any(_id_of(field) is not None for field in own):
+    storage, plain = files.locate(add.path)
+    reader = ParquetReader(storage, plain, types, int96_unit="us", verify=verify)
+    own = reader.schema
+    if schema.mode == "id" and own.names and all(_id_of(field) is None for field in own):
         raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")
-    return RenamedReader(reader, partial(_file_schema, schema.fields, own))
+    file_schema = partial(_file_schema, schema.fields, own if schema.mode == "id" else None)
+    _check(reader, add, schema, file_schema(schema.arrow).names)
+    return reader if schema.mode == "none" else RenamedReader(reader, file_schema)
+
+
+def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, names: Sequence[str]) -> None:
+    """Hold a file to what the log says of it: its size, its rows, and columns that hold values.
+
+    Args:
+        reader: the file.
+        add: what the log says.
+        schema: the table's.
+        names: the columns of the table as the file calls them.
+    """
+    if reader.size_bytes != add.size_bytes:
+        raise InputError(f"{reader.name}: {reader.size_bytes} bytes, the log says {add.size_bytes}")
+    rows, valued = counted(add)
+    if rows is not None and rows != reader.num_rows:
+        raise InputError(f"{reader.name}: {reader.num_rows} rows, the log says {rows}")
+    present = set(reader.schema.names)
+    for field, name in zip(schema.fields, names, strict=True):
+        if field.physical in valued and name not in present:
+            raise InputError(
+                f"{reader.name}: it lacks the column {field.physical!r}, of which the log says "
+                "that it has values"
+            )
 
 
 def _file_schema(fields: Sequence[Field], own: pa.Schema | None, wanted: pa.Schema) -> pa.Schema:

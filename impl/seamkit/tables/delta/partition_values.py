@@ -18,13 +18,16 @@ from seambase.errors import InputError
 
 __all__ = ["partition_value"]
 
-_WHOLE = re.compile(r"[+-]?\d{1,19}")
-_REAL = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d{1,4})?|\.\d+([eE][+-]?\d{1,4})?|Infinity)|NaN")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:?\d{2})?"
+_WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_REAL = re.compile(
+    r"[+-]?(\d+\.?\d*([eE][+-]?\d{1,4})?|\.\d+([eE][+-]?\d{1,4})?|Infinity)|NaN", re.ASCII
 )
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:?\d{2})?",
+    re.ASCII,
+)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _EPOCH = dt.datetime(1970, 1, 1)
 
 

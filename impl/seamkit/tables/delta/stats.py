@@ -23,9 +23,19 @@ from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
 
-__all__ = ["guarantee"]
+__all__ = ["counted", "guarantee"]
 
 _MILLISECOND = pa.scalar(dt.timedelta(milliseconds=1), pa.duration("us"))
+
+
+def counted(add: AddFile) -> tuple[int | None, set[str]]:
+    """The rows of a file, if its statistics tell, and the columns of which not all are null."""
+    try:
+        told = json.loads(add.stats or "null")
+        rows, nulls = told["numRecords"], told.get("nullCount") or {}
+        return int(rows), {name for name, n in nulls.items() if isinstance(n, int) and n < rows}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None, set()
 
 
 def guarantee(add: AddFile, fields: Sequence[Field]) -> pc.Expression | None:

@@ -93,8 +93,8 @@ class DeltaTable:
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: refuse a log that its checksum file contradicts, where otherwise a warning is
-                all.
+            strict: check the checksums of data pages that have one, and refuse a log that its
+                checksum file contradicts, where otherwise a warning is all.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a version that is not there.
@@ -111,7 +111,7 @@ class DeltaTable:
         names = list(schema.arrow.names) if columns is None else self._chosen(columns, schema)
         if strict and snapshot.warnings:
             _refuse(snapshot.warnings[0])
-        return UnitScan(self._plan(snapshot, schema), names, filter, options)
+        return UnitScan(self._plan(snapshot, schema, strict), names, filter, options)
 
     def _at(self, as_of: int | str | dt.datetime) -> Snapshot:
         properties: Mapping[str, str] = {}
@@ -136,9 +136,9 @@ class DeltaTable:
             raise UsageError(f"{self._storage.root}: a column is asked for twice: {columns}")
         return list(columns)
 
-    def _plan(self, snapshot: Snapshot, schema: TableSchema) -> ReadPlan:
+    def _plan(self, snapshot: Snapshot, schema: TableSchema, strict: bool) -> ReadPlan:
         types = DeltaTypes(has_feature(snapshot.protocol, *WIDENING))
-        units = [self._unit(add, snapshot, schema, types) for add in snapshot.files]
+        units = [self._unit(add, snapshot, schema, types, strict) for add in snapshot.files]
         return ReadPlan(
             table=self._storage.root,
             schema=schema.arrow,
@@ -148,7 +148,12 @@ class DeltaTable:
         )
 
     def _unit(
-        self, add: AddFile, snapshot: Snapshot, schema: TableSchema, types: DeltaTypes
+        self,
+        add: AddFile,
+        snapshot: Snapshot,
+        schema: TableSchema,
+        types: DeltaTypes,
+        strict: bool,
     ) -> ReadUnit:
         """One data file, with the rows that its deletion vector takes out."""
         mask = None
@@ -159,7 +164,7 @@ class DeltaTable:
                     f"table's protocol lacks the feature {VECTORS!r}"
                 )
             mask = Mask(partial(read_vector, self._files, add.vector))
-        opened = partial(open_data_file, self._files, add.path, add.size_bytes, schema, types)
+        opened = partial(open_data_file, self._files, add, schema, types, strict)
         plain = [
             f for f in schema.fields if not f.children and f.name not in schema.partition_columns
         ]
