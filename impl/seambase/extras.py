@@ -7,14 +7,16 @@ from contextlib import contextmanager
 
 from seambase.errors import UnavailableError
 
-__all__ = ["how_to_install", "needs", "not_installed"]
+__all__ = ["IN_A_CHECKOUT", "how_to_install", "needs", "not_installed"]
 
+#: Where `pip install .` means this project, which lies on no index.
+IN_A_CHECKOUT = "in a checkout of Seambench"
 _OURS = ("seambase", "seamkit", "seambench")
 
 
 def how_to_install(extra: str) -> str:
     """What to type in a checkout to get the packages of an extra."""
-    return f"pip install '.[{extra}]' in a checkout of Seambench"
+    return f"pip install '.[{extra}]' {IN_A_CHECKOUT}"
 
 
 @contextmanager

@@ -33,12 +33,25 @@ class Filter:
     columns: tuple[str, ...]
 
     def keep(self, batch: pa.RecordBatch) -> pa.Array:
-        """For each row whether the filter is true; NULL where it is."""
+        """For each row whether the filter is true; NULL where that is not known.
+
+        Raises:
+            UsageError: it fails on a value.
+        """
         duckdb = _duckdb()
+        # A condition that names no column still has a row to be true of.
+        rows = batch.select(self.columns) if self.columns else _rows_alone(batch.num_rows)
         with duckdb.connect() as connection:
-            connection.register("rows", batch)
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.register("rows", rows)
             query = f"SELECT {self.sql} AS keep FROM rows"  # noqa: S608 - bound and checked
-            return connection.sql(query).to_arrow_table().column("keep").combine_chunks()
+            try:
+                keep = connection.sql(query).to_arrow_table().column("keep")
+            except duckdb.Error as error:
+                raise UsageError(
+                    f"the filter {self.sql} fails on a row: {_first_line(error)}"
+                ) from error
+        return keep.combine_chunks()
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
@@ -57,18 +70,23 @@ def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> No
             raise UsageError(f"{what}: unknown column {name!r}{_suggestion(name, known)}")
 
 
+def _rows_alone(rows: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(rows, pa.int8())], ["nothing"])
+
+
 def _duckdb() -> ModuleType:
     with needs("bench", "a filter in SQL"):
         import duckdb
     return duckdb
 
 
-def parse_filter(text: str, schema: pa.Schema) -> Filter:
+def parse_filter(text: str, schema: pa.Schema, what: str = "--where") -> Filter:
     """Read one expression and bind it to a table's columns.
 
     Args:
         text: DuckDB SQL, e.g. `l_quantity > 30 AND l_comment LIKE '%fox%'`.
         schema: all columns that it may name.
+        what: where it was given, for messages.
 
     Raises:
         UsageError: it is no single expression, reads anything but the columns, names an unknown
@@ -79,39 +97,40 @@ def parse_filter(text: str, schema: pa.Schema) -> Filter:
         # Tells an expression from a list of them, and from one that breaks out of parentheses.
         duckdb.SQLExpression(text)
     except duckdb.Error as error:
-        raise UsageError(f"--where {text!r}: {_first_line(error)}") from error
+        raise UsageError(f"{what} {text!r}: {_first_line(error)}") from error
     # The line break ends a comment that the text may end with.
     sql = f"({text}\n)"
     with duckdb.connect() as con:
-        columns = _columns(con, text, sql, schema)
+        columns = _columns(con, f"{what} {text!r}", sql, schema)
         empty = schema.empty_table()
         con.register("rows", empty)
         try:
-            [kind] = con.sql(f"SELECT {sql} AS condition FROM rows").types  # noqa: S608 - that is what --where is
+            kinds = con.sql(f"SELECT {sql} AS condition FROM rows").types  # noqa: S608 - that is what --where is
             con.execute(f"SELECT 1 FROM rows WHERE {sql}").fetchall()  # noqa: S608 - as above
         except duckdb.Error as error:
-            raise UsageError(f"--where {text!r}: {_first_line(error)}") from error
+            raise UsageError(f"{what} {text!r}: {_first_line(error)}") from error
         finally:
             con.unregister("rows")
-    _require_apart(text, columns, schema.names)
-    if str(kind) != "BOOLEAN":
-        raise UsageError(f"--where {text!r} is no condition: it gives a {kind}")
+    _require_apart(f"{what} {text!r}", columns, schema.names)
+    if [str(kind) for kind in kinds] != ["BOOLEAN"]:
+        given = ", ".join(map(str, kinds))
+        raise UsageError(f"{what} {text!r} is no condition, true or false: it gives {given}")
     return Filter(sql, columns)
 
 
-def _require_apart(text: str, columns: Sequence[str], known: Sequence[str]) -> None:
+def _require_apart(where: str, columns: Sequence[str], known: Sequence[str]) -> None:
     """DuckDB takes names that differ only in case for one: the filter could read the wrong one."""
     for name in columns:
         for other in known:
             if other != name and other.lower() == name.lower():
                 raise UsageError(
-                    f"--where {text!r}: the columns {name!r} and {other!r} differ only in case, "
+                    f"{where}: the columns {name!r} and {other!r} differ only in case, "
                     "which DuckDB does not tell apart"
                 )
 
 
 def _columns(
-    con: duckdb.DuckDBPyConnection, text: str, sql: str, schema: pa.Schema
+    con: duckdb.DuckDBPyConnection, where: str, sql: str, schema: pa.Schema
 ) -> tuple[str, ...]:
     [(serialized,)] = con.execute(
         "SELECT json_serialize_sql(?)",
@@ -119,16 +138,20 @@ def _columns(
     ).fetchall()
     tree = json.loads(serialized)
     if tree.get("error"):
-        raise UsageError(f"--where {text!r}: {tree.get('error_message', 'no expression')}")
+        raise UsageError(f"{where}: {tree.get('error_message', 'no expression')}")
     nodes = list(_nodes(tree))
     classes = {node.get("class") for node in nodes}
-    for kind, word in (("SUBQUERY", "a query"), ("PARAMETER", "a parameter")):
+    for kind, word in (
+        ("SUBQUERY", "a query"),
+        ("PARAMETER", "a parameter"),
+        ("STAR", "a pattern of columns"),
+    ):
         if kind in classes:
-            raise UsageError(f"--where {text!r} holds {word}: only the table's columns can be read")
+            raise UsageError(f"{where} holds {word}: only the table's columns can be named")
     names = [node["column_names"][0] for node in nodes if node.get("class") == "COLUMN_REF"]
     # A lambda names its own parameters, which only DuckDB's binder can tell from columns.
     if "LAMBDA" not in classes:
-        require_columns(names, schema.names, "--where")
+        require_columns(names, schema.names, where)
     return tuple(dict.fromkeys(name for name in names if name in schema.names))
 
 

@@ -61,15 +61,18 @@ static void runs_are_found_by_their_ends(void) {
         CHECK(seam_node_run(node, row) == EXPECTED[row]);
     }
     seam_node_close(node);
+    array.length = 9; /* which reaches row 10 of 9 */
+    CHECK(seam_node_open(allocator, &schema, &array, &node, &error) == SEAM_BAD_INPUT);
+    CHECK(live_blocks(allocator) == 0);
     seam_allocator_release(allocator);
 }
 
 static void indexes_of_any_width_are_read(void) {
     static const int8_t INDEXES[] = {1, 0, 127};
-    static const uint8_t BYTES[] = {200};
+    static const uint8_t BYTES[128] = {200};
     const void *index_buffers[] = {NULL, INDEXES};
     const void *value_buffers[] = {NULL, BYTES};
-    struct ArrowArray values = {.length = 1, .n_buffers = 2, .buffers = value_buffers};
+    struct ArrowArray values = {.length = 128, .n_buffers = 2, .buffers = value_buffers};
     struct ArrowArray array = {
         .length = 3, .n_buffers = 2, .buffers = index_buffers, .dictionary = &values};
     struct ArrowSchema values_schema = {.format = "C", .name = ""};
@@ -81,6 +84,10 @@ static void indexes_of_any_width_are_read(void) {
     CHECK(seam_node_index(node, 0) == 1 && seam_node_index(node, 2) == 127);
     CHECK(node->children[0].view.data[0] == 200);
     seam_node_close(node);
+    values.length = 127;
+    CHECK(seam_node_open(allocator, &schema, &array, &node, &error) == SEAM_BAD_INPUT);
+    CHECK(strstr(error.message, "'d'") != NULL && node == NULL);
+    CHECK(live_blocks(allocator) == 0);
     seam_allocator_release(allocator);
 }
 

@@ -16,11 +16,23 @@ from typing import Annotated
 import typer
 
 from seambase.errors import SeambenchError
+from seambase.extras import IN_A_CHECKOUT, how_to_install
 from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
 
 __all__ = ["Finding", "doctor", "examine"]
 
-_PEERS = {"hudi": "hudi-rs", "polars": "Polars"}
+#: Packages of extras: module, distribution, what people call it, extra, what needs it.
+_PACKAGES = (
+    ("pyspark", "pyspark", "Spark", "spark", "seambench data, reader spark-hudi"),
+    ("jpype", "jpype1", "JPype", "jvm", "serdes presto-jvm and spark-jvm"),
+    ("google.protobuf", "protobuf", "protobuf", "exchange", "exchanges of ours"),
+    ("grpc", "grpcio", "gRPC", "exchange", "exchanges over grpc"),
+    ("hudi", "hudi", "hudi-rs", "peers", "reader hudi-rs"),
+    ("pandas", "pandas", "pandas", "peers", "data frames of pandas"),
+    ("polars", "polars", "Polars", "peers", "data frames of Polars"),
+    ("s3fs", "s3fs", "s3fs", "s3", "tables at s3://"),
+    ("gcsfs", "gcsfs", "gcsfs", "gcs", "tables at gs://"),
+)
 _GIB = 1 << 30
 _ENOUGH_MEMORY, _ENOUGH_DISK = 8 * _GIB, 5 * _GIB
 
@@ -78,15 +90,11 @@ def examine(data: Path) -> Iterator[Finding]:
         "C compiler", ("cc", "gcc", "clang"), "building from source", "install gcc or clang"
     )
     yield _core()
-    yield _package("pyspark", "Spark", "seambench data", "pip install 'seambench[spark]'")
     yield _java()
     yield _jars()
-    yield _package(
-        "jpype", "JPype", "serdes presto-jvm and spark-jvm", "pip install 'seambench[jvm]'"
-    )
     yield from _machine(data)
-    for module, name in _PEERS.items():
-        yield _package(module, name, f"reader {name}", "pip install 'seambench[peers]'")
+    for package in _PACKAGES:
+        yield _package(*package)
     yield _program("Chromium", ("chromium", "chromium-browser"), "tests of the page", "install it")
     yield _program("clang", ("clang",), "fuzz targets", "install clang")
 
@@ -104,7 +112,9 @@ def _core() -> Finding:
     try:
         reader = registry.resolve("scan", "auto")
     except SeambenchError as error:
-        return Finding("own readers", False, str(error), "pip install seambench", "reader auto")
+        return Finding(
+            "own readers", False, str(error), f"pip install . {IN_A_CHECKOUT}", "reader auto"
+        )
     return Finding("own readers", True, f"version {reader.version}")
 
 
@@ -169,16 +179,16 @@ def _machine(data: Path) -> Iterator[Finding]:
     )
 
 
-def _package(module: str, name: str, needed_for: str, advice: str) -> Finding:
-    if importlib.util.find_spec(module) is None:
-        return Finding(name, False, "no", advice, needed_for)
+def _package(module: str, distribution: str, name: str, extra: str, needed_for: str) -> Finding:
+    try:
+        found = importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it is there
+        found = False
+    if not found:
+        return Finding(name, False, "no", how_to_install(extra), needed_for)
     from importlib import metadata
 
-    try:
-        version = metadata.version(module)
-    except metadata.PackageNotFoundError:
-        version = "?"
-    return Finding(name, True, f"{module} {version}")
+    return Finding(name, True, f"{distribution} {metadata.version(distribution)}")
 
 
 def _program(subject: str, names: tuple[str, ...], needed_for: str, advice: str) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["inspect"]
 
-_FORMATS = ("presto", "unsaferow", "compactrow", "hudi")
+_FORMATS = ("presto", "unsaferow", "compactrow", "table", "parquet")
 _LOG_MAGIC = b"#HUDI#"
+_PARQUET_MAGIC = b"PAR1"
 _TEXT_WIDTH = 72
 
 
@@ -28,8 +30,8 @@ def inspect(
         str | None,
         typer.Option(
             "--format",
-            help="presto, unsaferow, compactrow or hudi (default: presto; hudi for folders and "
-            "logs).",
+            help="presto, unsaferow, compactrow, table or parquet (default: table for folders and "
+            "logs, parquet for Parquet files, else presto).",
         ),
     ] = None,
     schema: Annotated[
@@ -51,23 +53,26 @@ def inspect(
     """Explain bytes field by field with their offsets, and show where broken ones break.
 
     Offsets count from the beginning of the file, within a compressed page from its payload. Of a
-    table it tells properties, timeline and file slices, of a log its blocks and their records.
+    table it tells properties, history and files, of a log its blocks and their records, of a
+    Parquet file its columns and row groups.
     """
     from seambench.seams.serde.schema_text import parse_options, request_of
 
     if format_ is None:
-        format_ = "hudi" if file.is_dir() or _begins_a_log(file) else "presto"
+        format_ = _format_of(file)
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_!r}: one of {', '.join(_FORMATS)} is meant")
     options = parse_options(option or [])
     request = request_of(format_, schema, options) if schema is not None else None
-    if request is None and format_ not in ("presto", "hudi"):
+    if request is None and format_ not in ("presto", "table", "parquet"):
         raise UsageError(f"--schema is needed: {format_} says nothing of its fields")
     met: list[Met] = []
     problem: Exception | None = None
     try:
-        if format_ == "hudi":
+        if format_ == "table":
             _explain_table(file, impl, met)
+        elif format_ == "parquet":
+            met += _parquet(file)
         else:
             _walk(_read(file), request, options, impl, met)
     except InputError as error:
@@ -85,13 +90,55 @@ def _read(file: Path) -> bytes:
         raise UsageError(f"{file}: not readable ({error.strerror})") from error
 
 
-def _begins_a_log(file: Path) -> bool:
-    """Whether it is a log of a table, by its first bytes; what cannot be read is no log."""
+def _format_of(file: Path) -> str:
+    """What a file is by its first bytes; what cannot be read is told by who reads it."""
+    if file.is_dir():
+        return "table"
     try:
         with file.open("rb") as opened:
-            return opened.read(len(_LOG_MAGIC)) == _LOG_MAGIC
+            begin = opened.read(len(_LOG_MAGIC))
     except OSError:
-        return False
+        return "presto"
+    if begin.startswith(_PARQUET_MAGIC):
+        return "parquet"
+    return "table" if begin == _LOG_MAGIC else "presto"
+
+
+def _parquet(file: Path) -> Iterator[Met]:
+    """What a Parquet file's footer says: its columns, its row groups, and where their bytes lie."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from seambase.walk import Met
+
+    try:
+        footer = pq.read_metadata(file)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{file}: not readable as Parquet: {error}") from error
+    size = file.stat().st_size
+    begin = size - 8 - footer.serialized_size
+    yield Met(
+        0, size, 0, "Parquet file", f"{footer.num_rows} rows, version {footer.format_version}"
+    )
+    yield Met(begin, footer.serialized_size, 0, "footer", f"written by {footer.created_by}")
+    for field in footer.schema.to_arrow_schema():
+        yield Met(begin, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        start = min((_first_byte(column) for column in columns), default=0)
+        length = sum(column.total_compressed_size for column in columns)
+        yield Met(start, length, 0, f"row group {number}", f"{group.num_rows} rows")
+        for column in columns:
+            yield Met(
+                *(_first_byte(column), column.total_compressed_size, 1, column.path_in_schema),
+                f"{column.physical_type}, {column.compression}, {' '.join(column.encodings)}",
+            )
+
+
+def _first_byte(column: Any) -> int:
+    """A column's dictionary, where there is one, lies before its data."""
+    return int(column.dictionary_page_offset or column.data_page_offset)
 
 
 def _explain_table(file: Path, impl: str | None, met: list[Met]) -> None:

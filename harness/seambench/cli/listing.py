@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
+from seambench.cli.common import (
+    JSON_SCHEMA,
+    DataFolder,
+    console,
+    data_folder,
+    plain_text,
+    print_json,
+)
 
 __all__ = ["list_all"]
 
@@ -17,12 +25,13 @@ _KINDS = ("implementations", "cases", "data", "queries")
 
 def list_all(
     what: Annotated[
-        str | None, typer.Argument(help="implementations, cases, data or queries (default: all).")
+        str | None,
+        typer.Argument(help="implementations, cases, data or queries (default: a summary)."),
     ] = None,
     folder: DataFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """List what there is to check and to compare."""
+    """List what there is to check and to compare: in short, or one kind in full."""
     if what is not None and what not in _KINDS:
         raise UsageError(f"{what!r} cannot be listed; choose from {', '.join(_KINDS)}")
     makers = {
@@ -35,8 +44,10 @@ def list_all(
     if as_json:
         print_json({"schema": JSON_SCHEMA, **listed})
         return
-    for kind, rows in listed.items():
-        _print(kind, rows)
+    if what is None:
+        _print_summary(listed)
+    else:
+        _print(what, listed[what])
 
 
 def _implementations() -> list[dict[str, Any]]:
@@ -106,6 +117,26 @@ def _queries() -> list[dict[str, Any]]:
     return rows
 
 
+def _print_summary(listed: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    """A line for each group of what there is."""
+    made = listed["implementations"]
+    names: dict[str, list[str]] = {}
+    for row in made:
+        names.setdefault(row["seam"], []).append(row["name"] + (" (-)" if row["problem"] else ""))
+    _print("implementations", [{"seam": seam, "names": ", ".join(n)} for seam, n in names.items()])
+    if any(row["problem"] for row in made):
+        console().print("  (-): not to be had here; `seambench list implementations` says why\n")
+    counts = Counter((row["seam"], row["id"].split("/")[1]) for row in listed["cases"])
+    groups: dict[str, list[str]] = {}
+    for (seam, group), count in counts.items():
+        groups.setdefault(seam, []).append(f"{group} {count:,}")
+    _print("cases", [{"seam": seam, "groups": ", ".join(g)} for seam, g in groups.items()])
+    _print("data", listed["data"])
+    suites = Counter(row["suite"] for row in listed["queries"])
+    _print("queries", [{"suite": suite, "queries": count} for suite, count in suites.items()])
+    console().print(f"in full: seambench list {'|'.join(_KINDS)}", markup=False)
+
+
 def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -121,7 +152,7 @@ def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         values = (row.get(name) for name in columns)
-        table.add_row(*(escape(_cell(value)) for value in values))
+        table.add_row(*(escape(plain_text(_cell(value))) for value in values))
     out.print(table)
     out.print()
 

@@ -127,6 +127,7 @@ def _batches(file: Path, request: SerdeRequest) -> list[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from seambase.foreign_arrow import sound
     from seambase.types import schema_of
 
     if file.suffix not in (".arrow", ".parquet"):
@@ -137,7 +138,9 @@ def _batches(file: Path, request: SerdeRequest) -> list[Any]:
             table = pq.read_table(file)
         else:
             with pa.ipc.open_file(file) as reader:
-                table = reader.read_all()
+                count = reader.num_record_batches
+                batches = [sound(reader.get_batch(n), str(file)) for n in range(count)]
+                table = pa.Table.from_batches(batches, reader.schema)
         chosen = table.select(wanted.names)
         return list(chosen.cast(wanted).to_batches())
     except OSError as error:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import RefusedError, UsageError
+from seambase.foreign_arrow import sound_stream
 from seambase.serde import SerdeRequest
 from seambase.types import TYPE_WORDS, schema_of
 from seambench.contracts.common import Kind, Stage
@@ -59,15 +60,7 @@ def read_arrow(request: SerdeRequest, data: bytes | bytearray | memoryview) -> l
         InputError: the bytes are no whole stream, or hold an invalid batch.
     """
     _compression(request)
-    buffer = pa.py_buffer(data)
-    try:
-        with pa.ipc.open_stream(buffer) as reader:
-            batches = list(reader)
-        for batch in batches:
-            batch.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"no whole Arrow stream in {buffer.size} bytes: {error}") from error
-    return batches
+    return sound_stream(data, "what was given")
 
 
 class ArrowIpcSerde:

@@ -105,8 +105,12 @@ class RemoteFiles:
             return False
         return True
 
-    def read(self, path: str) -> bytes:
-        """The whole file."""
+    def identity(self, _folder: str) -> object:
+        """None: no folder has two names."""
+        return None
+
+    def read(self, path: str, _up_to: int | None = None) -> bytes:
+        """The whole file; a range of an empty object would be an error on some storages."""
         return bytes(self._retry.call(lambda: self._fs.cat_file(self._path(path))))
 
     def map(self, path: str) -> pa.Buffer:

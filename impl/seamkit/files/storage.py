@@ -1,9 +1,20 @@
-"""Files of a table: listing, reading and mapping, relative to the table's folder."""
+"""Files of a table: listing, reading and mapping, relative to the table's folder.
+
+Nothing outside the table's folder is read: a path with `..` in it, as names in manifests and
+properties may have it, is refused; links are followed, as the owner of the folder made them. Only
+regular files are opened. Local files of more than `LARGE_BYTES` are mapped, which spares a copy;
+whoever cuts one of those while it is read ends the process (SIGBUS). Hudi never does: it writes new
+files, and adds to the end of old ones. Any other file that changes under a read comes out as a
+wrong length or broken bytes, and is told as such.
+"""
 
 from __future__ import annotations
 
 import copy
+import errno
+import io
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +22,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 
 from seambase.errors import InputError, UsageError
 from seamkit.files.remote import RemoteFiles, Retry
 
-__all__ = ["FileStatus", "Storage"]
+__all__ = ["LARGE_BYTES", "FileStatus", "Storage"]
+
+MOST_BYTES = 256 << 20
+"""What a file that is read at once may have, where nothing less is known of its kind."""
+
+LARGE_BYTES = 4 << 20
+"""Local files of up to so many bytes are read, longer ones mapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +53,9 @@ class _Files(Protocol):
 
     def exists(self, path: str) -> bool: ...
 
-    def read(self, path: str) -> bytes: ...
+    def identity(self, _folder: str) -> object: ...
+
+    def read(self, path: str, _up_to: int) -> bytes: ...
 
     def map(self, path: str) -> pa.Buffer: ...
 
@@ -49,8 +67,8 @@ class _Files(Protocol):
 class Storage:
     """The folder of a table, local or wherever fsspec reaches.
 
-    Local files are mapped. Elsewhere listings are never cached, each read asks for just the bytes
-    it needs, and what may be a passing failure is tried again with growing waits.
+    Listings are never cached. Elsewhere than on this machine each read asks for just the bytes it
+    needs, and what may be a passing failure is tried again with growing waits.
 
     Args:
         root: path of the folder, or an address: `file://` (`file:/`, too, as Hadoop writes it),
@@ -71,6 +89,7 @@ class Storage:
     ) -> None:
         scheme, separator, _ = root.partition("://")
         self._files: _Files
+        self._options, self._retry = dict(options or {}), retry
         if separator and scheme != "file":
             self.root = root.rstrip("/")
             self._files = RemoteFiles(self.root, options or {}, retry or Retry())
@@ -90,6 +109,17 @@ class Storage:
         child.root = self.full(folder)
         return child
 
+    def elsewhere(self, root: str) -> Storage:
+        """Another folder, with the same options where it is on the same kind of storage.
+
+        Raises:
+            InputError: there is no such local folder.
+        """
+        kind, other = (
+            text.partition("://")[0] if "://" in text else "" for text in (self.root, root)
+        )
+        return Storage(root, self._options if kind == other else None, retry=self._retry)
+
     @property
     def is_local(self) -> bool:
         """Whether files are on this machine, where looking at one costs next to nothing."""
@@ -104,18 +134,41 @@ class Storage:
         """The path as messages and other libraries want it."""
         return f"{self.root}/{path}" if path else self.root
 
+    def _inside(self, path: str) -> str:
+        """The full path of something that lies in the table's folder.
+
+        Raises:
+            InputError: it does not.
+        """
+        full = self.full(path)
+        if "\0" in path or path.startswith("/") or ".." in path.split("/"):
+            raise InputError(f"{full!r}: the path leads out of the table's folder")
+        return full
+
+    def identity(self, folder: str) -> object:
+        """What two paths have in common that lead to one folder; None where there are no links.
+
+        Raises:
+            InputError: the folder cannot be looked at.
+        """
+        with _told(self.full(folder)):
+            return self._files.identity(self._inside(folder))
+
     def list(self, folder: str = "") -> list[FileStatus]:
         """Entries of one folder, by name; an absent folder has none.
 
         Raises:
-            InputError: it cannot be listed.
+            InputError: it cannot be listed, or a name in it is no text.
         """
         prefix = f"{folder}/" if folder else ""
         with _told(self.full(folder)):
             try:
-                entries = self._files.entries(self.full(folder))
+                entries = self._files.entries(self._inside(folder))
             except FileNotFoundError:
                 return []
+        for name, _ in entries:
+            if not name.isascii() and "\udc80" <= max(name) <= "\udcff":
+                raise InputError(f"{self.full(folder)}: the name {name!a} in it is not UTF-8")
         return [FileStatus(name, prefix + name, size) for name, size in sorted(entries)]
 
     def exists(self, path: str) -> bool:
@@ -125,34 +178,43 @@ class Storage:
             InputError: the storage does not tell.
         """
         with _told(self.full(path)):
-            return self._files.exists(self.full(path))
+            return self._files.exists(self._inside(path))
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, *, most_bytes: int = MOST_BYTES) -> bytes:
         """The whole file, for the small ones.
 
+        Args:
+            path: the file, below the root.
+            most_bytes: how long a file of its kind can be.
+
         Raises:
-            InputError: it is missing or cannot be read.
+            InputError: it is missing, no regular file, longer than that, or cannot be read.
         """
         with _told(self.full(path)):
-            return self._files.read(self.full(path))
+            content = self._files.read(self._inside(path), most_bytes + 1)
+        if len(content) > most_bytes:
+            raise InputError(
+                f"{self.full(path)}: longer than {most_bytes} bytes, more than such a file can have"
+            )
+        return content
 
     def map(self, path: str) -> pa.Buffer:
-        """The whole file, mapped if it is local; the buffer keeps the mapping alive.
+        """The whole file, mapped if it is local and large; the buffer keeps the mapping alive.
 
         Raises:
-            InputError: it is missing or cannot be read.
+            InputError: it is missing, no regular file, or cannot be read.
         """
         with _told(self.full(path)):
-            return self._files.map(self.full(path))
+            return self._files.map(self._inside(path))
 
     def open(self, path: str) -> pa.NativeFile:
         """The file for random access.
 
         Raises:
-            InputError: it is missing or cannot be opened.
+            InputError: it is missing, no regular file, or cannot be opened.
         """
         with _told(self.full(path)):
-            return self._files.open(self.full(path))
+            return self._files.open(self._inside(path))
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970.
@@ -169,9 +231,6 @@ class _LocalFiles:
 
     parallel = 4
 
-    def __init__(self) -> None:
-        self._filesystem = pafs.LocalFileSystem(use_mmap=True)
-
     def entries(self, folder: str) -> list[tuple[str, int | None]]:
         found = []
         with os.scandir(folder) as entries:
@@ -186,15 +245,36 @@ class _LocalFiles:
     def exists(self, path: str) -> bool:
         return Path(path).exists()
 
-    def read(self, path: str) -> bytes:
-        return Path(path).read_bytes()
+    def identity(self, _folder: str) -> object:
+        status = Path(_folder).stat()
+        return status.st_dev, status.st_ino
+
+    def read(self, path: str, _up_to: int) -> bytes:
+        with _opened(path) as file:
+            return file.read(_up_to)
 
     def map(self, path: str) -> pa.Buffer:
-        with self._filesystem.open_input_file(path) as file:
+        with self.open(path) as file:
             return file.read_buffer()
 
     def open(self, path: str) -> pa.NativeFile:
-        return self._filesystem.open_input_file(path)
+        with _opened(path) as file:
+            if os.fstat(file.fileno()).st_size > LARGE_BYTES:
+                return pa.memory_map(path)
+        # The bytes are Arrow's: freeing Python's needs the interpreter, and readers that threads of
+        # a query engine keep are freed when that is gone from the thread.
+        with pa.OSFile(path) as whole:
+            return pa.BufferReader(whole.read_buffer())
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[io.BufferedReader]:
+    """A regular file; anything else might never end, or never begin."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, "no regular file")
+        yield opened
 
     def modified_millis(self, path: str) -> int:
         return Path(path).stat().st_mtime_ns // 1_000_000

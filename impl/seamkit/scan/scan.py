@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import UnavailableError
+from seambase.extras import needs
 from seambase.scan import ScanReport
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     import pyarrow.dataset as ds
 
 __all__ = ["Scan"]
+
+_NAMES_SHOWN = 8
 
 
 class Scan(ABC):
@@ -76,15 +78,51 @@ class Scan(ABC):
         Raises:
             UnavailableError: pandas is not installed.
         """
-        if find_spec("pandas") is None:
-            raise UnavailableError(
-                "a data frame needs pandas, which is not installed; pip install pandas"
-            )
+        with needs("peers", "a data frame"):
+            import pandas  # noqa: F401, ICN001 - Arrow makes the frame, with pandas' classes
         frame: pd.DataFrame = self.to_table().to_pandas(**options)
         return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """All rows as a Polars data frame.
+
+        Raises:
+            UnavailableError: Polars is not installed.
+        """
+        with needs("peers", "a Polars data frame"):
+            import polars as pl
+        frame = pl.from_arrow(self.to_table())
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def head(self, rows: int = 10) -> pa.Table:
+        """The first rows that come; the rest is not read.
+
+        Raises:
+            UsageError: a negative number.
+        """
+        return self.limit(rows).to_table()
+
+    def limit(self, rows: int) -> Scan:
+        """A scan of at most so many of these rows, whichever come first.
+
+        Raises:
+            UsageError: a negative number.
+        """
+        from seamkit.scan.limited import LimitedScan
+
+        return LimitedScan(self, rows)
+
+    def count_rows(self) -> int:
+        """How many rows there are; none is kept."""
+        return sum(batch.num_rows for batch in self.to_reader())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {', '.join(self.schema.names)}: {self.n_parts} parts>"
+        names = self.schema.names
+        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        parts = f"{self.n_parts} part{'' if self.n_parts == 1 else 's'}"
+        listed = ", ".join(names[:_NAMES_SHOWN]) or "no columns"
+        return f"<{type(self).__name__} of {listed}{more}; {parts}>"

@@ -40,7 +40,8 @@ struct seam_node {
 
 /* A tree over `array`, whose buffers it borrows; `schema` and `array` must outlive it. For a record
  * batch pass the struct array. SEAM_UNSUPPORTED, naming the field: unions, views, fixed-size lists,
- * deeper nesting. On failure `*out` is NULL. */
+ * deeper nesting. SEAM_BAD_INPUT: an index, a run end or an offset that leads out of the array;
+ * whoever holds a tree need not ask again. On failure `*out` is NULL. */
 int seam_node_open(struct seam_allocator *allocator, const struct ArrowSchema *schema,
                    const struct ArrowArray *array, struct seam_node **out,
                    struct seam_error *error);

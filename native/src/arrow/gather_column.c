@@ -320,11 +320,6 @@ static int append_encoded(struct seam_gather_column *column, const struct seam_n
         inner[i] = -1;
         if (rows[i] >= 0 && seam_node_valid(node, rows[i])) {
             int64_t at = runs ? seam_node_run(node, rows[i]) : seam_node_index(node, rows[i]);
-            if (at < 0 || at >= node->children[runs].view.length || at > INT32_MAX) {
-                code = seam_fail(error, SEAM_BAD_ARGUMENT, -1,
-                                 "row %d of column '%s' points at value %lld, which is not there",
-                                 (int)rows[i], node->name, (long long)at);
-            }
             inner[i] = (int32_t)at;
         }
     }

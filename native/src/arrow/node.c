@@ -1,5 +1,7 @@
 #include "seam/node.h"
 
+#include "arrow/node_check.h"
+
 #include <string.h>
 
 static int64_t count_nodes(const struct ArrowSchema *schema, int depth) {
@@ -122,6 +124,11 @@ static int open_node(struct pool *pool, const struct ArrowSchema *schema,
         .length = window.length < 0 ? array->length : window.length,
         .validity = array->n_buffers > 0 && array->null_count != 0 ? array->buffers[0] : NULL};
     int code = SEAM_OK;
+    if (window.offset + window.length > array->length) {
+        return seam_fail(error, SEAM_BAD_INPUT, -1,
+                         "the Arrow array '%s' has %lld rows, the struct around it %lld", out->name,
+                         (long long)array->length, (long long)(window.offset + window.length));
+    }
     out->view = frame;
     if (schema->dictionary != NULL) {
         code = open_dictionary(pool, schema, array, depth, out, error);
@@ -150,6 +157,9 @@ int seam_node_open(struct seam_allocator *allocator, const struct ArrowSchema *s
     struct pool pool = {.next = block};
     struct seam_node *root = take(&pool, 1);
     code = open_node(&pool, schema, array, WHOLE, 1, root, error);
+    if (code == SEAM_OK) {
+        code = seam_node_check(root, error);
+    }
     if (code != SEAM_OK) {
         seam_free(block);
         return code;

@@ -1,4 +1,4 @@
-/* Bitmaps into bytes, eight at a time. */
+/* Bitmaps: copied, counted and turned into bytes, eight bits at a time. */
 #ifndef SEAM_BITS_H
 #define SEAM_BITS_H
 
@@ -34,6 +34,59 @@ static inline uint64_t seam_expand(const uint8_t *bits, int64_t offset, int64_t 
         any |= out[i];
     }
     return any;
+}
+
+/* Copies `count` bits from bit `begin` of `from` to bit `at` of `to`; other bits stay. */
+static inline void seam_copy_bits(uint8_t *to, int64_t at, const uint8_t *from, int64_t begin,
+                                  int64_t count) {
+    if ((at & 7) == 0 && (begin & 7) == 0) {
+        int64_t whole = count / 8;
+        memcpy(to + at / 8, from + begin / 8, (size_t)whole);
+        at += whole * 8;
+        begin += whole * 8;
+        count -= whole * 8;
+    }
+    while (count > 0) {
+        int shift = (int)(at & 7);
+        int64_t room = 8 - shift;
+        int taken = (int)(count < room ? count : room);
+        int skipped = (int)(begin & 7);
+        unsigned bits = (unsigned)from[begin / 8] >> skipped;
+        if (skipped + taken > 8) {
+            bits |= (unsigned)from[begin / 8 + 1] << (8 - skipped);
+        }
+        unsigned mask = ((1U << taken) - 1) << shift;
+        to[at / 8] = (uint8_t)((to[at / 8] & ~mask) | ((bits << shift) & mask));
+        at += taken;
+        begin += taken;
+        count -= taken;
+    }
+}
+
+/* Sets `count` bits from bit `at` on. */
+static inline void seam_set_bits(uint8_t *to, int64_t at, int64_t count) {
+    for (; count > 0 && ((at & 7) != 0 || count < 8); at++, count--) {
+        to[at >> 3] = (uint8_t)(to[at >> 3] | 1 << (at & 7));
+    }
+    memset(to + (at >> 3), 0xff, (size_t)(count >> 3));
+    at += count & ~INT64_C(7);
+    for (count &= 7; count > 0; at++, count--) {
+        to[at >> 3] = (uint8_t)(to[at >> 3] | 1 << (at & 7));
+    }
+}
+
+/* How many bits of so many bytes are set. */
+static inline int64_t seam_count_bits(const uint8_t *bits, int64_t size_bytes) {
+    int64_t count = 0, i = 0;
+    for (; i + 8 <= size_bytes; i += 8) {
+        uint64_t word;
+        memcpy(&word, bits + i, sizeof word);
+        count += __builtin_popcountll(word);
+    }
+    for (; i < size_bytes; i++) {
+        count += __builtin_popcount(bits[i]);
+    }
+    return count;
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "seam/chunk.h"
 
+#include "base/offsets.h"
 #include "offheap/engine_buffers.h"
 
 #include "seam/streamvbyte.h"
@@ -213,7 +214,7 @@ static int read_offsets(const struct cursor *cursor, int64_t rows, int64_t word,
     if (code != SEAM_OK) {
         return code;
     }
-    int good = !large && offset_at(offsets, 0, 4) == 0 && seam_offsets_rise(offsets, rows) &&
+    int good = !large && offset_at(offsets, 0, 4) == 0 && seam_offsets_rise_32(offsets, rows) &&
                offset_at(offsets, rows, 4) <= SEAM_VECTOR_LIMIT;
     code = good ? SEAM_OK : check_offsets(cursor, offsets, rows, width, start);
     if (code == SEAM_OK && large) {

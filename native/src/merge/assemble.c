@@ -1,3 +1,4 @@
+#include "base/bits.h"
 #include "merge/assemble_internal.h"
 
 #include "seam/arrow_build.h"
@@ -231,29 +232,28 @@ int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
     return SEAM_OK;
 }
 
-static inline void put_bit(uint8_t *bits, int64_t i, bool value) {
-    bits[i >> 3] = (uint8_t)(bits[i >> 3] | (value << (i & 7)));
+/* Copies `count` bits (NULL = all set) to bit `at` of `to`. */
+static void copy_bits(uint8_t *to, int64_t at, const uint8_t *from, int64_t begin, int64_t count) {
+    if (from == NULL) {
+        seam_set_bits(to, at, count);
+    } else {
+        seam_copy_bits(to, at, from, begin, count);
+    }
 }
 
-/* Copies the bits at `base` and `log` (NULL = all set) into zeroed `to`. Returns the zeros. */
-static int64_t copy_bits(const struct seam_plan *plan, const uint8_t *base, int64_t base_offset,
-                         const uint8_t *log, int64_t log_offset, uint8_t *to) {
+/* Puts the bits at `base` and `log` (NULL = all set) together in zeroed `to`. Returns the zeros. */
+static int64_t merge_bits(const struct seam_plan *plan, const uint8_t *base, int64_t base_offset,
+                          const uint8_t *log, int64_t log_offset, uint8_t *to) {
     int64_t at = 0;
-    int64_t zeros = 0;
     for (int64_t i = 0; i < plan->n_runs; i++) {
         const struct run *run = &plan->runs[i];
-        for (int64_t row = run->base_begin; row < run->base_begin + run->base_count; row++) {
-            bool bit = base == NULL || seam_bit(base, base_offset + row);
-            zeros += !bit;
-            put_bit(to, at++, bit);
-        }
+        copy_bits(to, at, base, base_offset + run->base_begin, run->base_count);
+        at += run->base_count;
         if (run->log_row >= 0) {
-            bool bit = log == NULL || seam_bit(log, log_offset + run->log_row);
-            zeros += !bit;
-            put_bit(to, at++, bit);
+            copy_bits(to, at++, log, log_offset + run->log_row, 1);
         }
     }
-    return zeros;
+    return at - seam_count_bits(to, (at + 7) / 8);
 }
 
 static int new_bits(struct seam_allocator *allocator, int64_t rows, void **out,
@@ -298,7 +298,7 @@ static int assemble_values(const struct seam_plan *plan, const struct seam_view 
     case SEAM_LAYOUT_BITS:
         code = new_bits(allocator, plan->rows, &buffers[1], error);
         if (code == SEAM_OK) {
-            copy_bits(plan, base->data, base->offset, log->data, log->offset, buffers[1]);
+            merge_bits(plan, base->data, base->offset, log->data, log->offset, buffers[1]);
         }
         return code;
     case SEAM_LAYOUT_FIXED:
@@ -327,8 +327,8 @@ int seam_assemble(const struct seam_plan *plan, const struct ArrowSchema *schema
     if (code == SEAM_OK && (base_view.validity != NULL || log_view.validity != NULL)) {
         code = new_bits(allocator, plan->rows, &buffers[0], error);
         if (code == SEAM_OK) {
-            nulls = copy_bits(plan, base_view.validity, base_view.offset, log_view.validity,
-                              log_view.offset, buffers[0]);
+            nulls = merge_bits(plan, base_view.validity, base_view.offset, log_view.validity,
+                               log_view.offset, buffers[0]);
         }
     }
     if (code == SEAM_OK) {

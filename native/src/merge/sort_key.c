@@ -20,38 +20,10 @@ int seam_sort_key_compare(const uint8_t *a, int64_t a_bytes, const uint8_t *b, i
     return order != 0 ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
 }
 
-/* Every index of a dictionary must be one of its values. */
-static int check_indexes(const struct seam_node *node, struct seam_error *error) {
-    for (int64_t row = 0; row < node->view.length; row++) {
-        int64_t at = seam_node_valid(node, row) ? seam_node_index(node, row) : 0;
-        if (at < 0 || (at >= node->children[0].view.length && seam_node_valid(node, row))) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
-                             "row %lld of column '%s' points at value %lld, which is not there",
-                             (long long)row, node->name, (long long)at);
-        }
-    }
-    return SEAM_OK;
-}
-
-/* The last run must reach the last row. */
-static int check_runs(const struct seam_node *node, struct seam_error *error) {
-    int64_t rows = node->view.length;
-    if (rows > 0 && seam_node_run(node, rows - 1) >= node->children[1].view.length) {
-        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column '%s' has more run ends than values",
-                         node->name);
-    }
-    return SEAM_OK;
-}
-
 /* Whether the values of a column, behind any encoding, have an order. */
 static int check_column(const struct seam_node *node, struct seam_error *error) {
     while (node->kind == SEAM_NODE_DICTIONARY || node->kind == SEAM_NODE_RUNS) {
-        int runs = node->kind == SEAM_NODE_RUNS;
-        int code = runs ? check_runs(node, error) : check_indexes(node, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
-        node = &node->children[runs];
+        node = &node->children[node->kind == SEAM_NODE_RUNS];
     }
     if (node->kind != SEAM_NODE_FLAT && node->kind != SEAM_NODE_NULLS) {
         return seam_fail(error, SEAM_UNSUPPORTED, -1,
@@ -161,7 +133,7 @@ static int put_key(struct seam_buffer *bytes, const struct seam_order_key *key,
         end = put_value(end, &node->view, row);
     }
     for (uint8_t *at = begin + 1; key->descending && at < end; at++) {
-        *at = (uint8_t)~*at;
+        *at = (uint8_t) ~*at;
     }
     bytes->size_bytes = end - bytes->data;
     return SEAM_OK;

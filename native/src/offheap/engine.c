@@ -1,6 +1,7 @@
 /* Meta chains into columns whose buffers are those of the chain; copies of them. */
 #include "seam/engine.h"
 
+#include "base/offsets.h"
 #include "offheap/engine_buffers.h"
 
 #include "seam/vector.h"
@@ -220,7 +221,7 @@ static int open_offsets(const struct place *place, struct seam_error *error) {
     if (first != 0) {
         return bad_word(place, "the first offset is not 0", first, error);
     }
-    return seam_offsets_rise(offsets, column->rows)
+    return seam_offsets_rise_32(offsets, column->rows)
                ? SEAM_OK
                : bad_word(place, "its offsets fall; the last", seam_engine_last_offset(column),
                           error);

@@ -40,8 +40,6 @@ static inline uint8_t seam_gather_bits(uint64_t word) {
 int64_t seam_flags_count(const uint8_t *flags, int64_t rows);
 /* Null flags to a validity bitmap of (rows + 7) / 8 bytes. */
 void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out);
-/* Whether none of the rows + 1 int32 offsets is less than the one before it. */
-bool seam_offsets_rise(const uint8_t *offsets, int64_t rows);
 
 /* One column's values on their way to Arrow. */
 struct seam_engine_values {

@@ -1,4 +1,4 @@
-/* Loops over null flags and offsets. */
+/* Loops over null flags. */
 #include "offheap/engine_buffers.h"
 
 #include "base/wide.h"
@@ -47,15 +47,4 @@ SEAM_WIDE void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_
         memcpy(&word, flags + i, (size_t)(rows - i));
         out[i / 8] = seam_gather_bits(~word);
     }
-}
-
-SEAM_WIDE bool seam_offsets_rise(const uint8_t *offsets, int64_t rows) {
-    int32_t falls = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        int32_t start, end;
-        memcpy(&start, offsets + 4 * i, sizeof start);
-        memcpy(&end, offsets + 4 * i + 4, sizeof end);
-        falls |= end < start;
-    }
-    return falls == 0;
 }

@@ -158,13 +158,6 @@ static int alloc_rows(struct seam_vector *vector, int64_t count, int64_t **out,
     return code;
 }
 
-static int outside(const struct seam_node *node, int64_t row, int64_t length,
-                   struct seam_error *error) {
-    return seam_fail(error, SEAM_BAD_INPUT, -1,
-                     "the Arrow array '%s' of format '%s' points at row %lld of %lld", node->name,
-                     node->format, (long long)row, (long long)length);
-}
-
 /* Dictionaries and runs: appends the values that the rows stand for. */
 static int append_encoded(struct seam_vector *vector, const struct seam_node *node,
                           const struct seam_selection *selection, struct seam_error *error) {
@@ -176,9 +169,6 @@ static int append_encoded(struct seam_vector *vector, const struct seam_node *no
         int64_t row = chosen(selection, i);
         bool valid = row >= 0 && seam_node_valid(node, row);
         rows[i] = !valid ? -1 : runs ? seam_node_run(node, row) : seam_node_index(node, row);
-        if (valid && (rows[i] < 0 || rows[i] >= values->view.length)) {
-            code = outside(node, rows[i], values->view.length, error);
-        }
     }
     if (code == SEAM_OK) {
         struct seam_selection stood_for = {.count = selection->count, .rows = rows};
@@ -241,18 +231,12 @@ static int write_offsets(struct seam_vector *vector, const struct seam_node *nod
                          struct seam_error *error) {
     const uint8_t *flags = vector->nulls + vector->rows;
     int32_t *offsets = vector->offsets + vector->rows;
-    int64_t length = node->children[0].view.length;
     int64_t next = -1;
     *out = (struct entries){.count = 0, .first = 0, .dense = true};
     for (int64_t i = 0; i < selection->count; i++) {
         int64_t row = flags[i] ? -1 : chosen(selection, i);
         int64_t start = row < 0 ? 0 : seam_node_start(node, row);
         int64_t end = row < 0 ? 0 : seam_node_start(node, row + 1);
-        if (start < 0 || end < start || end > length) {
-            return seam_fail(error, SEAM_BAD_INPUT, -1,
-                             "the offsets of the Arrow array '%s' fall, or leave its %lld entries",
-                             node->name, (long long)length);
-        }
         if (end > start) {
             out->dense = out->dense && (next < 0 || next == start);
             out->first = next < 0 ? start : out->first;

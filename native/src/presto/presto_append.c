@@ -435,12 +435,6 @@ static int append_encoded(const struct appender *appender, struct stream_column 
             int64_t at = -1;
             if (!null) {
                 at = dictionary ? seam_node_index(node, row) : seam_node_run(node, row);
-                if (at < 0 || at >= values->view.length) {
-                    return seam_fail(appender->error, SEAM_BAD_ARGUMENT, -1,
-                                     "column '%s': row %lld stands for value %lld of %lld",
-                                     column->type->name, (long long)row, (long long)at,
-                                     (long long)values->view.length);
-                }
             }
             part.gaps |= null;
             mapped[i] = (int32_t)at;

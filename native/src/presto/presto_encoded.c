@@ -205,11 +205,6 @@ int presto_unwrap(struct seam_presto_writer *writer, const struct seam_node **no
     for (int64_t i = 0; i < rows->count; i++) {
         int64_t row = presto_row(rows, i);
         int64_t value = row < 0 ? -1 : runs ? seam_node_run(from, row) : entry_of(from, row);
-        if (value < -1 || value >= values->view.length) {
-            return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
-                             "column '%s': row %lld stands for value %lld of %lld", from->name,
-                             (long long)row, (long long)value, (long long)values->view.length);
-        }
         gaps |= value < 0;
         list[i] = (int32_t)value;
     }

@@ -1,5 +1,7 @@
 #include "seam/byte_stream.h"
 
+#include "base/bits.h"
+
 #include <string.h>
 
 void seam_byte_output_init(struct seam_byte_output *stream, struct seam_stream_arena *arena,
@@ -140,32 +142,6 @@ int seam_byte_output_append(struct seam_byte_output *stream, const void *bytes, 
     return SEAM_OK;
 }
 
-/* Copies `count` bits from bit `begin` of `from` to bit `at` of `to`; other bits stay. */
-static void copy_bits(uint8_t *to, int64_t at, const uint8_t *from, int64_t begin, int64_t count) {
-    if ((at & 7) == 0 && (begin & 7) == 0) {
-        int64_t whole = count / 8;
-        memcpy(to + at / 8, from + begin / 8, (size_t)whole);
-        at += whole * 8;
-        begin += whole * 8;
-        count -= whole * 8;
-    }
-    while (count > 0) {
-        int shift = (int)(at & 7);
-        int64_t room = 8 - shift;
-        int taken = (int)(count < room ? count : room);
-        int skipped = (int)(begin & 7);
-        unsigned bits = (unsigned)from[begin / 8] >> skipped;
-        if (skipped + taken > 8) {
-            bits |= (unsigned)from[begin / 8 + 1] << (8 - skipped);
-        }
-        unsigned mask = ((1U << taken) - 1) << shift;
-        to[at / 8] = (uint8_t)((to[at / 8] & ~mask) | ((bits << shift) & mask));
-        at += taken;
-        begin += taken;
-        count -= taken;
-    }
-}
-
 int seam_byte_output_append_bits(struct seam_byte_output *stream, const uint8_t *bits,
                                  int64_t begin, int64_t end, struct seam_error *error) {
     if (!stream->is_bits) {
@@ -179,7 +155,7 @@ int seam_byte_output_append_bits(struct seam_byte_output *stream, const uint8_t 
         }
         int64_t left = range->size - range->position;
         int64_t count = end - begin < left ? end - begin : left;
-        copy_bits(range->buffer, range->position, bits, begin, count);
+        seam_copy_bits(range->buffer, range->position, bits, begin, count);
         written(stream, range, count);
         begin += count;
     }

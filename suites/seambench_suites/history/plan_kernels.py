@@ -6,6 +6,7 @@ import atexit
 import io
 import shutil
 import tempfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +70,22 @@ class PlanSlices:
         return slices
 
 
+_PROPERTIES = {
+    "table.name": "t",
+    "table.checksum": str(zlib.crc32(b".t")),
+    "table.version": "9",
+    "table.initial.version": "9",
+    "table.type": "MERGE_ON_READ",
+    "table.partition.fields": "p",
+    "record.merge.mode": "COMMIT_TIME_ORDERING",
+    "datasource.write.drop.partition.columns": "false",
+    "archivelog.folder": "history",
+    "timeline.layout.version": "2",
+    "timeline.path": "timeline",
+    "timeline.history.path": "history",
+}
+
+
 def write_table(root: Path, groups: int) -> None:
     """Write a table of file groups in 100 partitions: a bulk insert, then nine delta commits.
 
@@ -78,8 +95,7 @@ def write_table(root: Path, groups: int) -> None:
     """
     timeline = root / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
-    properties = {"name": "t", "version": "9", "type": "MERGE_ON_READ", "partition.fields": "p"}
-    lines = [f"hoodie.table.{key}={value}\n" for key, value in properties.items()]
+    lines = [f"hoodie.{key}={value}\n" for key, value in _PROPERTIES.items()]
     (root / ".hoodie" / "hoodie.properties").write_text("".join(lines))
     stats: list[dict[str, list[dict[str, Any]]]] = [
         defaultdict(list) for _ in range(1 + _LOG_COMMITS)

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.foreign_arrow import sound
 from seambase.scan import ScanReport
 from seambench.conformance.doors.request import read_facts, require_columns, scan_request
 from seambench.contracts.common import Kind
@@ -181,7 +182,8 @@ class _Run:
         """All batches; an error unless the command says at its end that they are complete."""
         assert self._stream is not None
         try:
-            yield from self._stream
+            for batch in self._stream:
+                yield sound(batch, self._name)
         except (pa.ArrowException, OSError) as error:
             self._finish()
             raise InputError(f"{self._name}: its Arrow stream is broken: {error}") from error

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.foreign_arrow import sound
 from seambase.scan import ScanReport
 from seambench.conformance.doors.request import read_facts, require_columns, scan_request
 from seambench.contracts.common import Kind
@@ -140,7 +141,7 @@ class _LibraryScan:
         with reader:
             try:
                 for batch in reader:
-                    self._report.rows += batch.num_rows
+                    self._report.rows += sound(batch, self._scanner.name).num_rows
                     yield batch
             except (pa.ArrowException, OSError) as error:
                 raise InputError(f"{self._scanner.name}: its stream broke off: {error}") from error

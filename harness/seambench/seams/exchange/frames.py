@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.foreign_arrow import sound_stream
 
 __all__ = ["FRAME_VERSION", "MOST_FRAME_BYTES", "Frame", "hello", "read_frame"]
 
@@ -74,11 +75,10 @@ class Frame:
         Raises:
             InputError: its body is no Arrow stream of one batch.
         """
-        try:
-            [batch] = pa.ipc.open_stream(self.body)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise InputError(f"frame {self.sequence} is no Arrow stream of one batch") from error
-        return batch
+        batches = sound_stream(self.body, f"frame {self.sequence}")
+        if len(batches) != 1:
+            raise InputError(f"frame {self.sequence} holds {len(batches)} batches, not one")
+        return batches[0]
 
     def text(self) -> str:
         """What a frame `X` or `L` says."""

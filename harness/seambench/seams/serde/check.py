@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from seambase import errors
+from seambase.errors import InputError
+from seambase.foreign_arrow import sound_stream
 from seambase.serde import SerdeRequest
 from seambase.types import arrow_type
 from seambench.conformance.plain import canonical
@@ -297,10 +299,9 @@ def encode_problem(vector: Vector, written: bytes) -> str | None:
         return _page_problem(vector, written)
     if vector.request.format == "arrow":
         try:
-            with pa.ipc.open_stream(written) as reader:
-                return decode_problem(vector, list(reader))
-        except pa.ArrowException as error:
-            return f"no Arrow stream was written: {error}"
+            return decode_problem(vector, sound_stream(written, "what was written"))
+        except InputError as error:
+            return str(error)
     if vector.data is None:
         return None
     masked = bytearray(written)

@@ -29,6 +29,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.foreign_arrow import sound_batches, sound_stream
 from seambase.serde import SerdeRequest
 from seambase.types import schema_of
 from seambench.conformance.doors.command import Command, CommandCrashError, CommandTimeoutError
@@ -105,13 +106,7 @@ class CommandSerde(Command):
     ) -> list[pa.RecordBatch]:
         """Batches of bytes; see `seambench.contracts.serde.Serde`."""
         written = self._run(serde_request("deserialize", request), bytes(data))
-        try:
-            with pa.ipc.open_stream(written) as reader:
-                return list(reader)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{self.name}: its standard output is no Arrow IPC stream: {error}"
-            ) from error
+        return sound_stream(written, f"{self.name}: its standard output")
 
     def _run(self, line: str, content: bytes) -> bytes:
         """One call of the command."""
@@ -206,7 +201,7 @@ class LibrarySerde:
             raise SeambenchError(f"{self.name}: it returned 0 but handed out no stream")
         try:
             with pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)) as reader:
-                return list(reader)
+                return list(sound_batches(reader, self.name))
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.name}: its stream is broken: {error}") from error
 

@@ -216,10 +216,12 @@ def test_output_that_nobody_takes_is_exit_code_1(table: Path) -> None:
         (["--columns", "ID"], "--columns: unknown column 'ID'; did you mean id?"),
         (["--columns", "id,id"], "names a column twice"),
         (["--columns", "id,,note"], "no list of names"),
-        (["--where", "ids > 3"], "--where: unknown column 'ids'; did you mean id"),
+        (["--where", "ids > 3"], "--where 'ids > 3': unknown column 'ids'; did you mean id"),
         (["--where", "id >"], "--where"),
         (["--where", "id > 3; DROP TABLE x"], "not an expression"),
         (["--where", "id + 1"], "no condition"),
+        (["--where", "columns(*) is not null"], "holds a pattern of columns"),
+        (["--where", "columns('id') > 1"], "holds a pattern of columns"),
         (["--where", "CAST(note AS INTEGER) > 3"], "--where fails on a row"),
         (["--query", "newest"], "--query 'newest': the queries are snapshot"),
         (["--output", "rows.xls"], "must end in .arrow, .parquet, .csv, .jsonl"),
@@ -368,6 +370,17 @@ def test_list_names_implementations_and_queries(seambench: Any, tmp_path: Path) 
     assert seambench("list", "everything").code == 2
 
 
+def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
+    """Without a kind a screen of lines counts what there is; `list cases` names every case."""
+    short = seambench("list", "--data", tmp_path).out.splitlines()
+    cases = seambench("list", "cases", "--data", tmp_path).out
+
+    assert len(short) < 40
+    assert any(line.split()[:2] == ["scan", "hudi"] for line in short)
+    assert "in full: seambench list implementations|cases|data|queries" in short
+    assert "scan/hudi/event-v9/" in cases
+
+
 def test_doctor_tells_what_to_do(
     seambench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -386,6 +399,7 @@ def test_doctor_tells_what_to_do(
         "needed_for": "building from source",
     }
     assert {"Java", "memory", "cores", "data folder", "Hudi's jar"} <= set(findings)
+    assert findings["JPype"]["found"].startswith("jpype1 1.")
     assert seambench("doctor", "--data", tmp_path).code == 0
 
 

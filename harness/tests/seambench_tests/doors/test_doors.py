@@ -87,6 +87,7 @@ def test_command_is_queried_through_its_dataset() -> None:
         ("refuse properly", RefusedError, "table version 3 is not supported"),
         ("refuse", CommandCrashError, "exit code 1; it said: 2 is refused"),
         ("garbage", InputError, "no Arrow IPC stream"),
+        ("unsound", InputError, "column 'id' is not sound"),
         ("crash half way", CommandCrashError, "killed by signal 11"),
         ("fail half way", CommandCrashError, "exit code 7; it said: disk gone"),
         ("other columns", SeambenchError, r"asked for columns \['id'\], a stream of \['other'\]"),

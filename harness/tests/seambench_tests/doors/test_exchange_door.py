@@ -191,5 +191,5 @@ def test_what_is_no_frame_is_refused(content: str, says: str) -> None:
 
 def test_rows_that_are_none_are_refused() -> None:
     """The body of a frame of rows is an Arrow stream of one batch."""
-    with pytest.raises(InputError, match="frame 5 is no Arrow stream"):
+    with pytest.raises(InputError, match="frame 5 is no Arrow IPC stream"):
         Frame("D", 5, 0, b"nonsense").batch()

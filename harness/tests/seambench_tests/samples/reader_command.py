@@ -5,10 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import sys
 import time
 
 import pyarrow as pa
+
+#: A list whose second offset is far beyond its elements.
+_UNSOUND = pa.Array.from_buffers(
+    pa.list_(pa.int32()),
+    3,
+    [None, pa.py_buffer(struct.pack("<4i", 0, 500_000_000, 2, 3))],
+    children=[pa.array([1, 2, 3], pa.int32())],
+)
 
 
 def main() -> None:
@@ -29,6 +38,8 @@ def main() -> None:
     table = table.select(request.get("columns", table.schema.names))
     if behaviour == "other columns":
         table = pa.table({"other": [1]})
+    if behaviour == "unsound":
+        table = pa.Table.from_arrays([_UNSOUND], ["id"])
     with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as sink:
         sink.write_table(table, max_chunksize=4)
         sys.stdout.buffer.flush()

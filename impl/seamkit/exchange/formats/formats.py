@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.foreign_arrow import BREAKS, sound, sound_stream
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
@@ -95,11 +96,10 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
         return sink.getvalue()
 
     def decode(data: Bytes) -> pa.RecordBatch:
-        try:
-            [batch] = pa.ipc.open_stream(pa.py_buffer(data))
-        except (pa.ArrowInvalid, OSError, ValueError) as error:
-            raise InputError(f"a chunk is no Arrow stream of one batch: {error}") from error
-        return _checked(batch, schema)
+        batches = sound_stream(data, "a chunk", schema)
+        if len(batches) != 1:
+            raise InputError(f"a chunk is a stream of {len(batches)} batches, not of one")
+        return _rebound(batches[0], schema)
 
     return ChunkFormat("arrow", encode, decode)
 
@@ -119,15 +119,13 @@ def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator
                 f"column {field.name}: {field.type} needs its dictionary sent first, which the "
                 "arrow-batch format does not; use the arrow format"
             )
-    structure = pa.schema([pa.field(one.name, _structure(one.type)) for one in schema])
 
     def decode(data: Bytes) -> pa.RecordBatch:
-        buffer = pa.py_buffer(data)
         try:
-            pa.ipc.read_record_batch(buffer, structure).validate(full=True)
-            return pa.ipc.read_record_batch(buffer, schema)
-        except (pa.ArrowException, OSError, ValueError) as error:
+            batch = pa.ipc.read_record_batch(pa.py_buffer(data), schema)
+        except BREAKS as error:
             raise InputError(f"a chunk is no Arrow record batch of {schema}: {error}") from error
+        return sound(batch, "a chunk", values=False)
 
     def check_types(found: pa.Schema) -> None:
         if not found.equals(schema) and found.types != schema.types:
@@ -148,15 +146,6 @@ def _holds_dictionary(kind: pa.DataType) -> bool:
     return pa.types.is_dictionary(kind) or any(
         _holds_dictionary(kind.field(number).type) for number in range(kind.num_fields)
     )
-
-
-def _structure(kind: pa.DataType) -> pa.DataType:
-    """The type of the same buffers whose validation looks at sizes and offsets alone."""
-    if pa.types.is_string(kind):
-        return pa.binary()
-    if pa.types.is_large_string(kind):
-        return pa.large_binary()
-    return pa.binary(16) if pa.types.is_decimal128(kind) else kind
 
 
 def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
@@ -199,9 +188,13 @@ def _unsaferow(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocat
 
 
 def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the exchange's own schema: nullability and metadata are not in the bytes."""
     if batch.schema.types != schema.types or batch.schema.names != schema.names:
         raise InputError(f"a chunk of another schema: {batch.schema.types}, not {schema.types}")
+    return _rebound(batch, schema)
+
+
+def _rebound(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch in the exchange's own schema: nullability and metadata are not in the bytes."""
     return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 

@@ -20,6 +20,7 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from seambase.errors import InputError, UnavailableError, UsageError
+from seambase.foreign_arrow import sound
 from seamkit.core.payloads import flat
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
@@ -86,11 +87,7 @@ def _unpack(batch: pa.RecordBatch) -> list[memoryview]:
     """
     if batch.schema.types != _SCHEMA.types:
         raise InputError(f"a batch of {batch.schema.types} came, not of {_SCHEMA.types}")
-    array = batch.column(0)
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"a batch is not sound: {error}") from error
+    array = sound(batch, "a request").column(0)
     if array.null_count:
         raise InputError(f"{array.null_count} payloads are null")
     _, views, *buffers = array.buffers()
@@ -229,8 +226,9 @@ class FlightServer:
     ) -> None:
         if batch is None or message is None:
             raise InputError("a request is a batch with app_metadata")
-        if batch.nbytes > self._most_bytes + MESSAGE_BYTES_AT_MOST:
-            raise InputError(f"a request of {batch.nbytes} bytes; {self._most_bytes} are taken")
+        size = batch.get_total_buffer_size()  # of whole buffers: rows are not yet believed
+        if size > self._most_bytes + MESSAGE_BYTES_AT_MOST:
+            raise InputError(f"a request of {size} bytes; {self._most_bytes} are taken")
         exchange, request = decode_request_with(message.to_pybytes(), _unpack(batch))
         arrivals.deliver(exchange, request, lambda answer: replies.write(encode_answer(answer)))
 

@@ -26,7 +26,7 @@ def open_slice_base(storage: Storage, base: BaseFile) -> FileReader:
     own = open_base(storage, base.path)
     reader = own
     if base.external is not None:
-        outside = open_base(Storage(base.external.root), base.external.path)
+        outside = open_base(storage.elsewhere(base.external.root), base.external.path)
         reader = SkeletonReader(own, outside, base.external.values)
     return reader if base.names is None else RenamedReader(reader, base.names.asked)
 

@@ -18,6 +18,7 @@ from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
 from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice
 from seamkit_tests import GOLDEN
+from seamkit_tests.samples.hudi_files import properties_text
 
 # Written by Spark 3.5.9 and Hudi 1.2.0 (`METADATA_ONLY` bootstrap of a table in folders p=p0 and
 # p=p1); the name of the table's folder is another one.
@@ -34,8 +35,8 @@ def table(tmp_path: Path) -> Path:
     index.mkdir(parents=True)
     shutil.copy(INDEX, index / "index.hfile")
     (folder / ".hoodie" / "hoodie.properties").write_text(
-        "hoodie.table.name=t\nhoodie.table.version=9\nhoodie.table.type=MERGE_ON_READ\n"
-        f"hoodie.table.partition.fields=p\nhoodie.bootstrap.base.path={tmp_path}/old\n"
+        properties_text(9)
+        + f"hoodie.table.partition.fields=p\nhoodie.bootstrap.base.path={tmp_path}/old\n"
     )
     return folder
 

@@ -21,6 +21,7 @@ from seamkit.tables.hudi.hudi_scan import Path as ScanPath
 from seamkit.tables.hudi.listing.partitions import PartitionColumns, partition_schema
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_files import properties_text
 
 _FIELDS = {
     "s": pa.string(),
@@ -35,15 +36,10 @@ _SCHEMA = pa.schema([pa.field("id", pa.int32()), *(pa.field(n, t) for n, t in _F
 
 
 def _config(tmp_path: Any, fields: str, **properties: str) -> TableConfig:
-    lines = {
-        "hoodie.table.version": "9",
-        "hoodie.timeline.layout.version": "2",
-        "hoodie.table.partition.fields": fields,
-    } | {key.replace("__", "."): value for key, value in properties.items()}
+    lines = {key.replace("__", "."): value for key, value in properties.items()}
+    text = properties_text(9, **{"hoodie.table.partition.fields": fields, **lines})
     (tmp_path / ".hoodie").mkdir(exist_ok=True)
-    (tmp_path / ".hoodie" / "hoodie.properties").write_text(
-        "".join(f"{key}={value}\n" for key, value in lines.items())
-    )
+    (tmp_path / ".hoodie" / "hoodie.properties").write_text(text)
     return load_config(Storage(str(tmp_path)))
 
 

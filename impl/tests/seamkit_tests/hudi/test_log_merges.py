@@ -31,6 +31,7 @@ from seamkit.tables.hudi.merge.row_events import OPERATION
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64
+from seamkit_tests.samples.hudi_files import properties_text
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block, delete_content
 
 KEY = "_hoodie_record_key"
@@ -112,16 +113,12 @@ def merged(
     table = folder / "table"
     (table / ".hoodie" / "timeline" / "history").mkdir(parents=True)
     settings = {
-        "hoodie.table.name": "t",
-        "hoodie.table.version": "9",
-        "hoodie.table.type": "MERGE_ON_READ",
         "hoodie.table.recordkey.fields": "k",
         "hoodie.table.ordering.fields": "o",
         "hoodie.record.merge.mode": mode,
         **(properties or {}),
     }
-    text = "".join(f"{name}={value}\n" for name, value in settings.items())
-    (table / ".hoodie" / "hoodie.properties").write_text(text)
+    (table / ".hoodie" / "hoodie.properties").write_text(properties_text(9, **settings))
     kinds = {KEY: pa.string(), "k": pa.string(), "v": pa.string(), "n": pa.int32()}
     schema = pa.schema({**kinds, "o": TYPES[log.order]})
     rows = [dict(zip(schema.names, (row[0], *row), strict=True)) for row in base]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
 from seamkit_tests.samples.hudi_log_bytes import SCHEMA, avro_content, block
 
-__all__ = ["Table", "at", "base", "log", "names"]
+__all__ = ["Table", "at", "base", "log", "names", "properties_text"]
 
 _PLAN_SCHEMA = {
     "type": "record",
@@ -98,21 +99,37 @@ def _container(schema: dict[str, Any], record: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
+def properties_text(version: int, **properties: str) -> str:
+    """`hoodie.properties` with what every table of a version has, and more; name "sample"."""
+    lines = {
+        "hoodie.table.name": "sample",
+        "hoodie.table.checksum": str(zlib.crc32(b".sample")),
+        "hoodie.table.version": str(version),
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.timeline.layout.version": "2" if version >= 8 else "1",
+        "hoodie.archivelog.folder": "history" if version >= 8 else "archived",
+        "hoodie.datasource.write.drop.partition.columns": "false",
+    }
+    if version >= 8:
+        lines |= {
+            "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
+            "hoodie.table.initial.version": str(version),
+            "hoodie.timeline.path": "timeline",
+            "hoodie.timeline.history.path": "history",
+        }
+    return "".join(f"{key}={value}\n" for key, value in (lines | properties).items())
+
+
 class Table:
     """A table's folder with empty files: enough for everything that does not touch rows."""
 
     def __init__(self, root: Path, version: int, **properties: str) -> None:
         self.root = root
         self.version = version
-        lines = {
-            "hoodie.table.version": str(version),
-            "hoodie.table.type": "MERGE_ON_READ",
-            "hoodie.timeline.layout.version": "2" if version >= 8 else "1",
-        } | {key.replace("__", "."): value for key, value in properties.items()}
+        own = {key.replace("__", "."): value for key, value in properties.items()}
         self.timeline = root / ".hoodie" / ("timeline" if version >= 8 else "")
         self.timeline.mkdir(parents=True)
-        text = "".join(f"{key}={value}\n" for key, value in lines.items())
-        (root / ".hoodie" / "hoodie.properties").write_text(text)
+        (root / ".hoodie" / "hoodie.properties").write_text(properties_text(version, **own))
         (root / ".hoodie_partition_metadata").touch()
 
     def instant(self, requested: str, action: str, state: str, *paths: str) -> None:

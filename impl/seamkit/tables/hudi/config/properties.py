@@ -6,7 +6,8 @@ Source: Hudi 1.2.0; which key decides what is listed in docs/hudi.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,23 @@ __all__ = ["KeyGenerator", "TableConfig", "load_config", "parse_properties"]
 KeyGenerator = Literal["plain", "timestamp", "custom"]
 
 _SUPPORTED_VERSIONS = (5, 6, 8, 9)
+_MOST_BYTES = 16 << 20
+#: What Hudi has written into every table since a version.
+_WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
+    5: (
+        "hoodie.table.name",
+        "hoodie.table.type",
+        "hoodie.table.checksum",
+        "hoodie.timeline.layout.version",
+    ),
+    6: ("hoodie.archivelog.folder", "hoodie.datasource.write.drop.partition.columns"),
+    8: (
+        "hoodie.record.merge.mode",
+        "hoodie.table.initial.version",
+        "hoodie.timeline.history.path",
+        "hoodie.timeline.path",
+    ),
+}
 _PAYLOAD_MODES: Mapping[str, MergeMode] = {
     "DefaultHoodieRecordPayload": "event-time",
     "EventTimeAvroPayload": "event-time",
@@ -130,18 +148,8 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
         InputError: the folder is no Hudi table, or a property has no sense.
         RefusedError: a version or feature that is not supported.
     """
-    names = ("hoodie.properties", "hoodie.properties.backup")
-    found = [f".hoodie/{name}" for name in names if storage.exists(f".hoodie/{name}")]
-    if not found:
-        raise InputError(
-            f"{storage.root}: not a Hudi table (there is no .hoodie/hoodie.properties)"
-        )
-    where = storage.full(found[0])
-    raw = parse_properties(storage.read(found[0]).decode("utf-8", "replace"))
+    raw, where = _read_whole(storage)
     version = _number(raw, "hoodie.table.version", where)
-    if version not in _SUPPORTED_VERSIONS:
-        known = ", ".join(str(v) for v in _SUPPORTED_VERSIONS)
-        raise RefusedError(f"{where}: table version {version} is not supported ({known} are)")
     if not metadata_table:
         _refuse_features(raw, where)
     default = "2" if version >= 8 else "1"
@@ -179,10 +187,65 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
     )
 
 
+def _read_whole(storage: Storage) -> tuple[Mapping[str, str], str]:
+    """The properties and the file that has them: the backup where the first is missing or cut.
+
+    Hudi writes the backup before it writes the properties anew, and removes it after that.
+    """
+    reasons: list[str] = []
+    for name in ("hoodie.properties", "hoodie.properties.backup"):
+        path = f".hoodie/{name}"
+        if storage.exists(path):
+            where = storage.full(path)
+            text = storage.read(path, most_bytes=_MOST_BYTES).decode("utf-8", "replace")
+            raw = parse_properties(text)
+            lack = _lack(text, raw, where)
+            if lack is None:
+                return raw, where
+            reasons.append(f"{where}: {lack}")
+    if not reasons:
+        raise InputError(
+            f"{storage.root}: not a Hudi table (there is no .hoodie/hoodie.properties)"
+        )
+    raise InputError("; ".join(reasons))
+
+
+def _lack(text: str, raw: Mapping[str, str], where: str) -> str | None:
+    """Why properties are not what Hudi has written, or None if nothing speaks against it.
+
+    Raises:
+        RefusedError: a version that is not supported, of which this cannot be said.
+    """
+    if not text.endswith(("\n", "\r")):
+        return "the file ends within a line, so it was cut"
+    if "\0" in text or "\ufffd" in text:
+        return "the file is no text (it holds a NUL or breaks UTF-8)"
+    if "hoodie.table.version" not in raw:
+        return "there is no hoodie.table.version, so the file was cut or is none of Hudi's"
+    version = _number(raw, "hoodie.table.version", where)
+    if version not in _SUPPORTED_VERSIONS:
+        known = ", ".join(str(v) for v in _SUPPORTED_VERSIONS)
+        raise RefusedError(f"{where}: table version {version} is not supported ({known} are)")
+    for least, keys in _WRITTEN_SINCE.items():
+        for key in keys if version >= least else ():
+            if not raw.get(key):
+                return f"{key} is missing, which a table of version {version} has"
+    told = raw["hoodie.table.checksum"]
+    if told != str(_checksum(raw)):
+        return f"hoodie.table.checksum is {told:.20}, which does not fit the table's name"
+    return None
+
+
+def _checksum(raw: Mapping[str, str]) -> int:
+    """CRC32 of `database.table`, as HoodieTableConfig.generateChecksum has it."""
+    name = f"{raw.get('hoodie.database.name', '')}.{raw['hoodie.table.name']}"
+    return zlib.crc32(name.encode())
+
+
 def _number(raw: Mapping[str, str], key: str, where: str, default: str | None = None) -> int:
     text = raw.get(key, default)
     if text is None or not re.fullmatch("[0-9]{1,9}", text):
-        raise InputError(f"{where}: property {key} is {text!r}, not a number")
+        raise InputError(f"{where}: property {key} is {text!r:.80}, not a number")
     return int(text)
 
 

@@ -6,10 +6,11 @@ A partition is a folder that carries Hudi's marker, at any depth.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from seambase.errors import InputError
 from seamkit.files.storage import FileStatus, Storage
 
 __all__ = ["Listing", "list_files"]
@@ -47,18 +48,26 @@ def list_files(storage: Storage) -> Listing:
     """List a table folder by folder, several at once.
 
     Raises:
-        InputError: a folder cannot be listed.
+        InputError: a folder cannot be listed, or a link leads from it to a folder above it.
     """
     partitions: dict[str, list[FileStatus]] = {}
+
+    def visit(folder: str, above: frozenset[object]) -> tuple[frozenset[object], list[FileStatus]]:
+        identity = storage.identity(folder)
+        if identity is not None and identity in above:
+            raise InputError(f"{storage.full(folder)}: a link leads to a folder that holds it")
+        return above | {identity}, storage.list(folder)
+
     with ThreadPoolExecutor(storage.parallel, thread_name_prefix="seambench-list") as pool:
-        running: dict[Future[list[FileStatus]], str] = {pool.submit(storage.list, ""): ""}
+        running = {pool.submit(visit, "", frozenset()): ""}
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                folder, entries = running.pop(future), future.result()
+                folder = running.pop(future)
+                above, entries = future.result()
                 if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
                     partitions[folder] = [e for e in entries if e.size_bytes is not None]
                 for entry in entries:
                     if entry.size_bytes is None and entry.name != ".hoodie":
-                        running[pool.submit(storage.list, entry.path)] = entry.path
+                        running[pool.submit(visit, entry.path, above)] = entry.path
     return Listing(partitions)

@@ -21,7 +21,9 @@ from seamkit.tables.hudi.timeline.window import NOW, Window
 __all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices", "may_have_changed", "with_file_names"]
 
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$")
-_LOG = re.compile(r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
+_LOG = re.compile(
+    r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d{1,18})(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$"
+)
 _NATIVE_LOG = re.compile(r"^[^.]+_.*\.(?:log|deletes|cdc)\.parquet$")
 
 
@@ -140,22 +142,23 @@ def may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> b
 
 def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], _Group]:
     groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
+    by_name = timeline.config.timeline_layout == 1  # the name does not tell who wrote a log
     for partition, files in listing.partitions.items():
         for status in files:
-            base = _base_file(status, partition, timeline)
-            if base is not None:
-                if timeline.is_committed(base.instant):
-                    groups[partition, base.file_id].bases.append(base)
-                continue
-            log = _log_file(status, partition)
-            if log is not None and (
-                timeline.config.timeline_layout == 1 or timeline.is_committed(log.instant)
-            ):
+            base, log = _base_file(status, partition, timeline), _log_file(status, partition)
+            if base is not None and timeline.is_committed(base.instant):
+                groups[partition, base.file_id].bases.append(base)
+            elif log is not None and (by_name or timeline.is_committed(log.instant)):
                 groups[partition, log.file_id].logs.append(log)
-            elif log is None and _NATIVE_LOG.match(status.name):
+            elif base is None and log is None and _NATIVE_LOG.match(status.name):
                 raise RefusedError(
                     f"{timeline.storage.full(status.path)}: log files in this format belong "
                     "to a newer table version and are not supported"
+                )
+            if not timeline.instants and (base or log):
+                raise InputError(
+                    f"{timeline.storage.full(timeline.config.timeline_folder)}: the timeline has "
+                    f"no instants, but the table has files such as {status.path}"
                 )
     return groups
 

@@ -13,6 +13,7 @@ magic written twice costs nothing. Everything passed over is reported.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ _HEADERS = (
     "BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS",
 )
 _FORMAT_VERSION = 1
+_INSTANT = re.compile(r"[0-9]{1,20}")  # a metadata table's own have 3 digits more than a table's
 _WINDOW_BYTES = 1 << 20
 
 
@@ -262,6 +264,8 @@ class _Scan:
 def _check_header(block: LogBlock, writer_instant: bool) -> None:
     if writer_instant and not block.instant:
         raise InputError(f"{block.where}: the header has no instant.")
+    if block.instant and not _INSTANT.fullmatch(block.instant):
+        raise InputError(f"{block.where}: {block.instant!r:.80} is no instant.")
     if block.kind in ("avro", "parquet", "hfile", "cdc") and block.schema is None:
         raise InputError(f"{block.where}: the header has no schema.")
 

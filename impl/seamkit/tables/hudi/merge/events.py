@@ -163,6 +163,10 @@ def read_ordered_blocks(
         RefusedError: a block of a kind that is not supported.
     """
     blocks: list[LogBlock] = []
+    if view.config.merge.mode == "event-time" and not view.ordering:
+        name = view.storage.full(".hoodie/hoodie.properties")
+        reason = "records are merged by ordering values, but no ordering field is named"
+        _warn(ScanWarning(name, -1, f"{reason}; the last write wins"), view.strict, warnings)
     for log in slice_.logs:
         name = view.storage.full(log.path)
         content = memoryview(view.storage.map(log.path))
@@ -190,9 +194,19 @@ def _tell_missing_end(
     told_bytes = max(log.size_bytes, log.told_bytes or 0)
     if size_bytes < told_bytes:
         reason = f"the file ends here, but was written with {told_bytes} bytes"
-        if strict:
-            raise InputError(f"{name}: damaged at byte {size_bytes}: {reason}.")
-        warnings.append(ScanWarning(name, size_bytes, reason))
+        _warn(ScanWarning(name, size_bytes, reason), strict, warnings)
+
+
+def _warn(warning: ScanWarning, strict: bool, warnings: list[ScanWarning]) -> None:
+    """Tell of damage that Hudi's reader passes over.
+
+    Raises:
+        InputError: it is not to be passed over.
+    """
+    if strict:
+        at = f"damaged at byte {warning.offset}: " if warning.offset >= 0 else ""
+        raise InputError(f"{warning.file}: {at}{warning.reason}.")
+    warnings.append(warning)
 
 
 def with_operation(view: LogView, blocks: Sequence[LogBlock]) -> LogView:

@@ -27,8 +27,8 @@ __all__ = ["Archive"]
 
 _Body = Callable[[], dict[str, Any]]
 
-_ARCHIVE_FILE = re.compile(r"^\.commits_\.archive\.(\d+)(?:_\d+-\d+-\d+)?$")
-_MANIFEST = re.compile(r"^manifest_(\d+)$")
+_ARCHIVE_FILE = re.compile(r"^\.commits_\.archive\.(\d{1,18})(?:_\d+-\d+-\d+)?$")
+_MANIFEST = re.compile(r"^manifest_(\d{1,18})$")
 #: Where an entry of layout 1 keeps the body of a completed write.
 _BODIES = ("hoodieReplaceCommitMetadata", "hoodieCommitMetadata")
 
@@ -115,8 +115,8 @@ class Archive:
         folder = self.config.history_folder
         path = f"{folder}/_version_"
         if self.storage.exists(path):
-            text = self.storage.read(path).decode("utf-8", "replace").strip()
-            if not text.isascii() or not text.isdigit():
+            text = self.storage.read(path, most_bytes=100).decode("utf-8", "replace").strip()
+            if not re.fullmatch("[0-9]{1,18}", text):
                 raise InputError(f"{self.storage.full(path)}: {text!r} is no version")
             return int(text)
         names = [_MANIFEST.match(status.name) for status in self.storage.list(folder)]

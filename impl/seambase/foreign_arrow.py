@@ -1,0 +1,104 @@
+"""Arrow data of others, and the one rule of trust: it is looked through before anybody uses it.
+
+Arrow's readers take lengths, offsets and indexes as they come; whoever follows a wrong one reads
+what is not there, or ends the process. So each batch that comes out of bytes, a pipe or a library
+of somebody else passes `sound`, once, before its first row or size is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError
+
+__all__ = ["BREAKS", "sound", "sound_batches", "sound_stream"]
+
+#: What pyarrow raises over bytes that are not what they should be.
+BREAKS = (pa.ArrowException, OSError, ValueError)
+
+
+def sound(
+    batch: pa.RecordBatch, source: str, schema: pa.Schema | None = None, *, values: bool = True
+) -> pa.RecordBatch:
+    """The batch itself, once its types, sizes, offsets, indexes and values are as they should be.
+
+    Args:
+        batch: as it came.
+        source: whose it is, for the message.
+        schema: whose types and names it must have; None for any.
+        values: look at UTF-8 and at digits of decimals in columns as well; without, only at what
+            decides which bytes are read.
+
+    Raises:
+        InputError: something is wrong; the message says what, and in which column.
+    """
+    found = batch.schema
+    try:
+        names = found.names
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: a column's name is no UTF-8: {error}") from error
+    if schema is not None and (found.types != schema.types or names != schema.names):
+        raise InputError(f"{source}: a batch of {_told(found)} came, not of {_told(schema)}")
+    for name, column in zip(names, batch.columns, strict=True):
+        try:
+            column.validate()
+            (column if values else _bytes_of(column)).validate(full=True)
+        except BREAKS as error:
+            raise InputError(f"{source}: column {name!r} is not sound: {error}") from error
+    return batch
+
+
+def sound_batches(
+    batches: Iterable[pa.RecordBatch], source: str, schema: pa.Schema | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Batches of a stream as they come; see `sound`.
+
+    Raises:
+        InputError: one is not sound, or the stream breaks.
+    """
+    coming = iter(batches)
+    while True:
+        try:
+            batch = next(coming, None)
+        except BREAKS as error:
+            raise InputError(f"{source} is no whole Arrow stream: {error}") from error
+        if batch is None:
+            return
+        yield sound(batch, source, schema)
+
+
+def sound_stream(data: Any, source: str, schema: pa.Schema | None = None) -> list[pa.RecordBatch]:
+    """All batches of an IPC stream in memory; see `sound`.
+
+    Args:
+        data: a buffer; batches share its memory.
+        source: whose it is, for the message.
+        schema: whose types and names each must have; None for any.
+
+    Raises:
+        InputError: the bytes are no whole stream, or one of its batches is not sound.
+    """
+    buffer = pa.py_buffer(data)
+    try:
+        reader = pa.ipc.open_stream(buffer)
+    except BREAKS as error:
+        raise InputError(f"{source} is no Arrow IPC stream: {error}") from error
+    with reader:
+        return list(sound_batches(reader, source, schema))
+
+
+def _bytes_of(column: pa.Array) -> pa.Array:
+    """The same buffers as a type whose validation does not look at values."""
+    if pa.types.is_string(column.type):
+        return column.view(pa.binary())
+    if pa.types.is_large_string(column.type):
+        return column.view(pa.large_binary())
+    return column.view(pa.binary(16)) if pa.types.is_decimal128(column.type) else column
+
+
+def _told(schema: pa.Schema) -> str:
+    shown = ", ".join(f"{field.name} {field.type}" for field in schema)
+    return f"({shown})" if len(shown) <= 300 else f"({shown[:300]}...)"

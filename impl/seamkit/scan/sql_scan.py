@@ -1,0 +1,126 @@
+"""Scans with a condition in SQL: DuckDB tests each batch, and tells what is ruled out before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.extras import needs
+from seambase.scan import ScanReport
+from seambase.where import Filter, parse_filter
+from seamkit.scan.scan import Scan
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+__all__ = ["SqlCondition", "SqlScan", "sql_condition"]
+
+
+@dataclass(frozen=True)
+class SqlCondition:
+    """A condition in SQL that fits a schema.
+
+    Attributes:
+        sql: the condition itself.
+        implied: what holds for every row that meets it, as an Arrow expression that scans can push
+            down; None where DuckDB finds nothing of that kind.
+    """
+
+    sql: Filter
+    implied: pc.Expression | None
+
+
+def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
+    """Read a condition in SQL.
+
+    Raises:
+        UsageError: it does not fit the columns.
+        UnavailableError: DuckDB is not installed.
+    """
+    condition = parse_filter(text, schema, "filter")
+    from seambase.dataset import ScanDataset, without_views
+
+    pushed: list[pc.Expression | None] = []
+    shown = without_views(schema)
+
+    def note(columns: list[str], expression: pc.Expression | None) -> pa.RecordBatchReader:
+        pushed.append(expression)
+        return pa.schema([shown.field(name) for name in columns]).empty_table().to_reader()
+
+    with needs("bench", "a filter in SQL"):
+        import duckdb
+    with duckdb.connect() as connection:
+        # No row is there to be read: what DuckDB asks the dataset for is what it pushes down.
+        connection.register("rows", ScanDataset(shown, note))
+        connection.execute(f"SELECT 1 FROM rows WHERE {condition.sql}").fetchall()  # noqa: S608 - bound and checked
+    return SqlCondition(condition, pushed[0] if len(pushed) == 1 else None)
+
+
+class SqlScan(Scan):
+    """The rows of another scan for which a condition in SQL is true.
+
+    Args:
+        scan: has the columns handed out, and those that the condition reads.
+        columns: those to hand out.
+        condition: the condition.
+    """
+
+    def __init__(self, scan: Scan, columns: Sequence[str], condition: Filter) -> None:
+        self._scan = scan
+        self._columns = list(columns)
+        self._condition = condition
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of the batches: the requested columns in the requested order."""
+        return pa.schema([self._scan.schema.field(name) for name in self._columns])
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A stream of batches."""
+        return self._tested(self._scan.to_reader(), self._columns)
+
+    def dataset(self) -> ds.Dataset:
+        """A dataset that DuckDB and Polars query, with columns and filters pushed down."""
+        from seambase.dataset import ScanDataset
+
+        inner = self._scan.dataset()
+
+        def open_stream(
+            columns: list[str], condition: pc.Expression | None
+        ) -> pa.RecordBatchReader:
+            names = list(dict.fromkeys([*columns, *self._condition.columns]))
+            reader = inner.scanner(columns=names, filter=condition).to_reader()
+            return self._tested(reader, columns)
+
+        return ScanDataset(self.schema, open_stream)
+
+    def report(self) -> ScanReport:
+        """What the scan below did; its rows are those before the condition."""
+        return self._scan.report()
+
+    def explain(self) -> str:
+        """The plan of the scan below, and the condition."""
+        return f"{self._scan.explain()}\n  tested by DuckDB: {self._condition.sql}"
+
+    @property
+    def n_parts(self) -> int:
+        """As many parts as the scan below."""
+        return self._scan.n_parts
+
+    def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> SqlScan:
+        """One part of the scan; see `Scan.part`."""
+        names = list(dict.fromkeys([*columns, *self._condition.columns]))
+        return SqlScan(self._scan.part(number, names, condition), columns, self._condition)
+
+    def _tested(self, reader: pa.RecordBatchReader, columns: Sequence[str]) -> Any:
+        schema = pa.schema([reader.schema.field(name) for name in columns], reader.schema.metadata)
+        return pa.RecordBatchReader.from_batches(schema, self._kept(reader, list(columns)))
+
+    def _kept(self, reader: pa.RecordBatchReader, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        with reader:
+            for batch in reader:
+                yield batch.filter(self._condition.keep(batch)).select(columns)

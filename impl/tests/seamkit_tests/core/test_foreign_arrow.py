@@ -1,0 +1,177 @@
+"""Arrow bytes of others: an unsound batch is an error that names it, at every door."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.flight as flight
+import pytest
+
+from seambase.errors import InputError
+from seambase.foreign_arrow import sound, sound_stream
+from seambase.serde import SerdeRequest
+from seambase.sorting import SortKey
+from seambase.type_fields import fields_of
+from seambench_impl.serde import SeambenchSerde
+from seamkit.exchange.formats.formats import chunk_format
+from seamkit.exchange.logic.messages import Chunk, Request
+from seamkit.exchange.logic.options import ReceiverOptions
+from seamkit.exchange.merge import MergingReader, SortedMerge
+from seamkit.exchange.source import ExchangeSource, SourceRegistry
+from seamkit.exchange.transports.base import HELLO
+from seamkit.exchange.transports.flight import FlightServer
+from seamkit.exchange.transports.wire import encode_request
+
+_FAR = 500_000_000
+
+
+def _texts(*offsets: int, data: bytes = b"abc") -> pa.Array:
+    buffers = [None, pa.py_buffer(np.array(offsets, np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers)
+
+
+def _lists(*offsets: int) -> pa.Array:
+    buffers = [None, pa.py_buffer(np.array(offsets, np.int32))]
+    children = [pa.array([1, 2, 3], pa.int32())]
+    return pa.Array.from_buffers(pa.list_(pa.int32()), len(offsets) - 1, buffers, children=children)
+
+
+_UNSOUND = {
+    "an offset between that is far away": _texts(0, _FAR, 2, 3),
+    "bytes that are no UTF-8": _texts(0, 1, 2, 3, data=b"a\xffc"),
+    "an index that is no value": pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, _FAR], pa.int32()), pa.array(["one", "two"]), safe=False
+    ),
+    "a list that leaves its elements": _lists(0, _FAR, 2, 3),
+}
+
+
+def _stream(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def _through_a_merge(batch: pa.RecordBatch) -> Any:
+    """A receiver that merges, as it takes a chunk from a sender."""
+    schema, key = pa.schema([("k", pa.string())]), [SortKey("k")]
+    options = ReceiverOptions(keep_order=True)
+    source = ExchangeSource(1, 1, chunk_format("arrow", schema), options)
+    data = _stream(batch)
+    source.deliver(Request(0, 0, (Chunk(data, len(data)),), True, 0), lambda _: None)
+    return MergingReader(source, SortedMerge(schema, key, 1)).read(1.0)
+
+
+def _as_a_serde(batch: pa.RecordBatch) -> Any:
+    request = SerdeRequest("arrow", fields_of(pa.schema([("k", pa.string())]), "presto"))
+    return SeambenchSerde().deserialize(request, _stream(batch))
+
+
+_DOORS: dict[str, Callable[[pa.RecordBatch], Any]] = {
+    "a stream": lambda batch: sound_stream(_stream(batch), "it"),
+    "a chunk": lambda batch: chunk_format("arrow", batch.schema).decode(_stream(batch)),
+    "a serde": _as_a_serde,
+    "a merge": _through_a_merge,
+}
+
+
+@pytest.mark.parametrize("door", _DOORS)
+@pytest.mark.parametrize("unsound", _UNSOUND)
+def test_an_unsound_batch_is_refused_before_it_is_used(unsound: str, door: str) -> None:
+    """Wherever it comes in: an error, and no row of it."""
+    with pytest.raises(InputError):
+        _DOORS[door](pa.record_batch([_UNSOUND[unsound]], ["k"]))
+
+
+@pytest.mark.parametrize("unsound", _UNSOUND)
+def test_the_error_names_source_and_column(unsound: str) -> None:
+    """Whoever wrote the batch can find what is wrong."""
+    batch = pa.record_batch([pa.array([1, 2, 3]), _UNSOUND[unsound]], ["good", "bad"])
+    with pytest.raises(InputError, match=r"^their file: column 'bad' is not sound: "):
+        sound(batch, "their file")
+
+
+def test_a_batch_of_another_schema_is_refused_first() -> None:
+    """Types come before content: nobody looks into a batch that is not meant."""
+    batch = pa.record_batch([_UNSOUND["an offset between that is far away"]], ["k"])
+    with pytest.raises(InputError, match=r"a batch of \(k string\) came, not of \(k int64\)"):
+        sound(batch, "it", pa.schema([("k", pa.int64())]))
+
+
+def test_damaged_streams_never_give_unsound_batches() -> None:
+    """Whatever bytes change: an error, or batches that Arrow itself finds sound."""
+    batch = pa.record_batch(
+        {
+            "n": pa.array([1, None, 3]),
+            "t": ["one", None, "three"],
+            "w": pa.array(["x", "y", "x"]).dictionary_encode(),
+            "l": [["a"], [], None],
+            "v": pa.array(["short", None, "longer than twelve bytes"], pa.string_view()),
+        }
+    )
+    whole, dice = _stream(batch), random.Random(11)
+    for _ in range(3000):
+        damaged = bytearray(whole[: dice.choice([len(whole), dice.randrange(len(whole))])])
+        for _ in range(dice.randrange(4)):
+            if damaged:
+                damaged[dice.randrange(len(damaged))] = dice.randrange(256)
+        try:
+            found = sound_stream(bytes(damaged), "it")
+        except InputError:
+            continue
+        for one in found:
+            one.validate(full=True)
+            one.to_pylist()
+
+
+def _payloads(*views: bytes) -> pa.RecordBatch:
+    buffers = [None, pa.py_buffer(b"".join(views)), pa.py_buffer(b"x" * 20)]
+    array = pa.Array.from_buffers(pa.binary_view(), len(views), buffers)
+    return pa.RecordBatch.from_arrays(
+        [array], schema=pa.schema([pa.field("payload", pa.binary_view(), nullable=False)])
+    )
+
+
+_VIEWS = {
+    "a buffer that is not there": struct.pack("<i4sii", 20, b"xxxx", 9_999, 0),
+    "a place beyond its buffer": struct.pack("<i4sii", 20, b"xxxx", 0, _FAR),
+    "a size below 0": struct.pack("<i4sii", -20, b"xxxx", 0, 0),
+}
+
+
+@pytest.mark.parametrize("view", _VIEWS)
+def test_a_flight_server_survives_an_unsound_request(view: str, tmp_path: Path) -> None:
+    """The stream ends with a reason; the server goes on, and serves the next one."""
+    server = FlightServer(SourceRegistry(), f"unix:{tmp_path / 's'}")
+    message, _ = encode_request(1, Request(0, 0, (Chunk(b"", 20),), False, 0), inline=False)
+    for _ in range(2):
+        with flight.connect(f"grpc+unix://{tmp_path / 's'}") as client:
+            writer, reader = client.do_exchange(flight.FlightDescriptor.for_command(HELLO))
+            batch = _payloads(_VIEWS[view])
+            writer.begin(batch.schema)
+            writer.write_with_metadata(batch, message)
+            with pytest.raises(pa.ArrowException, match="is not sound"):
+                list(reader)
+    server.close()
+
+
+def test_a_flight_server_looks_at_types_first(tmp_path: Path) -> None:
+    """A batch of other columns is told by its types; its content is never looked at."""
+    server = FlightServer(SourceRegistry(), f"unix:{tmp_path / 's'}")
+    batch = pa.record_batch([_UNSOUND["a list that leaves its elements"]], ["payload"])
+    message, _ = encode_request(1, Request(0, 0, (), True, 0), inline=False)
+    with flight.connect(f"grpc+unix://{tmp_path / 's'}") as client:
+        writer, reader = client.do_exchange(flight.FlightDescriptor.for_command(HELLO))
+        writer.begin(batch.schema)
+        writer.write_with_metadata(batch, message)
+        with pytest.raises(pa.ArrowException, match="came, not of"):
+            list(reader)
+    server.close()

@@ -1,0 +1,160 @@
+"""The house by its folders: no packages that wait for each other, and none too full to look at."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ("seambase", "seamkit", "seambench_impl", "seambench")
+
+#: Packages that still wait for each other; every entry must go.
+KNOWN_CYCLES: list[set[str]] = [
+    {
+        "seamkit.avro",
+        "seamkit.files",
+        "seamkit.scan",
+        "seamkit.tables.hudi",
+        "seamkit.tables.hudi.listing",
+        "seamkit.tables.hudi.log",
+        "seamkit.tables.hudi.timeline",
+    },
+    {
+        "seambench.conformance",
+        "seambench.conformance.doors",
+        "seambench.contracts",
+        "seambench.engines",
+        "seambench.formats",
+        "seambench.seams.column",
+        "seambench.seams.exchange",
+        "seambench.seams.scan",
+        "seambench.seams.serde",
+    },
+    {"seambench.data", "seambench.formats.hudi"},
+]
+
+
+def _folder(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+@functools.cache
+def modules() -> dict[str, Path]:
+    """Every module of the packages, by its name."""
+    found = {}
+    for package in PACKAGES:
+        folder = _folder(package)
+        for path in folder.rglob("*.py"):
+            parts = path.relative_to(folder.parent).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(source: str, known: Mapping[str, object]) -> set[str]:
+    """Modules of ours that a text imports, inside functions and for types, too."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                names.add(inner if inner in known else node.module)
+    return names & set(known)
+
+
+def cycles(arrows: Mapping[str, set[str]]) -> list[set[str]]:
+    """Sets of packages that reach each other."""
+    reached: dict[str, set[str]] = {}
+    for start in arrows:
+        seen: set[str] = set()
+        left = [start]
+        while left:
+            new = arrows.get(left.pop(), set()) - seen
+            seen |= new
+            left += new
+        reached[start] = seen
+    sets = {
+        frozenset(b for b in seen if a in reached.get(b, ()))
+        for a, seen in reached.items()
+        if a in seen
+    }
+    return [set(one) for one in sorted(sets, key=sorted)]
+
+
+@functools.cache
+def package_arrows() -> dict[str, set[str]]:
+    """Which package imports which others; a package is a folder."""
+    known = modules()
+
+    def package(module: str) -> str:
+        return module if known[module].name == "__init__.py" else module.rpartition(".")[0]
+
+    arrows: dict[str, set[str]] = {}
+    for module, path in known.items():
+        own = package(module)
+        others = {package(name) for name in imported(path.read_text(encoding="utf-8"), known)}
+        arrows.setdefault(own, set()).update(others - {own})
+    return arrows
+
+
+def test_no_packages_wait_for_each_other() -> None:
+    """Imports between folders form no cycle, those inside functions counted as well."""
+    unknown = [c for c in cycles(package_arrows()) if not any(c <= known for known in KNOWN_CYCLES)]
+
+    assert unknown == []
+
+
+@pytest.mark.parametrize("known", KNOWN_CYCLES, ids=min)
+def test_known_cycles_shrink(known: set[str]) -> None:
+    """A package that waits no longer leaves the list."""
+    still = set().union(*(one for one in cycles(package_arrows()) if one <= known))
+
+    assert still == known
+
+
+def test_harness_has_few_doors() -> None:
+    """Whoever opens the harness sees at most twelve names."""
+    entries = [p.name for p in _folder("seambench").iterdir() if p.name != "__pycache__"]
+
+    assert len(entries) <= 12, sorted(entries)
+
+
+def test_no_folder_is_too_full() -> None:
+    """A folder holds at most twenty modules."""
+    full = {
+        str(folder): count
+        for folder in {path.parent for path in modules().values()}
+        if (count := len(list(folder.glob("*.py")))) > 20
+    }
+
+    assert full == {}
+
+
+@pytest.mark.parametrize(
+    ("arrows", "found"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}, [{"a", "b", "c"}]),
+        ({"a": {"b"}, "b": {"a"}, "c": {"d", "a"}, "d": {"c"}}, [{"a", "b"}, {"c", "d"}]),
+    ],
+)
+def test_cycles_are_found(arrows: dict[str, set[str]], found: list[set[str]]) -> None:
+    """The finder itself sees what it must, and no more."""
+    assert cycles(arrows) == found
+
+
+def test_imports_are_seen_wherever_they_stand() -> None:
+    """In functions, in blocks for types, and of a module by its package."""
+    source = (
+        "if TYPE_CHECKING:\n    from a.b import c\ndef f():\n    import d.e\n    from a import g"
+    )
+
+    assert imported(source, {"a.b.c": 0, "d.e": 0, "a": 0, "d": 0}) == {"a.b.c", "d.e", "a"}
