@@ -223,7 +223,7 @@ class Storage:
             InputError: it is missing, or the storage does not tell.
         """
         with _told(self.full(path)):
-            return self._files.modified_millis(self.full(path))
+            return self._files.modified_millis(self._inside(path))
 
 
 class _LocalFiles:
@@ -266,6 +266,9 @@ class _LocalFiles:
         with pa.OSFile(path) as whole:
             return pa.BufferReader(whole.read_buffer())
 
+    def modified_millis(self, path: str) -> int:
+        return Path(path).stat().st_mtime_ns // 1_000_000
+
 
 @contextmanager
 def _opened(path: str) -> Iterator[io.BufferedReader]:
@@ -275,9 +278,6 @@ def _opened(path: str) -> Iterator[io.BufferedReader]:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError(errno.EINVAL, "no regular file")
         yield opened
-
-    def modified_millis(self, path: str) -> int:
-        return Path(path).stat().st_mtime_ns // 1_000_000
 
 
 def _local_path(root: str) -> str:

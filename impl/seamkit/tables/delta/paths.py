@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import unquote
 
 from seambase.errors import InputError
@@ -35,12 +33,10 @@ class TableFiles:
 
     Args:
         storage: the table's folder.
-        options: arguments of the fsspec file system, for absolute paths.
     """
 
-    def __init__(self, storage: Storage, options: Mapping[str, Any] | None) -> None:
+    def __init__(self, storage: Storage) -> None:
         self.storage = storage
-        self._options = options
         self._outside: dict[str, Storage] = {}
 
     def locate(self, path: str) -> tuple[Storage, str]:
@@ -56,13 +52,8 @@ class TableFiles:
         if _SCHEME.match(path) or path.startswith("/"):
             folder, _, name = plain.rpartition("/")
             if folder not in self._outside:
-                options = None if _is_local(folder) else self._options
-                self._outside[folder] = Storage(folder, options)
+                self._outside[folder] = self.storage.elsewhere(folder)
             return self._outside[folder], name
         if ".." in plain.split("/") or not plain or "\0" in plain:
             raise InputError(f"{self.storage.root}: the path {path!r} leads out of the table")
         return self.storage, plain
-
-
-def _is_local(folder: str) -> bool:
-    return folder.startswith(("/", "file:"))

@@ -46,7 +46,7 @@ class DeltaTable:
 
     def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
         self._storage = Storage(str(path), storage_options)
-        self._files = TableFiles(self._storage, storage_options)
+        self._files = TableFiles(self._storage)
         self._log = list_log(self._storage)
 
     @cached_property

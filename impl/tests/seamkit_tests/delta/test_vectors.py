@@ -47,7 +47,7 @@ def stored(data: bytes) -> bytes:
 def written(folder: Path, content: bytes, name: str = "v.bin") -> TableFiles:
     """A table's folder with a file in it."""
     (folder / name).write_bytes(content)
-    return TableFiles(Storage(str(folder)), None)
+    return TableFiles(Storage(str(folder)))
 
 
 def described(folder: Path, data: bytes = VECTOR, cardinality: int = 3) -> VectorDescriptor:

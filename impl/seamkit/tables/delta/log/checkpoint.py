@@ -7,7 +7,6 @@ of the same checkpoint names, so they are not read.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -71,7 +70,7 @@ def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str
 def _parquet_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     where = storage.full(path)
     try:
-        file = pq.ParquetFile(io.BytesIO(storage.read(path)))
+        file = pq.ParquetFile(storage.open(path))
         table = file.read(columns=_columns(file.schema_arrow), use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error
