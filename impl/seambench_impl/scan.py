@@ -11,11 +11,14 @@ from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
+from seambench_impl.connector.slice_rows import read_unit
 from seambench_impl.scan_delta import DELTA_CAPABILITIES, is_delta, open_delta
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.explain import explain_log, explain_table
-from seamkit.tables.hudi.hudi_scan import Path
 from seamkit.tables.hudi.listing.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.units import Path
 
 __all__ = [
     "AutoReader",
@@ -85,8 +88,6 @@ class _HudiReader:
         if "formats.delta" in self.capabilities and is_delta(request):
             return open_delta(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
-        if request.query == "cdc":
-            return self._changes(table, request)
         return table.scan(
             request.columns,
             query=request.query,
@@ -95,25 +96,11 @@ class _HudiReader:
             end=request.end,
             changes_alone=request.changes_alone,
             path=self.path,
-            batch_size=request.batch_size,
+            batch_rows=request.batch_rows,
             threads=request.threads,
-            memory_limit=request.memory_limit,
+            memory_limit_bytes=request.memory_limit_bytes,
             strict=request.strict,
             positions=self.positions,
-        )
-
-    def _changes(self, table: HudiTable, request: ScanRequest) -> Scan:
-        if request.as_of is not None or request.changes_alone:
-            raise UsageError("a cdc query has begin and end, and nothing else")
-        return table.changes(
-            request.columns,
-            begin=request.begin,
-            end=request.end,
-            path=self.path,
-            batch_size=request.batch_size,
-            threads=request.threads,
-            memory_limit=request.memory_limit,
-            strict=request.strict,
         )
 
     def explain(self, path: FilePath) -> Iterator[Met]:
@@ -160,7 +147,13 @@ class ConnectorReader(_HudiReader):
 
     name = "connector"
     kind: Kind = "reference"
-    path = "connector"
+    path = "merge"
+
+    def open(self, request: ScanRequest) -> Scan:
+        """As planned for the merge path; rows come one at a time."""
+        scan = super().open(request)
+        assert isinstance(scan, UnitScan | ChangeScan)
+        return scan.read_by(self.name, read_unit)
 
 
 class NativeReader(_HudiReader):

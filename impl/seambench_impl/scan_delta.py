@@ -49,8 +49,8 @@ def open_delta(request: ScanRequest) -> Scan:
         request.columns,
         query=request.query,
         as_of=request.as_of,
-        batch_rows=request.batch_size,
+        batch_rows=request.batch_rows,
         threads=request.threads,
-        memory_limit_bytes=request.memory_limit,
+        memory_limit_bytes=request.memory_limit_bytes,
         strict=request.strict,
     )

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from seambase.errors import SeambenchError
-from seambench.bench.measure import peak_of_own_process
+from seambench.bench.memory import peak_of_own_process
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 

@@ -8,10 +8,9 @@ another. A step whose result does not stand for the rows that went in keeps no t
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,15 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambench.bench import measure
-from seambench.bench.comparison import Listener
+from seambench.bench.listener import Listener
 from seambench.contracts import registry
 from seambench.contracts.common import Stage, Staged
 from seambench.data.tpch import generate_part, generator_version
 from seambench.engines.digest import digest_reader
-from seambench.records import record
+from seambench.records.facts import generated_rows, implementation_info
+from seambench.records.model import Floor, Implementation, Moved, Origin, Record, Timing
+from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
+from seambench.records.writer import Recording, Sample, answered, moved
 
 __all__ = ["MEMCPY", "ThroughputOptions", "lineitem", "measure_throughput"]
 
@@ -88,21 +90,20 @@ def _workload() -> pa.Table:
 
 def measure_throughput(
     options: ThroughputOptions, listener: Listener | None = None
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Time the steps.
 
     Returns:
-        One record per implementation and one for `memcpy` (see `seambench.records.record`), not yet
-        written. Cases are called `<seam>/<step>/<rows>`, or `.../<rows> fixed`.
+        One record per implementation and one for `memcpy`, not yet written. Cases are called
+        `<seam>/<step>/<rows>`, or `.../<rows> fixed`.
 
     Raises:
         UsageError: unknown seam or implementation, one without steps, or no step is left to time.
     """
     listener = listener or Listener()
     found = {name: _implementation(options.seam, name) for name in options.implementations}
-    run, machine = record.new_run(options.command, options.samples), record.machine_info()
-    begin = time.monotonic()
-    timings: dict[str, list[dict[str, Any]]] = {name: [] for name in (*found, MEMCPY)}
+    recording = Recording(options.command, options.samples)
+    timings: dict[str, list[Timing]] = {name: [] for name in (*found, MEMCPY)}
     for columns in options.columns:
         for rows in options.rows:
             batch = lineitem(rows, columns)
@@ -110,22 +111,17 @@ def measure_throughput(
             _measure_batch(options, found, batch, label, timings, listener)
     if not timings[MEMCPY]:
         raise UsageError("there is no step to time: see what --only asks for")
-    run["seconds"] = round(time.monotonic() - begin, 3)
-    about = {name: record.implementation_info(name, one) for name, one in found.items()}
-    about[MEMCPY] = {
-        "name": MEMCPY,
-        "version": np.__version__,
-        "kind": "native",
-        "tuned": False,
-        "capabilities": {},
-    }
-    dataset = {
-        "name": "tpch-derived",
-        "scale": _SCALE,
-        "generator": generator_version(),
-        "rows": {"lineitem": max(options.rows)},
-    }
-    return [record.assembled(run, machine, about[name], dataset, timings[name]) for name in timings]
+    about = {name: implementation_info(name, one) for name, one in found.items()}
+    about[MEMCPY] = Implementation(
+        name=MEMCPY, version=np.__version__, kind="native", capabilities={}
+    )
+    dataset = Origin(
+        name="tpch-derived",
+        scale=_SCALE,
+        generator=generator_version(),
+        rows={"lineitem": max(options.rows)},
+    )
+    return [recording.record(about[name], timings[name], dataset=dataset) for name in timings]
 
 
 def _implementation(seam: str, name: str) -> Any:
@@ -144,11 +140,12 @@ def _measure_batch(
     found: Mapping[str, Any],
     batch: pa.RecordBatch,
     label: str,
-    timings: dict[str, list[dict[str, Any]]],
+    timings: dict[str, list[Timing]],
     listener: Listener,
 ) -> None:
     """Every step of every implementation over one batch."""
-    expected = digest_reader(batch)
+    expected = ExpectedDigest(digest_reader(batch))
+    over = generated_rows(f"lineitem, {batch.num_rows} rows", _SCALE)
     stages: dict[str, dict[str, Stage]] = {}
     for name, implementation in found.items():
         for stage in _stages(implementation, batch):
@@ -158,15 +155,15 @@ def _measure_batch(
     for step, offered in stages.items():
         case = f"{options.seam}/{step}/{label}"
         listener.case("lineitem", case)
-        works = {name: _Work(stage, batch) for name, stage in offered.items()}
-        works[MEMCPY] = _Work(_copy(batch, next(iter(works.values())).bytes), batch)
-        results = measure.interleave(
-            {name: measure.Competitor(work.run, work.check) for name, work in works.items()},
-            options.samples,
-            on_run=listener.running,
-        )
-        for name, work in works.items():
-            timing = work.timing(case, results[name], expected)
+        works = {name: _step(stage, batch, expected) for name, stage in offered.items()}
+        works[MEMCPY] = _copy(_bytes_of(next(iter(offered.values())), batch), batch.num_rows)
+        results = measure.interleave(works, options.samples, on_run=listener.running)
+        for name, result in results.items():
+            timing: Timing = (
+                moved(Floor, case, over, result)
+                if name == MEMCPY
+                else answered(case, over, result, expected=expected.digest)
+            )
             timings[name].append(timing)
             listener.done(timing, name)
 
@@ -180,72 +177,63 @@ def _stages(implementation: Any, batch: pa.RecordBatch) -> Sequence[Stage]:
         return ()  # shown as a case without a time
 
 
-def _copy(batch: pa.RecordBatch, size_bytes: int) -> Stage:
+def _bytes_of(stage: Stage, batch: pa.RecordBatch) -> int:
+    return int(batch.nbytes) if stage.bytes is None else stage.bytes
+
+
+def _copy(size_bytes: int, rows: int) -> measure.Competitor:
     """The floor: one copy of as many bytes between two blocks that were touched before."""
     source = np.ones(size_bytes, dtype=np.uint8)
     target = np.zeros(size_bytes, dtype=np.uint8)
-    return Stage(MEMCPY, lambda: np.copyto(target, source), lambda _: batch, size_bytes)
+
+    def judge(_: Any) -> Arrived:
+        arrived = int(np.count_nonzero(target))
+        return Arrived(Moved(unit="bytes", sent=size_bytes, arrived=arrived), rows, size_bytes)
+
+    return measure.Competitor(lambda: np.copyto(target, source), judge, _RepeatingClock(1))
 
 
-class _Work:
-    """A step, repeated so often that a sample can be trusted."""
+def _step(stage: Stage, batch: pa.RecordBatch, expected: ExpectedDigest) -> measure.Competitor:
+    """A step; its result is read back and compared with the rows that went in."""
 
-    def __init__(self, stage: Stage, batch: pa.RecordBatch) -> None:
-        self._stage = stage
-        self._batch = batch
+    def judge(result: Any) -> Finding:
+        digest = digest_reader(stage.rows(result), batch.schema)
+        size_bytes = _bytes_of(stage, batch)
+        return expected.judge(digest, rows=batch.num_rows, size_bytes=size_bytes)
+
+    return measure.Competitor(stage.run, judge, _RepeatingClock(stage.passes))
+
+
+class _RepeatingClock:
+    """Seconds of one call: a sample is so many calls that the clock does not show.
+
+    The cold run finds out how many fit a sample, and its time is that of the very first call.
+
+    Args:
+        passes: how often one call does the step.
+    """
+
+    def __init__(self, passes: int) -> None:
+        self._passes = passes
         self._calls = 0
-        self._passes = stage.passes
-        self._first_seconds = 0.0
-        self.bytes = batch.nbytes if stage.bytes is None else stage.bytes
-        self._answer: str | None = None
 
-    def run(self) -> Any:
-        """The cold run finds out how often the step fits a sample; each run returns a result."""
+    def __call__(self, run: Callable[[], Any]) -> tuple[Any, Sample]:
+        """See `seambench.bench.measure.Clock`."""
         if self._calls == 0:
-            begin = time.perf_counter()
-            result = self._stage.run()
-            middle = time.perf_counter()
-            result = None
-            result = self._stage.run()  # the first one may have compiled, loaded, faulted pages in
-            seconds = time.perf_counter() - middle
-            self._first_seconds = middle - begin
-            self._calls = max(1, min(_CALLS_AT_MOST, round(_SAMPLE_SECONDS / max(seconds, 1e-9))))
-            return result
-        result = None
-        for _ in range(self._calls):
-            result = None  # the one before goes first: nobody keeps two
-            result = self._stage.run()
-        return result
+            first = measure.own_clock(run)[1]
+            # The first call may have compiled, loaded, faulted pages in.
+            result, second = measure.own_clock(run)
+            fitting = round(_SAMPLE_SECONDS / max(second.wall, 1e-9))
+            self._calls = max(1, min(_CALLS_AT_MOST, fitting))
+            return result, Sample(first.wall / self._passes, first.cpu / self._passes)
+        result, whole = measure.own_clock(partial(_repeat, run, self._calls))
+        calls = self._calls * self._passes
+        return result, Sample(whole.wall / calls, whole.cpu / calls)
 
-    def check(self, result: Any) -> str | None:
-        """Whether the result stands for the rows that went in."""
-        rows = self._stage.rows(result)
-        self._answer = digest_reader(rows, self._batch.schema)
-        expected = digest_reader(self._batch)
-        return None if self._answer == expected else f"rows {expected} went in, {self._answer} out"
 
-    def timing(self, case: str, result: measure.Measurement, expected: str) -> dict[str, Any]:
-        """One timing as the record wants it: seconds of one call."""
-        error, outcome = measure.judged(result)
-        kept = result if outcome == "pass" else measure.Measurement()
-        return {
-            "case": case,
-            "unit": "s",
-            "dataset": record.generated_rows(
-                f"lineitem, {self._batch.num_rows} rows", _SCALE, expected
-            ),
-            "query": None,
-            "outcome": outcome,
-            "cold": [self._first_seconds / self._passes] if kept.cold else [],
-            "hot": [sample.wall / self._calls / self._passes for sample in kept.hot],
-            "cpu": [sample.cpu / self._calls / self._passes for sample in kept.hot],
-            "rows": self._batch.num_rows,
-            "bytes": self.bytes,
-            "peak_bytes": None,
-            "growth_bytes": kept.growth_bytes,
-            "answer": self._answer,
-            "expected": expected,
-            "paths": {},
-            "warnings": [],
-            "error": error,
-        }
+def _repeat(run: Callable[[], Any], calls: int) -> Any:
+    result = None
+    for _ in range(calls):
+        result = None  # the one before goes first: nobody keeps two
+        result = run()
+    return result

@@ -41,7 +41,8 @@ def bench(
         float | None, typer.Option(help="TPC-H scale of the data sets (default: any).")
     ] = None,
     layout: Annotated[
-        list[str] | None, typer.Option(help="Layout, repeatable (default: all with Hudi tables).")
+        list[str] | None,
+        typer.Option(help="Layout, repeatable (default: all in a table format)."),
     ] = None,
     reader: Readers = None,
     queries: Queries = "all",
@@ -68,13 +69,13 @@ def bench(
     datasets = [
         dataset
         for dataset in list_datasets(data, scale)
-        if any(table.kind == "hudi" for table in dataset.tables.values())
+        if any(table.kind != "parquet" for table in dataset.tables.values())
         and (layout is None or dataset.layout in layout)
     ]
     missing = [name for name in layout or () if name not in {d.layout for d in datasets}]
     if missing or not datasets:
         raise UsageError(
-            f"{data} has no data set {missing[0] if missing else 'with Hudi tables'}; "
+            f"{data} has no data set {missing[0] if missing else 'in a table format'}; "
             "make it with `seambench data`"
         )
     code = run_bench(

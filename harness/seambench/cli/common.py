@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,8 @@ from seambase.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from seambench.records.model import Record
 
 __all__ = [
     "JSON_SCHEMA",
@@ -206,7 +208,7 @@ def default_readers() -> Sequence[str]:
 
 
 def tell_records(
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Record],
     results: Path,
     show: Callable[[Console], None],
     *,
@@ -216,17 +218,21 @@ def tell_records(
     """The end of a run: write its records, print what they say and what failed; the exit code.
 
     Args:
-        records: see `seambench.records.record`.
+        records: what came of it.
         results: folder of the records.
         show: prints them as a table.
         as_json: print the records themselves instead.
         failures_shown: most lines about failures; None for all.
     """
-    from seambench.bench.comparison import failures, write_records
+    import msgspec
 
-    paths = write_records(results, records)
+    from seambench.records.files import write_record
+    from seambench.records.writer import failures
+
+    for one in records:
+        write_record(results, one)
     if as_json:
-        print_json(records)
+        print_json(msgspec.to_builtins(records))
     else:
         show(console())
     failed, err = failures(records), error_console()
@@ -234,5 +240,5 @@ def tell_records(
         err.print(f"failed: {line}", markup=False)
     if failures_shown is not None and len(failed) > failures_shown:
         err.print(f"... and {len(failed) - failures_shown} more")
-    err.print(f"{len(paths)} records in {results / 'runs'}", markup=False)
+    err.print(f"{len(records)} records in {results / 'runs'}", markup=False)
     return 1 if failed else 0

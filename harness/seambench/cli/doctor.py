@@ -149,10 +149,10 @@ def _jars() -> Finding:
 def _machine(data: Path) -> Iterator[Finding]:
     import psutil
 
-    from seambench.records.record import machine_info
+    from seambench.records.facts import machine_info
 
     machine = machine_info()
-    yield Finding("cores", True, f"{machine['cores']} ({machine['cpu']})")
+    yield Finding("cores", True, f"{machine.cores} ({machine.cpu})")
     memory = psutil.virtual_memory()
     yield Finding(
         "memory",
@@ -170,10 +170,10 @@ def _machine(data: Path) -> Iterator[Finding]:
         "choose another folder with --data or SEAMBENCH_DATA",
         "seambench data",
     )
-    load = machine["load_before"][0]
+    load = machine.load_before[0]
     yield Finding(
         "load",
-        load < machine["cores"],
+        load < machine.cores,
         f"{load:g}",
         "other work disturbs measurements; wait for it to end",
     )

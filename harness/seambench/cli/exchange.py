@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,8 @@ from seambench.cli.common import NOTE, Results, console, error_console, parse_li
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from seambench.records.model import Timing
 
 __all__ = ["exchange"]
 
@@ -72,7 +74,7 @@ def exchange(
     )
     with Shown(error_console()) as shown:
         records = measure_exchanges(options, shown)
-    show = partial(_print_table, records[0]["timings"])
+    show = partial(_print_table, records[0].timings)
     raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
 
@@ -104,7 +106,7 @@ def _numbers(text: str, option: str) -> tuple[int, ...]:
     return found
 
 
-def _print_table(timings: Sequence[Mapping[str, Any]], out: Console) -> None:
+def _print_table(timings: Sequence[Timing], out: Console) -> None:
     """A row per case: what it took, and of what."""
     from rich.markup import escape
     from rich.table import Table
@@ -113,18 +115,18 @@ def _print_table(timings: Sequence[Mapping[str, Any]], out: Console) -> None:
     for name in ("plan/transport/format/workers/chunk rows", "ms", "CPU ms", "GB/s", "peak MB"):
         table.add_column(name, justify="left" if "/" in name and name != "GB/s" else "right")
     for timing in timings:
-        table.add_row(escape(timing["case"].removeprefix("exchange-workers/")), *_cells(timing))
+        table.add_row(escape(timing.case.removeprefix("exchange-workers/")), *_cells(timing))
     out.print(table)
     out.print(f"[dim]Medians; bytes as Arrow has them, resident bytes of all. {NOTE}[/dim]")
 
 
-def _cells(timing: Mapping[str, Any]) -> tuple[str, ...]:
-    if not timing["hot"]:
-        return (f"[red]{timing['outcome']}[/red]",)
-    seconds = statistics.median(timing["hot"])
+def _cells(timing: Timing) -> tuple[str, ...]:
+    if not timing.hot:
+        return (f"[red]{timing.outcome}[/red]",)
+    seconds = statistics.median(timing.hot)
     return (
         f"{seconds * 1e3:.1f}",
-        f"{statistics.median(timing['cpu']) * 1e3:.1f}",
-        f"{timing['bytes'] / seconds / 1e9:.3f}",
-        f"{timing['peak_bytes'] / 1e6:.0f}",
+        f"{statistics.median(timing.cpu) * 1e3:.1f}",
+        f"{(timing.bytes or 0) / seconds / 1e9:.3f}",
+        "-" if timing.peak_bytes is None else f"{timing.peak_bytes / 1e6:.0f}",
     )

@@ -130,10 +130,10 @@ def _parquet(file: Path) -> Iterator[Met]:
         length = sum(column.total_compressed_size for column in columns)
         yield Met(start, length, 0, f"row group {number}", f"{group.num_rows} rows")
         for column in columns:
-            yield Met(
-                *(_first_byte(column), column.total_compressed_size, 1, column.path_in_schema),
-                f"{column.physical_type}, {column.compression}, {' '.join(column.encodings)}",
-            )
+            how = f"{column.physical_type}, {column.compression}, "
+            how += " ".join(sorted(column.encodings))
+            length = column.total_compressed_size
+            yield Met(_first_byte(column), length, 1, column.path_in_schema, how)
 
 
 def _first_byte(column: Any) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from seambench.bench.comparison import Listener
+from seambench.bench.listener import Listener
+from seambench.contracts.outcomes import FAILING
+from seambench.records.model import Timing
 
 __all__ = ["Shown"]
 
@@ -52,7 +51,7 @@ class Shown(Listener):
         """A run of a reader begins."""
         self._bar.update(self._task, description=f"{self._case}: {reader}")
 
-    def done(self, timing: Mapping[str, Any], reader: str) -> None:
+    def done(self, timing: Timing, reader: str) -> None:
         """A reader is done with a case."""
-        if timing["outcome"] in ("fail", "error"):
-            self._console.print(f"{self._case}: {reader}: {timing['error']}", markup=False)
+        if timing.outcome in FAILING:
+            self._console.print(f"{timing.case}: {reader}: {timing.reason}", markup=False)

@@ -18,10 +18,23 @@ def report(
     validate: Annotated[
         bool, typer.Option("--validate", help="Only check every record; exit code 1 if one is bad.")
     ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Only print the records' form as JSON Schema.")
+    ] = False,
 ) -> None:
-    """Build the page over all records of a results folder, or check the records."""
+    """Build the page over all records of a results folder, or check the records.
+
+    A check holds every record against the published form and makes its verdicts again.
+    """
+    if schema:
+        import json
+
+        from seambench.records.model import json_schema
+
+        typer.echo(json.dumps(json_schema(), indent=1))
+        return
     if validate:
-        from seambench.records.record import validate_tree
+        from seambench.records.files import validate_tree
 
         broken = validate_tree(results)
         for line in broken:

@@ -108,9 +108,9 @@ def scan(
         begin=begin,
         end=end,
         changes_alone=changes_alone,
-        batch_size=batch_size,
+        batch_rows=batch_size,
         threads=threads,
-        memory_limit=memory,
+        memory_limit_bytes=memory,
         strict=strict,
         storage_options=parse_options(storage_option or [], "--storage-option"),
     )

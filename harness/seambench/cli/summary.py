@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from seambench.cli.common import NOTE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from seambench.records.model import Record, Timing
+
 __all__ = ["geometric_mean", "median_seconds", "print_summary"]
 
-Record = Mapping[str, Any]
 
-
-def median_seconds(timing: Mapping[str, Any]) -> float | None:
+def median_seconds(timing: Timing) -> float | None:
     """Median of the hot samples; None where there is no time."""
-    return statistics.median(timing["hot"]) if timing["hot"] else None
+    return statistics.median(timing.hot) if timing.hot else None
 
 
 def geometric_mean(values: Sequence[float | None]) -> float | None:
@@ -33,18 +33,16 @@ def geometric_mean(values: Sequence[float | None]) -> float | None:
 def print_summary(records: Sequence[Record], out: Console) -> None:
     """Print one table per kind of case, and the verdicts."""
     datasets = list(
-        dict.fromkeys(_dataset(timing) for record in records for timing in record["timings"])
+        dict.fromkeys(_dataset(timing) for record in records for timing in record.timings)
     )
-    cases = {timing["case"] for record in records for timing in record["timings"]}
+    cases = {timing.case for record in records for timing in record.timings}
     for case, title in (
         ("scan/all", "all columns of lineitem"),
         ("scan/q6", "the 4 columns of query 6"),
         ("scan/count", "count of lineitem"),
     ):
         if case in cases:
-            _print_table(
-                records, datasets, f"{title}: median seconds", lambda c, k=case: c == k, out
-            )
+            _print_table(records, datasets, f"{title}: median seconds", case.__eq__, out)
     queries = sorted(case for case in cases if case.startswith("tpch/"))
     if queries:
         title = f"{len(queries)} queries: geometric mean of their median seconds"
@@ -53,7 +51,11 @@ def print_summary(records: Sequence[Record], out: Console) -> None:
 
 
 def _print_table(
-    records: Sequence[Record], datasets: Sequence[str], title: str, takes: Any, out: Console
+    records: Sequence[Record],
+    datasets: Sequence[str],
+    title: str,
+    takes: Callable[[str], bool],
+    out: Console,
 ) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -65,7 +67,7 @@ def _print_table(
         table.add_column(escape(dataset), justify="right")
     table.add_column("answers", justify="right")
     for record in records:
-        timings = [timing for timing in record["timings"] if takes(timing["case"])]
+        timings = [timing for timing in record.timings if takes(timing.case)]
         if not timings:
             continue
         cells = []
@@ -73,22 +75,24 @@ def _print_table(
             here = [timing for timing in timings if _dataset(timing) == dataset]
             value = geometric_mean([median_seconds(timing) for timing in here])
             cells.append("-" if value is None else f"{value:.3f}")
-        table.add_row(escape(record["implementation"]["name"]), *cells, _verdict(timings))
+        table.add_row(escape(record.implementation.name), *cells, _verdict(timings))
     out.print(table)
     out.print()
 
 
-def _verdict(timings: Sequence[Mapping[str, Any]]) -> str:
-    right = sum(timing["outcome"] == "pass" for timing in timings)
+def _verdict(timings: Sequence[Timing]) -> str:
+    right = sum(timing.outcome == "pass" for timing in timings)
     if right == len(timings):
         return f"[green]all {right} right[/green]"
-    others = sorted({timing["outcome"] for timing in timings} - {"pass"})
+    others = sorted({str(timing.outcome) for timing in timings} - {"pass"})
     return f"[red]{right} of {len(timings)} right; {', '.join(others)}[/red]"
 
 
-def _dataset(timing: Mapping[str, Any]) -> str:
-    facts = timing["dataset"]
-    if facts["update_ratio"] is None:
-        return str(facts["name"])
-    share = "" if facts["slice_share"] in (None, 100) else f" in {facts['slice_share']:g}%"
-    return f"{facts['update_ratio']:g}%{share}"
+def _dataset(timing: Timing) -> str:
+    """Share of updated rows, as in the name of a column; a name where there is none."""
+    dimensions = timing.over.dimensions
+    if "update_ratio" not in dimensions:
+        return timing.over.name
+    share = dimensions.get("slice_share", 100)
+    part = "" if share == 100 else f" in {share}%"
+    return f"{timing.over.format} {dimensions['update_ratio']}%{part}"

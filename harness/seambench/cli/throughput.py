@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,8 @@ from seambench.cli.common import NOTE, Results, error_console, parse_list, tell_
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from seambench.records.model import Record, Timing
 
 __all__ = ["throughput"]
 
@@ -75,16 +77,14 @@ def throughput(
     raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
 
-def _print_table(records: Sequence[Mapping[str, Any]], out: Console) -> None:
+def _print_table(records: Sequence[Record], out: Console) -> None:
     """A row per step: gigabytes and million rows a second of each implementation."""
     from rich.markup import escape
     from rich.table import Table
 
-    names = [one["implementation"]["name"] for one in records]
-    cases = list(dict.fromkeys(t["case"] for one in records for t in one["timings"]))
-    by_case = {
-        (n, t["case"]): t for n, one in zip(names, records, strict=True) for t in one["timings"]
-    }
+    names = [one.implementation.name for one in records]
+    cases = list(dict.fromkeys(t.case for one in records for t in one.timings))
+    by_case = {(n, t.case): t for n, one in zip(names, records, strict=True) for t in one.timings}
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("GB/s (million rows/s)")
     for name in names:
@@ -95,10 +95,10 @@ def _print_table(records: Sequence[Mapping[str, Any]], out: Console) -> None:
     out.print(f"[dim]Medians, one thread. {NOTE}[/dim]")
 
 
-def _cell(timing: Mapping[str, Any] | None) -> str:
+def _cell(timing: Timing | None) -> str:
     if timing is None:
         return "-"
-    if not timing["hot"]:
-        return f"[red]{timing['outcome']}[/red]"
-    seconds = statistics.median(timing["hot"])
-    return f"{timing['bytes'] / seconds / 1e9:.2f} ({timing['rows'] / seconds / 1e6:.1f})"
+    if not timing.hot:
+        return f"[red]{timing.outcome}[/red]"
+    seconds = statistics.median(timing.hot)
+    return f"{(timing.bytes or 0) / seconds / 1e9:.2f} ({(timing.rows or 0) / seconds / 1e6:.1f})"

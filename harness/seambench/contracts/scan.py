@@ -34,9 +34,9 @@ class ScanRequest:
         columns: names in the order wanted; None for all columns without `_hoodie_*`.
         where: DuckDB SQL over the table's columns; only scanners that come in as commands or
             libraries see it, for objects the harness applies it over `Scan.dataset()`.
-        batch_size: most rows in a batch, or None for the scanner's choice.
+        batch_rows: most rows in a batch, or None for the scanner's choice.
         threads: tasks at once, or None for one per core.
-        memory_limit: bytes the scanner's own allocations may reach, or None.
+        memory_limit_bytes: bytes the scanner's own allocations may reach, or None.
         strict: refuse damage that the format's own reader would skip.
     """
 
@@ -48,9 +48,9 @@ class ScanRequest:
     changes_alone: bool = False
     columns: Sequence[str] | None = None
     where: str | None = None
-    batch_size: int | None = None
+    batch_rows: int | None = None
     threads: int | None = None
-    memory_limit: int | None = None
+    memory_limit_bytes: int | None = None
     strict: bool = False
     storage_options: Mapping[str, Any] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ belongs to the pinned DuckDB version: another version may hash differently, and 
 rather than giving digests that cannot be compared with those on record.
 
 Equal digests say nothing about types: `1` as int and as bigint hash alike. Types are checked
-separately by `seambench.bench.compare.check_schema`.
+separately by `seambench.records.compare.schema_difference`.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class TableReading:
                 con.execute(f"SET threads = {int(self._request.threads)}")
             con.register("rows", self._dataset)
             query = f"SELECT {listed} FROM rows WHERE {condition.sql}{cut}"  # noqa: S608 - checked by parse_filter
-            size = self._request.batch_size or 131_072
+            size = self._request.batch_rows or 131_072
             with con.sql(query).to_arrow_reader(size) as stream:
                 batches = (batch.select(self._columns).cast(schema) for batch in stream)
                 yield pa.RecordBatchReader.from_batches(schema, batches)

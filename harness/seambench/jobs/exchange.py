@@ -18,10 +18,11 @@ if __package__ in (None, ""):
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from seambase.errors import SeambenchError
-from seambench.bench.comparison import failures, write_records
 from seambench.bench.exchange.on_spark import SparkWorkers
 from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
 from seambench.engines.spark import SparkOptions, spark_session
+from seambench.records.files import write_record
+from seambench.records.writer import failures
 
 __all__ = ["main"]
 
@@ -76,13 +77,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         with spark_session(session) as (spark, _log):
             workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
             records = measure_exchanges(options, None, workers, "exchange-spark")
-        write_records(asked.results, records)
+        for one in records:
+            write_record(asked.results, one)
     except SeambenchError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
-    for timing in records[0]["timings"]:
-        said = f"{min(timing['hot']):.3f} s" if timing["hot"] else timing["error"]
-        sys.stdout.write(f"{timing['case']}: {said}, {timing['bytes']} bytes\n")
+    for timing in records[0].timings:
+        said = f"{min(timing.hot):.3f} s" if timing.hot else timing.reason
+        sys.stdout.write(f"{timing.case}: {said}, {timing.bytes} bytes\n")
     return 1 if failures(records) else 0
 
 

@@ -1,1 +1,1 @@
-"""Records of runs: the model, the writer that judges, and the reader."""
+"""What was found, as files: one record a run and implementation, its verdicts made from rows."""

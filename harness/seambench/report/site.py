@@ -22,6 +22,7 @@ from plotly.offline import get_plotlyjs
 
 from seambase.errors import InputError, UsageError
 from seambench import __version__
+from seambench.records.model import json_schema
 from seambench.report.load import Loaded, load_records
 
 __all__ = ["NOTICE", "build"]
@@ -61,9 +62,8 @@ def _write_site(loaded: Loaded, out_dir: Path) -> Path:
     records_dir = out_dir / "records"
     records_dir.mkdir(parents=True, exist_ok=True)
     names = _copy_names(loaded)
-    for record, name in zip(loaded.records, names, strict=True):
-        record.view["file"] = f"records/{name}"
-        _replace(records_dir / name, partial(shutil.copyfile, record.path))
+    for shown, name in zip(loaded.records, names, strict=True):
+        _replace(records_dir / name, partial(shutil.copyfile, shown.path))
     for stale in records_dir.glob("*.json"):
         if stale.name not in names:
             stale.unlink()
@@ -74,7 +74,9 @@ def _write_site(loaded: Loaded, out_dir: Path) -> Path:
         "built_utc": built,
         "seambench": __version__,
         "history": (out_dir / "history" / "index.html").is_file(),
-        "records": [record.view for record in loaded.records],
+        "records": [
+            shown.view(f"records/{name}") for shown, name in zip(loaded.records, names, strict=True)
+        ],
         "problems": [{"file": p.file, "reason": p.reason} for p in loaded.problems],
     }
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
@@ -83,6 +85,7 @@ def _write_site(loaded: Loaded, out_dir: Path) -> Path:
     _write(out_dir / "page.css", (template_dir / "page.css").read_text("utf-8"))
     _write(out_dir / "page.js", (template_dir / "page.js").read_text("utf-8"))
     _write(out_dir / "data.js", _data_script(data))
+    _write(out_dir / "record-schema.json", json.dumps(json_schema(), indent=1) + "\n")
     _write(out_dir / "index.html", template.render(notice=NOTICE, built=built, version=__version__))
     return out_dir / "index.html"
 

@@ -73,8 +73,8 @@ def _options(hudi: Any, request: ScanRequest, names: list[str]) -> Any:
         options = options.with_hudi_option(_READ_OPTIMIZED, "true")
     if request.as_of is not None:
         options = options.with_as_of_timestamp(request.as_of)
-    if request.batch_size is not None:
-        options = options.with_batch_size(request.batch_size)
+    if request.batch_rows is not None:
+        options = options.with_batch_size(request.batch_rows)
     return options
 
 

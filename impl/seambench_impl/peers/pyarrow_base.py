@@ -97,8 +97,8 @@ class _PyarrowScan:
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches, files in order."""
         options = {}
-        if self._request.batch_size is not None:
-            options["batch_size"] = self._request.batch_size
+        if self._request.batch_rows is not None:
+            options["batch_size"] = self._request.batch_rows
         scanner = ds.dataset(self._names, schema=self._whole, format="parquet").scanner(
             columns=self._schema.names, use_threads=self._request.threads != 1, **options
         )

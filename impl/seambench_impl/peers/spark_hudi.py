@@ -132,7 +132,7 @@ class SparkHudiScan(PeerScan):
             files = sorted(str(file) for file in target.glob("*.parquet"))
             if not files:
                 return
-            size = self._request.batch_size or 131_072
+            size = self._request.batch_rows or 131_072
             yield from ds.dataset(files, format="parquet").to_batches(batch_size=size)
 
     def _wanted(self, names: list[str]) -> Any:

@@ -26,6 +26,8 @@ REMOVE = -2
 """Source word of a base row that is gone (SEAM_SOURCE_NONE)."""
 
 Words = npt.NDArray[np.int32]
+"""For each row of a file where its values come from: `KEEP`, `REMOVE`, or the number of an event's
+row; or numbers of such rows."""
 
 
 class LogIndex:

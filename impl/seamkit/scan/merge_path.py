@@ -1,6 +1,6 @@
-"""The merge path: base rows meet the folded logs, a batch at a time.
+"""The merge path: rows of a file meet the events of their unit, a batch at a time.
 
-The base is read stretch by stretch: first the keys of a stretch, then, once it is known where its
+The file is read stretch by stretch: first the keys of a stretch, then, once it is known where its
 rows come from, the other columns. A stretch of which no row is left is read no further than its
 keys.
 """
@@ -17,81 +17,72 @@ import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seambase.scan import ScanWarning
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.reader import FileReader
-from seamkit.scan.merge import KEEP, Words, assemble
+from seamkit.scan.masks import GoneRows
+from seamkit.scan.merge import KEEP, Words
+from seamkit.scan.native_path import Wanted, native_rows
 from seamkit.scan.tasks import read_ahead
-from seamkit.tables.hudi.base_files import open_slice_base
-from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.merge.events import LogView, SliceLog, read_slice_log
-from seamkit.tables.hudi.merge.row_events import ordering_columns, root_of
+from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext
 
-__all__ = ["ReadLog", "SliceMerge", "merge_slice"]
+__all__ = ["Load", "UnitMerge", "load_events"]
 
-ReadLog = Callable[[FileSlice, LogView, Sequence[str], list[ScanWarning]], SliceLog]
-"""As `seamkit.tables.hudi.merge.events.read_slice_log`."""
+Load = Callable[[Keyed, Sequence[str], ReadContext], Events | Positions]
+"""Where the events of a unit come from: `load_events`, or what is kept between reads."""
 
 
-def merge_slice(
-    slice_: FileSlice,
-    view: LogView,
-    names: Sequence[str],
-    batch_rows: int,
-    warnings: list[ScanWarning],
-    read_log: ReadLog = read_slice_log,
-    row_groups: Callable[[FileReader], Sequence[int]] | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """The merged rows of one slice; see `SliceMerge`, whose arguments these are."""
-    merge = SliceMerge(slice_, view, names, batch_rows, warnings, read_log, row_groups=row_groups)
-    for number in range(merge.n_stretches):
-        yield from merge.rows(number)
+def load_events(changes: Keyed, names: Sequence[str], context: ReadContext) -> Events | Positions:
+    """Decode and fold them anew."""
+    return changes.load(names, context)
 
 
-class SliceMerge:
-    """One slice being merged; its stretches may be read by several threads.
+class UnitMerge:
+    """One unit being merged; its stretches may be read by several threads.
 
-    The logs are read once. Stretches meet them in the base's order, whoever reads them: where the
-    base holds a key twice, the first of the rows uses the event up. So a stretch waits for those
-    before it; they must be asked for first.
+    The events are loaded once. Stretches meet them in the file's order, whoever reads them: where
+    a file holds a key twice, it may be the first of the rows that uses an event up. So a stretch
+    waits for those before it; they must be asked for first.
 
     Args:
-        slice_: base file, logs, or both.
-        view: how to read the logs.
-        names: columns to hand out, in order; all are in the view's schema.
+        file: the unit's file; None where it has events alone.
+        changes: its events.
+        schema: all columns of the table that events may be met by, or that are handed out.
+        names: columns to hand out, in order.
         batch_rows: most rows in a batch.
-        warnings: receives what was skipped.
-        read_log: where the folded logs come from.
-        threads: that read at once. If these are several, logs are decoded and columns of the base
-            read in parallel: a slice has few stretches, and they differ in size.
-        row_groups: says which row groups of a base file to read; None for all. Others may be left
-            out if rows with their keys are thrown away afterwards, whatever the logs say of them.
+        context: what the read lends.
+        load: where the events come from.
+        threads: that read at once. If these are several, events are decoded and columns of the file
+            read in parallel: a unit has few stretches, and they differ in size.
+        row_groups: says which row groups of the file to read; None for all. Others may be left out
+            if rows with their keys are thrown away afterwards, whatever the events say of them.
     """
 
     def __init__(
         self,
-        slice_: FileSlice,
-        view: LogView,
+        file: DataFile | None,
+        changes: Keyed,
+        schema: pa.Schema,
         names: Sequence[str],
         batch_rows: int,
-        warnings: list[ScanWarning],
-        read_log: ReadLog = read_slice_log,
+        context: ReadContext,
+        load: Load = load_events,
         *,
         threads: int = 1,
         row_groups: Callable[[FileReader], Sequence[int]] | None = None,
     ) -> None:
-        self._slice = slice_
-        self._view = replace(view, threads=threads)
+        self._file = file
+        self._changes = changes
+        self._table_schema = schema
         self._names = list(names)
         self._batch_rows = batch_rows
-        self._warnings = warnings
-        self._read_log = read_log
+        self._context = replace(context, threads=threads)
+        self._load = load
         self._readers = threading.local()
         self._turns = _Turns()
         self._lock = threading.Lock()
-        self._log: SliceLog | None = None
+        self._events: Events | GoneRows | None = None
         self._stretches: list[list[int]] = []
-        if slice_.base is not None:
+        if file is not None:
             reader = self._reader()
             groups = range(reader.num_row_groups) if row_groups is None else row_groups(reader)
             self._stretches = _stretches(reader, groups, batch_rows)
@@ -102,66 +93,79 @@ class SliceMerge:
         """How many there are, at least one."""
         return max(len(self._stretches), 1)
 
+    def all_rows(self) -> Iterator[pa.RecordBatch]:
+        """The merged rows of all stretches."""
+        for number in range(self.n_stretches):
+            yield from self.rows(number)
+
     def rows(self, number: int) -> Iterator[pa.RecordBatch]:
-        """The merged rows of a stretch; behind those of the last come rows that only logs have.
+        """The merged rows of a stretch; behind those of the last come rows that only events have.
 
         Raises:
-            SeambenchError: what is wrong with the base, the logs, or a stretch before this one.
+            SeambenchError: what is wrong with the file, the events, or a stretch before this one.
         """
         with self._turns.failing():
-            log = self._folded()
+            events = self._loaded()
+        if isinstance(events, GoneRows):
+            yield from self._left(events, number)
+            return
         if self._stretches:
-            yield from self._merged(log, number)
+            yield from self._merged(events, number)
         if number + 1 == self.n_stretches:
-            yield from self._rows_of(log, self._rest(log))
+            yield from self._rows_of(events, events.rest())
 
-    def _rows_of(self, log: SliceLog, rows: Words) -> Iterator[pa.RecordBatch]:
+    def _rows_of(self, events: Events, rows: Words) -> Iterator[pa.RecordBatch]:
         for begin in range(0, len(rows), self._batch_rows):
-            yield log.data.take(pa.array(rows[begin : begin + self._batch_rows]))
+            yield events.data.take(pa.array(rows[begin : begin + self._batch_rows]))
 
-    def _rest(self, log: SliceLog) -> Words:
-        """Rows that only the logs have."""
-        rest = log.index.rest()
-        if log.keys.by_position and len(rest):
-            raise InputError(
-                f"{self._view.storage.root}: the logs of file group {self._slice.file_id} name "
-                "rows that its base file has not"
-            )
-        return rest
+    def _left(self, gone: GoneRows, number: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a stretch of which some are gone and none has changed."""
+        wanted = Wanted(self._schema(self._names), self._names, None, (), {}, self._batch_rows)
+        yield from native_rows(
+            self._reader(),
+            wanted,
+            self._stretches[number] if self._stretches else [],
+            use_threads=self._use_threads,
+            gone=gone,
+            allocator=self._context.allocator,
+        )
 
     def _reader(self) -> FileReader:
-        """This thread's reader of the base; those of pyarrow may not be shared."""
-        assert self._slice.base is not None  # asked for where there are stretches
+        """This thread's reader of the file; those of pyarrow may not be shared."""
+        assert self._file is not None  # asked for where there are stretches
         if not hasattr(self._readers, "own"):
-            self._readers.own = open_slice_base(self._view.storage, self._slice.base)
+            self._readers.own = self._file.open()
         reader: FileReader = self._readers.own
         return reader
 
-    def _folded(self) -> SliceLog:
+    def _loaded(self) -> Events | GoneRows:
         with self._lock:
-            if self._log is None:
-                self._log = self._read_log(self._slice, self._view, self._names, self._warnings)
-            return self._log
+            if self._events is None:
+                loaded = self._load(self._changes, self._names, self._context)
+                self._events = self._checked(loaded) if isinstance(loaded, np.ndarray) else loaded
+            return self._events
 
-    def _merged(self, log: SliceLog, number: int) -> Iterator[pa.RecordBatch]:
+    def _checked(self, positions: Positions) -> GoneRows:
+        reader = self._reader()
+        return GoneRows(positions, reader.num_rows, reader.name)
+
+    def _merged(self, events: Events, number: int) -> Iterator[pa.RecordBatch]:
         groups = self._stretches[number]
         with self._turns.failing():
             reader = self._reader()
-            ordering = () if log.outranks(reader.greatest) else log.ordering
-            roots = [root_of(name, self._view.schema.names) for name in ordering]
-            met_by = self._schema([*log.keys.fields, *roots])
+            met_by = self._schema(events.columns(reader))
             keys = self._batches(reader, met_by, groups)
             with self._turns.turn(number):
-                met = _Met(list(keys), log, ordering, reader.rows_in(range(groups[0])), reader.name)
-        if log.filled is None and met.nothing_stays:
-            yield from self._rows_of(log, met.sources[met.sources > KEEP])
+                met = _Met(list(keys), events, reader.rows_in(range(groups[0])), reader.name)
+        if not events.fills and met.nothing_stays:
+            yield from self._rows_of(events, met.sources[met.sources > KEEP])
             return
         rest = self._schema([name for name in self._names if met_by.get_field_index(name) < 0])
-        encoded = rest.names if log.filled is None else []
+        encoded = [] if events.fills else rest.names
         done = 0
         batches = self._batches(reader, rest, groups, encoded)
         for batch in read_ahead(batches) if self._use_threads else batches:
-            merged = self._put_together(batch, met, done, log)
+            merged = self._put_together(batch, met, done, events)
             done += batch.num_rows
             if merged.num_rows:
                 yield merged
@@ -184,10 +188,10 @@ class SliceMerge:
         )
 
     def _schema(self, names: Sequence[str]) -> pa.Schema:
-        return pa.schema([self._view.schema.field(name) for name in dict.fromkeys(names)])
+        return pa.schema([self._table_schema.field(name) for name in dict.fromkeys(names)])
 
     def _put_together(
-        self, batch: pa.RecordBatch, met: _Met, begin: int, log: SliceLog
+        self, batch: pa.RecordBatch, met: _Met, begin: int, events: Events
     ) -> pa.RecordBatch:
         """The merged rows of a batch that begins at a row of its stretch."""
         n, own = batch.num_rows, set(batch.schema.names)
@@ -197,45 +201,33 @@ class SliceMerge:
         ]
         fields = [pa.field(name, c.type) for name, c in zip(self._names, columns, strict=True)]
         whole = batch_of(columns, pa.schema(fields), n)
+        losers = None if met.losers is None else met.losers[begin : begin + n]
         sources = met.sources[begin : begin + n]
-        if log.filled is None:
-            return assemble(whole, log.data, log.exported, sources, self._view.allocator)
-        losers = met.losers[begin : begin + n]
-        return log.filled.assemble(whole, sources, losers, self._view.allocator)
+        return events.put_together(whole, sources, losers, self._context.allocator)
 
 
 class _Met:
-    """The keys of a stretch, and what they met in the logs.
+    """The keys of a stretch, and which events they met.
 
     Attributes:
         rows: how many there are.
         sources: where each of them comes from.
-        losers: rows of the log that a base row stays above, or -1; if versions fill gaps.
-        nothing_stays: whether no value of the base is handed out.
+        losers: rows of events that a row of the file stays above, or -1; if versions fill gaps.
+        nothing_stays: whether no value of the file is handed out.
     """
 
     def __init__(
-        self,
-        batches: list[pa.RecordBatch],
-        log: SliceLog,
-        ordering: Sequence[str],
-        first_row: int,
-        source: str,
+        self, batches: list[pa.RecordBatch], events: Events, first_row: int, source: str
     ) -> None:
         self._batches = batches
         self.rows = sum(batch.num_rows for batch in batches)
         self.sources = np.empty(self.rows, dtype=np.int32)
-        self.losers = np.empty(self.rows if log.filled is not None else 0, dtype=np.int32)
+        self.losers = np.empty(self.rows, dtype=np.int32) if events.fills else None
         done = 0
         for batch in batches:
             end = done + batch.num_rows
-            losers = None if log.filled is None else self.losers[done:end]
-            if log.keys.by_position:
-                keys = log.keys.of_positions(np.arange(first_row + done, first_row + end))
-            else:
-                keys = log.keys.of_rows(batch, source)
-            ordered = ordering_columns(batch, ordering) if ordering else None
-            self.sources[done:end] = log.index.probe(keys, ordered, losers)
+            losers = None if self.losers is None else self.losers[done:end]
+            self.sources[done:end] = events.meet(batch, first_row + done, source, losers)
             done = end
         self.nothing_stays = not (self.sources == KEEP).any()
 

@@ -8,29 +8,34 @@ import itertools
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.filters import filter_columns
+from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
+from seamkit.scan.events_cache import EventsCache
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.native_path import Wanted, native_rows
+from seamkit.scan.merge_path import Load, UnitMerge, load_events
+from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
-from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
+from seamkit.scan.units import DataFile, Keyed, Mask, ReadContext, ReadPlan, ReadUnit
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["UnitScan"]
+__all__ = ["ReadRows", "UnitScan"]
+
+ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordBatch]]
+"""Another way to read a unit: its rows with the columns of a schema, in batches of so many rows."""
 
 
 @dataclass
@@ -66,6 +71,7 @@ class UnitScan(Scan):
         self._columns = list(columns)
         self._condition = condition
         self._options = options or ScanOptions()
+        self._other_path: tuple[str, ReadRows] | None = None
         filter_columns(condition, plan.schema)
         self._begin()
 
@@ -73,6 +79,11 @@ class UnitScan(Scan):
         allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
         self._run = _Run(allocator, list(self._plan.warnings))
         self._lock = threading.Lock()
+
+    @property
+    def plan(self) -> ReadPlan:
+        """What is read."""
+        return self._plan
 
     @property
     def schema(self) -> pa.Schema:
@@ -90,10 +101,30 @@ class UnitScan(Scan):
         return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
 
     def dataset(self) -> ds.Dataset:
-        """A dataset that DuckDB and Polars query, with columns and filters pushed down."""
+        """A dataset that DuckDB and Polars query, with columns and filters pushed down.
+
+        It keeps decoded events for its next reads (at most `CACHE_BYTES`), unless memory is
+        limited.
+        """
         from seambase.dataset import ScanDataset
 
-        return ScanDataset(self.schema, self._open_for_engine)
+        limited = self._options.memory_limit_bytes is not None
+        load = load_events if limited else EventsCache().load
+        return ScanDataset(self.schema, functools.partial(self._open_for_engine, load=load))
+
+    def read_by(self, path: str, read: ReadRows) -> UnitScan:
+        """A scan of the same plan whose units a function reads, in place of the scan's own paths.
+
+        For descriptions and peers that are compared with them. Filters are applied to the rows that
+        the function gives.
+
+        Args:
+            path: what reports call it.
+            read: a function of a module, so that the scan can be pickled.
+        """
+        other = copy.copy(self)
+        other._other_path = path, read
+        return other
 
     @property
     def n_parts(self) -> int:
@@ -127,7 +158,7 @@ class UnitScan(Scan):
         """Which paths the units take, and what reads so far came to."""
         with self._lock:
             return ScanReport(
-                paths=dict(Counter(map(_path, self._plan.units))),
+                paths=dict(Counter(map(self._path, self._plan.units))),
                 warnings=list(dict.fromkeys(self._run.warnings)),
                 rows=self._run.rows,
                 peak_bytes=self._run.allocator.counters().peak_bytes,
@@ -137,21 +168,30 @@ class UnitScan(Scan):
         """The plan in words: each unit, its path, its files, and why."""
         plan = self._plan
         lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
+        partitions = [replace(unit, guarantee=None) for unit in plan.units]
+        in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
-        for unit, is_kept in zip(plan.units, kept, strict=True):
-            path, why = _path(unit), unit.reason
+        for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
+            path, why = self._path(unit), unit.reason
             if not is_kept:
-                path, why = "pruned", "what is known of its rows does not meet the filter"
+                path, what = "pruned", "statistics do" if may else "partition does"
+                why = f"its {what} not meet the filter"
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
         return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
 
     def _fields(self, names: Sequence[str]) -> pa.Schema:
         return pa.schema([self._plan.schema.field(name) for name in names])
 
+    def _path(self, unit: ReadUnit) -> str:
+        """The path that a unit takes."""
+        if self._other_path is not None:
+            return self._other_path[0]
+        return "native" if unit.changes is None or isinstance(unit.changes, Mask) else "merge"
+
     def _open_for_engine(
-        self, columns: Sequence[str], condition: pc.Expression | None
+        self, columns: Sequence[str], condition: pc.Expression | None, load: Load
     ) -> pa.RecordBatchReader:
-        return self._reader(columns, self._both(condition))
+        return self._reader(columns, self._both(condition), load)
 
     def _both(self, condition: pc.Expression | None) -> pc.Expression | None:
         """The scan's own condition and a further one."""
@@ -160,13 +200,13 @@ class UnitScan(Scan):
         return self._condition & condition
 
     def _reader(
-        self, columns: Sequence[str], condition: pc.Expression | None
+        self, columns: Sequence[str], condition: pc.Expression | None, load: Load = load_events
     ) -> pa.RecordBatchReader:
-        batches = (batch for _, batch in self._numbered_batches(columns, condition))
+        batches = (batch for _, batch in self._numbered_batches(columns, condition, load))
         return pa.RecordBatchReader.from_batches(self._fields(columns), batches)
 
     def _numbered_batches(
-        self, columns: Sequence[str], condition: pc.Expression | None
+        self, columns: Sequence[str], condition: pc.Expression | None, load: Load = load_events
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         tested = filter_columns(condition, self._plan.schema)
         wanted = Wanted(
@@ -177,14 +217,14 @@ class UnitScan(Scan):
             {},
             self._options.most_rows,
         )
-        tasks = self._tasks(wanted)
+        tasks = self._tasks(wanted, load)
         for number, batch in run_tasks(tasks, self._options.n_threads):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
 
-    def _tasks(self, wanted: Wanted) -> list[Task]:
-        """What is to be done: a file is one task, or several if it has more than its share."""
+    def _tasks(self, wanted: Wanted, load: Load) -> list[Task]:
+        """What is to be done: a unit is one task, or several if it has more than its share."""
         units, threads = self._plan.units, self._options.n_threads
         may_match = units_that_may_match(units, wanted.condition, self._plan.schema)
         kept = list(itertools.compress(units, may_match))
@@ -195,6 +235,13 @@ class UnitScan(Scan):
             names = wanted.schema.names
             known = {name: unit.partition[name] for name in names if name in unit.partition}
             own = replace(wanted, known=known)
+            if self._other_path is not None:
+                tasks.append(self._by_other(unit, own, self._other_path[1]))
+                continue
+            if unit.changes is not None and not isinstance(unit.changes, Mask):
+                parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
+                tasks += self._merging(unit, unit.changes, own, parts, load)
+                continue
             for file in unit.files:
                 parts = max(1, math.ceil(file.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._native(unit, file, own, parts, spare)
@@ -210,7 +257,7 @@ class UnitScan(Scan):
             parts = min(parts, groups)
             bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
             cuts = list(itertools.pairwise(bounds)) or [None]
-        gone = _Gone(unit.changes) if unit.changes is not None else None
+        gone = _Gone(unit.changes) if isinstance(unit.changes, Mask) else None
 
         def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
@@ -225,6 +272,43 @@ class UnitScan(Scan):
             )
 
         return [functools.partial(read, cut) for cut in cuts]
+
+    def _merging(
+        self, unit: ReadUnit, changes: Keyed, wanted: Wanted, parts: int, load: Load
+    ) -> list[Task]:
+        """Tasks for a unit that is merged: rows are tested after that, not before."""
+        merge = functools.partial(
+            UnitMerge,
+            unit.files[0] if unit.files else None,
+            changes,
+            self._plan.schema,
+            wanted.read(wanted.schema.names).names,
+            wanted.batch_rows,
+            self._context(),
+            load,
+            row_groups=_groups_by_key(changes, wanted),
+        )
+        if parts == 1:
+            # Opened by the task: a scan may have more units than files can be open.
+            reads: list[Task] = [lambda: merge().all_rows()]
+        else:
+            shared = merge(threads=parts)
+            reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
+        return [functools.partial(_tested, read, wanted) for read in reads]
+
+    def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
+        schema = wanted.read(wanted.schema.names)
+        rows = functools.partial(read, unit, schema, wanted.batch_rows, self._context())
+        return functools.partial(_tested, rows, wanted)
+
+    def _context(self) -> ReadContext:
+        """A quarter of a unit's share of the memory is for its events' rows.
+
+        The rest is for keys, index and batches.
+        """
+        limit = self._options.memory_limit_bytes
+        held_bytes = None if limit is None else limit // (4 * self._options.n_threads)
+        return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
 
 
 class _Gone:
@@ -243,6 +327,22 @@ class _Gone:
             return self._rows
 
 
-def _path(unit: ReadUnit) -> str:
-    """The path that a unit takes."""
-    return "native" if unit.changes is None else "masked"
+def _groups_by_key(changes: Keyed, wanted: Wanted) -> Callable[[FileReader], Sequence[int]] | None:
+    """Which row groups of a merged file can hold keys that the condition lets through.
+
+    Values below the merge may be stale, but keys are not.
+    """
+    condition, keys = wanted.condition, changes.key_columns.intersection(wanted.tested)
+    if condition is None or not keys:
+        return None
+    schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+    return lambda reader: reader.row_groups_that_may_match(condition, schema, told=keys)
+
+
+def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Merged rows that meet the condition; a value below the merge may be stale."""
+    whole = (with_values(batch, wanted.schema, wanted.known) for batch in read())
+    if wanted.condition is None:
+        return whole
+    stream = pa.RecordBatchReader.from_batches(wanted.schema, whole)
+    return iter(apply_filter(stream, wanted.condition, wanted.columns))

@@ -8,7 +8,11 @@ A unit is a file slice, a section of a bucket, or a data file with its deletes: 
 together, and independently of all other units. What changes a unit's rows decides how it is read:
 
 - nothing: the rows of its files as they stand (native path);
-- `Mask`: some rows of its file are gone, by position (native path, under a mask).
+- `Mask`: some rows of its file are gone, by position (native path, under a mask);
+- `Keyed`: events replace or remove rows of its file by key, and add others (merge path).
+
+A format whose files are sorted runs, merged by key (Paimon), needs a further kind of changes, which
+will stand beside these.
 
 Units, files and what they hold are pickled where a scan is cut into parts for several processes, so
 openers and loaders are functions of modules or `functools.partial` of such, not lambdas.
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +30,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.scan import ScanWarning
+from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
+from seamkit.scan.merge import Words
 
-__all__ = ["Changes", "DataFile", "Mask", "Positions", "ReadPlan", "ReadUnit"]
+__all__ = [
+    "Changes",
+    "DataFile",
+    "Events",
+    "Keyed",
+    "Mask",
+    "Positions",
+    "ReadContext",
+    "ReadPlan",
+    "ReadUnit",
+]
 
 Positions = npt.NDArray[np.int64]
 """Rows of a file, counted from 0 over all of its row groups; ascending, each once."""
@@ -66,7 +83,119 @@ class Mask:
     load: Callable[[], Positions]
 
 
-Changes = Mask
+@dataclass(frozen=True)
+class ReadContext:
+    """What a read lends to the changes of its units.
+
+    Attributes:
+        allocator: where decoded rows live.
+        warnings: receives what was skipped.
+        threads: that may decode the changes of one unit at once.
+        held_bytes: what the rows of one unit's changes may take in memory while they are collected;
+            the others wait on local disk. None for no bound.
+    """
+
+    allocator: TrackedAllocator
+    warnings: list[ScanWarning]
+    threads: int = 1
+    held_bytes: int | None = None
+
+
+class Events(Protocol):
+    """The changes of one unit, decoded and folded by key. One thread at a time, in file order."""
+
+    @property
+    def data(self) -> pa.RecordBatch:
+        """Rows that replace others or are added, in the table's types."""
+        ...
+
+    @property
+    def fills(self) -> bool:
+        """Whether events hold some values of a row only; others come from the row below."""
+        ...
+
+    def columns(self, reader: FileReader) -> Sequence[str]:
+        """The columns of a file that say which events its rows meet, and which of both wins."""
+        ...
+
+    def meet(
+        self, batch: pa.RecordBatch, first_row: int, source: str, losers: Words | None
+    ) -> Words:
+        """For each row of a batch where its values come from.
+
+        Args:
+            batch: `columns` of some rows of the file, which come in the order of the file.
+            first_row: position of the first of them in the file.
+            source: the file, for messages.
+            losers: receives for each row the event's row that it stays above, or -1; there where
+                `fills` is true.
+        """
+        ...
+
+    def put_together(
+        self,
+        batch: pa.RecordBatch,
+        sources: Words,
+        losers: Words | None,
+        allocator: TrackedAllocator,
+    ) -> pa.RecordBatch:
+        """The rows of a batch that are left, as `meet` says.
+
+        Args:
+            batch: the columns of `data` in its order. Where `fills` is false, texts may come as
+                dictionaries. Its buffers belong to this call.
+            sources: what `meet` gave for these rows.
+            losers: what `meet` received for them.
+            allocator: owner of the result's buffers.
+        """
+        ...
+
+    def rest(self) -> Words:
+        """Rows of `data` that met no row of the file, and are added behind its rows.
+
+        Raises:
+            InputError: they must have met one.
+        """
+        ...
+
+    def beside(self, further: Events) -> Events:
+        """These events with the columns of others too, which were loaded from the same changes."""
+        ...
+
+    def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> Events:
+        """The same events for another read, with some columns of `data`; these have met no row."""
+        ...
+
+
+class Keyed(Protocol):
+    """Events by key that replace or remove rows of a unit's file, or add rows.
+
+    A unit with such changes has one file at most; without one, there are only rows to add.
+    """
+
+    @property
+    def key_columns(self) -> frozenset[str]:
+        """Columns whose values no event changes.
+
+        A filter on them may leave row groups of the file unread. Empty where every row must be met,
+        or where rows fill each other.
+        """
+        ...
+
+    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+        """Decode and fold the events.
+
+        Args:
+            names: the columns that `data` will have, in order.
+            context: what the read lends.
+
+        Returns:
+            The events; or, where all that they do is to remove rows by position, these positions.
+        """
+        ...
+
+
+Changes = Mask | Keyed
 
 
 @dataclass(frozen=True)
@@ -75,7 +204,8 @@ class ReadUnit:
 
     Attributes:
         name: how plans and messages call it: a path, a file group.
-        files: where its rows lie; one file where it has a mask.
+        files: where its rows lie; one file where it has a mask, at most one where
+            it has events.
         partition: columns that have one value in all rows of the unit; they are not read.
         changes: what happens to the rows of its files.
         reason: why it is read the way it is, for `Scan.explain`.
@@ -94,6 +224,8 @@ class ReadUnit:
     def __post_init__(self) -> None:
         if isinstance(self.changes, Mask) and len(self.files) != 1:
             raise ValueError(f"{self.name}: a mask goes with one file, not {len(self.files)}")
+        if self.changes is not None and len(self.files) > 1:
+            raise ValueError(f"{self.name}: events go with one file, not {len(self.files)}")
 
     @property
     def size_bytes(self) -> int:

@@ -20,8 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seambench.bench.comparison import ComparisonOptions, compare_readers, failures, write_records
+from seambench.bench.comparison import ComparisonOptions, compare_readers
 from seambench.data import Dataset, list_datasets
+from seambench.records.files import write_record
+from seambench.records.model import Record
+from seambench.records.writer import failures
 
 __all__ = ["BARS", "Bar", "figures", "main", "times_for"]
 
@@ -138,18 +141,15 @@ def figures(times: Times, bars: Sequence[Bar] = BARS) -> list[tuple[Bar, float |
 
 
 def _times(
-    records: Sequence[Mapping[str, Any]], layout: str | None = None, threads: int = 0
-) -> dict[tuple[str, str, str, int], float]:
+    records: Sequence[Record], layout: str | None = None, threads: int = 0
+) -> dict[Key, float]:
     return {
-        (
-            layout or timing["dataset"]["name"],
-            timing["case"],
-            record["implementation"]["name"],
-            threads,
-        ): statistics.median(timing["hot"])
-        for record in records
-        for timing in record["timings"]
-        if timing["hot"]
+        (layout or timing.over.name, timing.case, one.implementation.name, threads): (
+            statistics.median(timing.hot)
+        )
+        for one in records
+        for timing in one.timings
+        if timing.hot
     }
 
 
@@ -217,11 +217,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one_slice = []
     if args.one_slice:
         one_slice = [d for d in list_datasets(args.one_slice, args.scale) if d.layout in _SCANNED]
-    times: dict[tuple[str, str, str, int], float] = {}
+    times: dict[Key, float] = {}
     failed: list[str] = []
     for options, name in _runs(datasets, one_slice, times_for(bars), args):
         records = compare_readers(options)
-        write_records(args.results, records)
+        for one in records:
+            write_record(args.results, one)
         failed += failures(records)
         times |= _times(records, name, 0 if name is None else options.threads or 0)
     for bar, value in figures(times, bars):

@@ -214,7 +214,7 @@ class SimulatedReader:
         if request.query == "incremental" and request.begin is not None:
             begin = _number(origin.completions or origin.instants, request.begin)
             rows = [row for row in rows if self.is_new(row["@"], begin)]
-        return SimulatedScan(_table(spec, rows).select(columns), request.batch_size)
+        return SimulatedScan(_table(spec, rows).select(columns), request.batch_rows)
 
     def hidden(self, writes: Sequence[WriteSpec]) -> set[int]:
         """Numbers of the writes that count for nothing."""

@@ -11,8 +11,9 @@ import pytest
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Way
 from seambench.bench.exchange.hosts import Hosts, Wire
+from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
-from seambench.bench.exchange.suite import Oracle, write_tables
+from seambench.bench.exchange.suite import write_tables
 
 _SECONDS = 120.0
 
@@ -44,7 +45,7 @@ def _shuffle(folder: Path, wire: Wire, transports: list[str], count: int = 2) ->
         cluster.prepare("shuffle", folder)
         for transport in transports:
             way = Way(transport, "presto", 512, address=hosts.address)
-            assert oracle.judge(cluster.run(way).told)[1] is None
+            assert oracle.judge(cluster.run(way).told).wrong is None
         return hosts.lost
 
 

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import UsageError
+from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS, plan_named, query
-from seambench.bench.exchange.suite import Oracle, write_tables
+from seambench.bench.exchange.suite import write_tables
 from seambench.contracts.registry import resolve_suite
 from seambench.engines.digest import digest_reader, union
 
@@ -74,7 +75,7 @@ def test_wrong_outcomes_are_found(
     """Only the right rows, each once and those of a key together, pass."""
     whole = _skewed(folder)
     odd, even = _by_key(whole)
-    problem = Oracle(PLANS["zipf"], folder).judge(_told(spoil(odd, even)))[1]
+    problem = Oracle(PLANS["zipf"], folder).judge(_told(spoil(odd, even))).wrong
     assert problem is None if reason is None else reason in (problem or "")
 
 
@@ -83,20 +84,24 @@ def test_copies_must_all_be_there(folder: Path) -> None:
     oracle = Oracle(PLANS["broadcast"], folder)
     digests = [digest_reader(_table(folder, name)) for name in PLANS["broadcast"].tables]
     whole = {"digests": digests, "keys": {}}
-    assert oracle.judge([whole, whole])[1] is None
+    assert oracle.judge([whole, whole]).wrong is None
     nothing = union([])
-    assert "were received" in (oracle.judge([whole, whole | {"digests": [nothing] * 3}])[1] or "")
+    assert "were received" in (
+        oracle.judge([whole, whole | {"digests": [nothing] * 3}]).wrong or ""
+    )
     twice = [union([digest, digest]) for digest in digests]
     exchanged = [whole | {"digests": twice}, whole | {"digests": [nothing] * 3}]
-    assert oracle.judge(exchanged)[1] == "workers that must have the same rows do not"
+    assert oracle.judge(exchanged).wrong == "workers that must have the same rows do not"
 
 
 def test_a_wrong_answer_is_found(folder: Path) -> None:
     """The first worker's answer is compared row by row with the query over all rows."""
     oracle = Oracle(PLANS["q01"], folder)
     right = query(resolve_suite("tpch").queries[1], lineitem=_table(folder, "lineitem"))
-    assert oracle.judge([{"answer": _packed(right)}]) == (digest_reader(right), None)
-    wrong = oracle.judge([{"answer": _packed(right.slice(1))}])[1]
+    found = oracle.judge([{"answer": _packed(right)}])
+    assert found.answer == found.expected == digest_reader(right)
+    assert found.wrong is None
+    wrong = oracle.judge([{"answer": _packed(right.slice(1))}]).wrong
     assert wrong is not None
     assert "row 1, column 'l_returnflag'" in wrong
 

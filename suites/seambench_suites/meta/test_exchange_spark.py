@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seambench.records.record import load_record
+from seambench.records.files import load_record
 
 _SECONDS = 600.0
 _MASTER = "local-cluster[2,1,2048]"
@@ -36,11 +35,11 @@ def test_executors_exchange_every_row(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     [path] = tmp_path.rglob("*.json")
     made = load_record(path)
-    cases = {timing["case"]: timing for timing in made["timings"]}
+    cases = {timing.case: timing for timing in made.timings}
     assert set(cases) == {
         f"exchange-spark/shuffle/{transport}/presto/2/4096"
         for transport in ("sockets", "grpc", "flight")
     }
     for timing in cases.values():
-        assert timing["answer"] == timing["expected"], json.dumps(timing)
-        assert len(timing["hot"]) == 1
+        assert timing.outcome == "pass", timing
+        assert len(timing.hot) == 1

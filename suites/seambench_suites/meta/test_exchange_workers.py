@@ -12,15 +12,16 @@ import pytest
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Way
+from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
 from seambench.bench.exchange.suite import (
     WITHIN,
     ExchangeOptions,
-    Oracle,
     measure_exchanges,
     write_tables,
 )
-from seambench.records import record
+from seambench.records.files import problems
+from seambench.records.model import Answered, Floor
 
 _SCALE = 0.002
 _FORMATS = ["arrow", "arrow-batch", "presto", "starrocks", "unsaferow"]
@@ -44,7 +45,7 @@ def judge(folder: Path) -> Judged:
 
     def run(plan: str, cluster: Cluster, way: Way) -> str | None:
         cluster.prepare(plan, folder)
-        return Oracle(PLANS[plan], folder).judge(cluster.run(way).told)[1]
+        return Oracle(PLANS[plan], folder).judge(cluster.run(way).told).wrong
 
     return run
 
@@ -130,17 +131,19 @@ def test_pass_through_does_not_leave_a_process(folder: Path) -> None:
 
 
 def test_what_was_measured_is_a_record() -> None:
-    """Samples beside digests that agree; bytes, processor seconds and memory are there."""
+    """Answers that agree, a floor without one; bytes, processor seconds and memory are there."""
     options = ExchangeOptions(
         plans=("q01",), transports=("pass-through", "sockets"), scale=_SCALE, samples=1
     )
     [made] = measure_exchanges(options)
-    assert record.problems(made) == []
-    assert [timing["case"] for timing in made["timings"]] == [
+    assert problems(made) == []
+    assert [timing.case for timing in made.timings] == [
         "exchange-workers/q01/pass-through/none/2/4096",
         "exchange-workers/q01/sockets/presto/2/4096",
         "exchange-workers/q01/copy/unix/2/4096",
     ]
-    for timing in made["timings"]:
-        assert timing["answer"] == timing["expected"]
-        assert min(timing["peak_bytes"], timing["bytes"], *timing["hot"], *timing["cpu"]) > 0
+    for timing in made.timings:
+        assert timing.outcome == "pass"
+        assert min(timing.bytes or 0, *timing.hot, *timing.cpu) > 0
+    assert [type(timing) for timing in made.timings] == [Answered, Answered, Floor]
+    assert all((timing.peak_bytes or 0) > 0 for timing in made.timings[:2])

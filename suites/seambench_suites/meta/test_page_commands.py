@@ -173,6 +173,23 @@ def test_tables_are_explained(run: Any, tmp_path: Path) -> None:
     }
 
 
+def test_parquet_files_are_explained(run: Any, tmp_path: Path) -> None:
+    """A Parquet file shows its rows, its columns, and where the bytes of each row group lie."""
+    file = min(_table(tmp_path).glob("*.parquet"))
+    code, out, err = run("inspect", str(file), "--json")
+    told = {line["what"]: line for line in map(json.loads, out.splitlines())}
+
+    assert (code, err) == (0, "")
+    assert told["Parquet file"]["length"] == file.stat().st_size
+    assert (told["row group 0"]["offset"], told["row group 0"]["value"]) == (4, "8 rows")
+    assert told["ts"]["value"].startswith("INT64, ")
+
+    file.write_bytes(file.read_bytes()[:-9])
+    code, out, err = run("inspect", str(file))
+    assert (code, out) == (2, "")
+    assert "not readable as Parquet" in err
+
+
 def test_logs_are_explained_up_to_the_broken_byte(run: Any, tmp_path: Path) -> None:
     """Blocks and records come with their offsets; a record that breaks is named with its place."""
     log = min(_table(tmp_path).glob(".*.log.*"))

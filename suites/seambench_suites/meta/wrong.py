@@ -196,7 +196,7 @@ class LosesTheLastBatch(SimulatedReader):
     def open(self, request: ScanRequest) -> SimulatedScan:
         """One row fewer where batches are small."""
         scan = super().open(request)
-        if request.batch_size == 1 and scan.table.num_rows:
+        if request.batch_rows == 1 and scan.table.num_rows:
             scan.table = scan.table.slice(0, scan.table.num_rows - 1)
         return scan
 

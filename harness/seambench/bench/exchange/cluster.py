@@ -57,7 +57,7 @@ class Ran:
         cpu: processor seconds of all processes.
         bytes: of the rows that workers received, as Arrow has them.
         rows: how many those were.
-        peak_bytes: most resident bytes of each process, added up.
+        peak_bytes: most resident bytes of each process, added up; 0 if nobody watched.
         growth_bytes: the same above what was resident before.
         told: what each worker has to say of its outcome.
     """
@@ -215,14 +215,18 @@ class Cluster:
         """Give each worker its part of a plan's tables, which are `folder/TABLE.arrow`."""
         self._all({"do": "prepare", "plan": plan, "folder": str(folder)})
 
-    def run(self, way: Way) -> Ran:
+    def run(self, way: Way, *, memory: bool = False) -> Ran:
         """Run the plan that was prepared; its sides are opened before and closed after the clock.
+
+        Args:
+            way: how rows travel.
+            memory: watch the processes' memory, which costs time.
 
         Raises:
             SeambenchError: a worker failed; the cluster is of no use after it.
         """
         self._open(way)
-        ran = self._all({"do": "run"})
+        ran = self._all({"do": "run", "memory": memory})
         told = [one for host in self._all({"do": "judge"}) for one in host]
         self._all({"do": "close"})
         return Ran.of(ran, told)

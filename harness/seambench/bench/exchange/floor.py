@@ -5,20 +5,25 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from dataclasses import dataclass
 
-from seambase.errors import SeambenchError
+from seambench.records.writer import Sample
 
-__all__ = ["copy_seconds"]
+__all__ = ["Copied", "copy_bytes"]
 
 _PIECE_BYTES = 1 << 20
 
 
-def copy_seconds(size_bytes: int) -> float:
-    """Seconds in which so many bytes go through a Unix socket, neither made nor looked at.
+@dataclass(frozen=True)
+class Copied:
+    """How many bytes arrived, and what that took."""
 
-    Raises:
-        SeambenchError: not all of them arrived.
-    """
+    arrived: int
+    took: Sample
+
+
+def copy_bytes(size_bytes: int) -> Copied:
+    """Send so many bytes through a Unix socket, neither made nor looked at."""
     sent, came = bytearray(_PIECE_BYTES), memoryview(bytearray(_PIECE_BYTES))
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     left.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _PIECE_BYTES)
@@ -32,12 +37,10 @@ def copy_seconds(size_bytes: int) -> float:
     with left, right:
         receiving = threading.Thread(target=receive, daemon=True)
         receiving.start()
-        begin = time.perf_counter()
+        cpu, begin = time.process_time(), time.perf_counter()
         for at in range(0, size_bytes, _PIECE_BYTES):
             left.sendall(memoryview(sent)[: size_bytes - at])
         left.shutdown(socket.SHUT_WR)
         receiving.join()
-        seconds = time.perf_counter() - begin
-    if arrived != size_bytes:
-        raise SeambenchError(f"{size_bytes} bytes were sent over a socket, {arrived} came")
-    return seconds
+        took = Sample(time.perf_counter() - begin, time.process_time() - cpu)
+    return Copied(arrived, took)

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.plans import Plan, Step, plan_named
-from seambench.bench.measure import MemorySampler
+from seambench.bench.memory import MemorySampler
 from seambench.contracts import registry
 from seambench.contracts.exchange import (
     Distributed,
@@ -216,17 +216,18 @@ class Host:
         """Connect every worker to `addresses`."""
         self._each(lambda node: node.connect(asked["addresses"]))
 
-    def run(self, _asked: Mapping[str, Any]) -> Any:
+    def run(self, asked: Mapping[str, Any]) -> Any:
         """Run the plan on every worker at once; what that took of this process."""
         gc.collect()
-        with MemorySampler() as memory:
+        memory = MemorySampler() if asked.get("memory") else None
+        with memory or contextlib.nullcontext():
             cpu = time.process_time()
             ran = self._each(Node.run)
             cpu = time.process_time() - cpu
         return {
             "cpu": cpu,
-            "peak_bytes": memory.peak_bytes,
-            "growth_bytes": memory.peak_bytes - memory.start_bytes,
+            "peak_bytes": memory.peak_bytes if memory else 0,
+            "growth_bytes": memory.growth_bytes if memory else 0,
             "seconds": max(one["seconds"] for one in ran),
             "bytes": sum(one["bytes"] for one in ran),
             "rows": sum(one["rows"] for one in ran),

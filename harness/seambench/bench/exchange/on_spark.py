@@ -43,7 +43,7 @@ class SparkWorkers:
         """See `seambench.bench.exchange.suite.Workers`."""
         self._asked |= {"plan": plan, "workers": workers}
 
-    def run(self, way: Way) -> Ran:
+    def run(self, way: Way, *, memory: bool = False) -> Ran:
         """See `seambench.bench.exchange.suite.Workers`: one barrier job.
 
         Raises:
@@ -58,6 +58,7 @@ class SparkWorkers:
             "chunk_rows": way.chunk_rows,
             "options": dict(way.options),
             "buffer_bytes": way.buffer_bytes,
+            "memory": memory,
         }
         workers = asked["workers"]
 
@@ -94,7 +95,7 @@ def _run_task(asked: Mapping[str, Any]) -> dict[str, Any]:
                 addresses.setdefault(step, []).append(address)
         host.connect({"addresses": addresses})
         context.barrier()
-        ran = host.run({})
+        ran = host.run(asked)
         [told] = host.judge({})
         context.barrier()  # nobody closes while others read
     finally:

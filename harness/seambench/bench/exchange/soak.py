@@ -24,8 +24,9 @@ import psutil
 
 from seambase.errors import SeambenchError
 from seambench.bench.exchange.cluster import Cluster, Way
+from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
-from seambench.bench.exchange.suite import Oracle, write_tables
+from seambench.bench.exchange.suite import write_tables
 
 __all__ = ["SoakOptions", "SoakReport", "soak"]
 
@@ -142,7 +143,7 @@ def _run_and_judge(
         report.problems.append(f"{label}: {error}")
         return
     report.rows += ran.rows
-    problem = oracle.judge(ran.told)[1]
+    problem = oracle.judge(ran.told).wrong
     if problem is not None:
         report.problems.append(f"{label}: {problem}")
 

@@ -5,29 +5,30 @@ The oracle is the generator: digests of its tables, and what DuckDB answers over
 
 from __future__ import annotations
 
-import base64
 import itertools
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError, SeambenchError, UnavailableError
-from seambench.bench.compare import row_difference, schema_difference
-from seambench.bench.comparison import Listener
+from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Ran, Way
-from seambench.bench.exchange.floor import copy_seconds
-from seambench.bench.exchange.plans import Plan, plan_named, query
+from seambench.bench.exchange.floor import Copied, copy_bytes
+from seambench.bench.exchange.oracle import Oracle
+from seambench.bench.exchange.plans import Plan, plan_named
+from seambench.bench.listener import Listener
+from seambench.bench.measure import Competitor, MemoryRun, interleave
 from seambench.contracts import registry
 from seambench.data.tpch import generate_part, generator_version
-from seambench.engines.digest import digest_reader, union
-from seambench.records import record
+from seambench.records.facts import generated_rows, implementation_info
+from seambench.records.model import Floor, Moved, Origin, Record, Timing
+from seambench.records.verdicts import Arrived, Finding
+from seambench.records.writer import Measurement, Recording, Sample, answered, moved
 
-__all__ = ["WITHIN", "ExchangeOptions", "Oracle", "Workers", "measure_exchanges", "write_tables"]
+__all__ = ["WITHIN", "ExchangeOptions", "Workers", "measure_exchanges", "write_tables"]
 
 #: Transports by which rows never leave their process: all workers of a run are in one.
 WITHIN = ("pass-through", "local")
@@ -73,69 +74,6 @@ def write_tables(folder: Path, plans: Sequence[Plan], scale: float) -> dict[str,
     return rows
 
 
-class Oracle:
-    """What must come of a plan.
-
-    Args:
-        plan: the plan.
-        folder: its tables; see `write_tables`.
-    """
-
-    def __init__(self, plan: Plan, folder: Path) -> None:
-        self._plan = plan
-        tables = {}
-        for name in plan.tables:
-            with pa.memory_map(str(folder / f"{name}.arrow")) as file:
-                found = pa.ipc.open_file(file).read_all()
-            tables[name] = plan.derive.get(name, lambda table: table)(found)
-        if plan.number is None:
-            self._digests = [digest_reader(table) for table in tables.values()]
-            self._keys = {
-                step.name: len(tables[step.name][step.keys[0]].unique())
-                for step in plan.steps
-                if step.keys
-            }
-        else:
-            sql = registry.resolve_suite("tpch").queries[plan.number]
-            self._answer = query(sql, **tables)
-            self._digests = [digest_reader(self._answer)]
-
-    def digest(self, workers: int) -> str:
-        """Of all rows that so many workers must have together."""
-        return union(self._digests * (workers if self._plan.copies else 1))
-
-    def judge(self, told: Sequence[Mapping[str, Any]]) -> tuple[str, str | None]:
-        """The digest of an outcome, and what is wrong with it.
-
-        Doubles of a query's answer may differ by a rounding; its digest is then the oracle's.
-        """
-        if self._plan.number is not None:
-            problem = self._answer_problem(told[0]["answer"])
-            return self.digest(1), problem
-        found = union(digest for one in told for digest in one["digests"])
-        expected = self.digest(len(told))
-        if found != expected:
-            return found, f"rows {expected} were sent, {found} were received"
-        if self._plan.copies and len({tuple(one["digests"]) for one in told}) > 1:
-            return found, "workers that must have the same rows do not"
-        for step, keys in self._keys.items():
-            parts = [one["keys"][step] for one in told]
-            if sum(parts) != keys:
-                return found, f"{step} has {keys} keys; its workers have {parts}: some are at two"
-        return found, None
-
-    def _answer_problem(self, packed: str) -> str | None:
-        found = pa.ipc.open_stream(base64.b64decode(packed)).read_all()
-        difference = schema_difference(self._answer.schema, found.schema)
-        return difference or row_difference(
-            _rows(self._answer), _rows(found), found.schema.names, ordered=True
-        )
-
-
-def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in table.to_pylist()]
-
-
 class Workers(Protocol):
     """Where plans run."""
 
@@ -146,8 +84,8 @@ class Workers(Protocol):
         """
         ...
 
-    def run(self, way: Way) -> Ran:
-        """Run the plan once.
+    def run(self, way: Way, *, memory: bool = False) -> Ran:
+        """Run the plan once; with `memory` that is watched, and times are of no use.
 
         Raises:
             SeambenchError: a worker failed.
@@ -176,7 +114,7 @@ class _Local:
         for cluster in self._clusters.values():
             cluster.prepare(plan, folder)
 
-    def run(self, way: Way) -> Ran:
+    def run(self, way: Way, *, memory: bool = False) -> Ran:
         """See `Workers`; a cluster in which something failed is of no more use."""
         assert self._prepared is not None
         plan, workers, folder = self._prepared
@@ -187,7 +125,7 @@ class _Local:
                 made = Cluster(self._implementation, hosts, timeout=self._timeout)
                 self._clusters[together] = made
                 made.prepare(plan, folder)
-            return self._clusters[together].run(way)
+            return self._clusters[together].run(way, memory=memory)
         except SeambenchError:
             if together in self._clusters:
                 self._clusters.pop(together).close()
@@ -205,7 +143,7 @@ def measure_exchanges(
     listener: Listener | None = None,
     workers: Workers | None = None,
     prefix: str = "exchange-workers",
-) -> list[dict[str, Any]]:
+) -> list[Record]:
     """Run every plan over every way, in turns, and judge each outcome.
 
     Args:
@@ -215,9 +153,9 @@ def measure_exchanges(
         prefix: first part of the cases' names.
 
     Returns:
-        One record of the implementation (see `seambench.records.record`), not yet written. Cases
-        are called `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; the format of what stays in a
-        process is `none`. On this machine `copy/unix` is the floor: the plan's bytes over a bare
+        One record of the implementation, not yet written. Cases are called
+        `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; the format of what stays in a process is
+        `none`. On this machine `copy/unix` is the floor: the plan's bytes over a bare
         socket.
 
     Raises:
@@ -228,10 +166,9 @@ def measure_exchanges(
     workers = workers or _Local(options.implementation, options.timeout)
     implementation = registry.resolve("exchange", options.implementation)
     plans = [plan_named(name) for name in options.plans]
-    run, machine = record.new_run(options.command, options.samples), record.machine_info()
-    begin = time.monotonic()
+    recording = Recording(options.command, options.samples)
     listener.plan(len(list(_ways(options))) * len(plans) * len(options.workers))
-    timings: list[dict[str, Any]] = []
+    timings: list[Timing] = []
     with tempfile.TemporaryDirectory(prefix="seambench-") as name:
         folder = Path(name)
         rows = write_tables(folder, plans, options.scale)
@@ -245,15 +182,11 @@ def measure_exchanges(
                 timings += suite.measure(listener)
         finally:
             workers.close()
-    run["seconds"] = round(time.monotonic() - begin, 3)
-    dataset = {
-        "name": "tpch-derived",
-        "scale": options.scale,
-        "generator": generator_version(),
-        "rows": rows,
-    }
-    about = record.implementation_info(options.implementation, implementation)
-    return [record.assembled(run, machine, about, dataset, timings)]
+    dataset = Origin(
+        name="tpch-derived", scale=options.scale, generator=generator_version(), rows=rows
+    )
+    about = implementation_info(options.implementation, implementation)
+    return [recording.record(about, timings, dataset=dataset)]
 
 
 def _ways(options: ExchangeOptions) -> Iterator[tuple[str, Way]]:
@@ -265,22 +198,58 @@ def _ways(options: ExchangeOptions) -> Iterator[tuple[str, Way]]:
                 yield f"{transport}/{name}", way
 
 
-class _Competitor:
-    """One way of carrying a plan's rows, and what it took so far; or a copy of what a run moved."""
+class _OneOf:
+    """One way of carrying a plan's rows, or a copy of what its runs moved."""
 
-    def __init__(self, name: str, way: Way, like: Ran | None = None) -> None:
-        self.name = name
+    def __init__(self, suite: _Suite, way: Way) -> None:
+        self._suite = suite
         self.way = way
-        self.like = like
-        self.runs: list[Ran] = []
-        self.answer: str | None = None
-        self.outcome = "pass"
-        self.error: str | None = None
+        self.first: Ran | None = None
 
-    def fail(self, outcome: str, error: str) -> None:
-        """No time without a right answer: what was measured before goes too."""
-        self.runs.clear()
-        self.outcome, self.error = outcome, error
+    def competitor(self) -> Competitor:
+        """Run and judged by what the workers say."""
+        return Competitor(self._run, self._judge, _clock_of_workers, self._memory())
+
+    def floor(self) -> Competitor:
+        """As many bytes as a run moved. No row is made or looked at: there is nothing to judge."""
+        return Competitor(self._copy, self._copied, _clock_of_copy)
+
+    def _run(self, *, memory: bool = False) -> Ran:
+        ran = self._suite.workers.run(self.way, memory=memory)
+        self.first = self.first or ran
+        return ran
+
+    def _judge(self, ran: Ran) -> Finding:
+        return self._suite.oracle.judge(ran.told, ran.rows, ran.bytes)
+
+    def _memory(self) -> MemoryRun:
+        def watched() -> tuple[Finding | Arrived, int | None, int | None]:
+            ran = self._run(memory=True)
+            return self._judge(ran), ran.peak_bytes, ran.growth_bytes
+
+        return watched
+
+    def _copy(self) -> Copied:
+        if self.first is None:
+            raise UnavailableError("no run moved anything that could be copied")
+        return copy_bytes(self.first.bytes)
+
+    def _copied(self, copied: Copied) -> Arrived:
+        assert self.first is not None
+        amount = Moved(unit="bytes", sent=self.first.bytes, arrived=copied.arrived)
+        return Arrived(amount, self.first.rows, self.first.bytes)
+
+
+def _clock_of_workers(run: Callable[[], Ran]) -> tuple[Ran, Sample]:
+    """The workers have clocks of their own: opening and closing sides is not timed."""
+    ran = run()
+    return ran, Sample(ran.seconds, ran.cpu)
+
+
+def _clock_of_copy(run: Callable[[], Copied]) -> tuple[Copied, Sample]:
+    """Its threads are started, and its buffers made, before the clock."""
+    copied = run()
+    return copied, copied.took
 
 
 @dataclass(frozen=True)
@@ -295,83 +264,34 @@ class _Suite:
     count: int
     with_floor: bool
 
-    def measure(self, listener: Listener) -> list[dict[str, Any]]:
-        """Rounds in which each way runs once."""
-        competitors = [_Competitor(name, way) for name, way in _ways(self.options)]
-        floors: list[_Competitor] = []
-        for number in range(self.options.samples + 1):
-            for one in competitors:
-                if number == 0:
-                    listener.case(f"{self.count} workers", self._case(one))
-                if one.error is None:
-                    self._run_once(one)
-            if self.with_floor and number == 0:
-                floors = self._floors(competitors)
-            for floor in floors:
-                self._copy_once(floor)
-        timings = [self._timing(one) for one in (*competitors, *floors)]
+    def measure(self, listener: Listener) -> list[Timing]:
+        """Rounds in which each way runs once, and each copy."""
+        ways = {self._case(name, way): _OneOf(self, way) for name, way in _ways(self.options)}
+        competitors = {case: one.competitor() for case, one in ways.items()}
+        floors = self._floors(ways) if self.with_floor else {}
+        for case in ways:
+            listener.case(f"{self.count} workers", case)
+        results = interleave(
+            {**competitors, **floors}, self.options.samples, on_run=listener.running
+        )
+        timings = [self._timing(case, result, case in floors) for case, result in results.items()]
         for timing in timings:
             listener.done(timing, self.options.implementation)
         return timings
 
-    def _floors(self, competitors: Sequence[_Competitor]) -> list[_Competitor]:
-        """A plain copy of what the plan moves, for each size of chunks at which it did."""
-        found = {}
-        for one in competitors:
-            if one.runs and one.runs[0].bytes > 0:
-                way = Way("copy", "unix", one.way.chunk_rows)
-                found[way.chunk_rows] = _Competitor("copy/unix", way, like=one.runs[0])
-        return list(found.values())
+    def _floors(self, ways: Mapping[str, _OneOf]) -> dict[str, Competitor]:
+        """A plain copy of what the plan moves, for each size of chunks."""
+        found: dict[str, Competitor] = {}
+        for one in ways.values():
+            case = self._case("copy/unix", one.way)
+            found.setdefault(case, one.floor())
+        return found
 
-    def _copy_once(self, floor: _Competitor) -> None:
-        """As many bytes as a run moved. No row is made or looked at: there is nothing to judge."""
-        assert floor.like is not None
-        cpu = time.process_time()
-        seconds = copy_seconds(floor.like.bytes)
-        cpu = time.process_time() - cpu
-        floor.runs.append(replace(floor.like, seconds=seconds, cpu=cpu, told=()))
-        floor.answer = self.oracle.digest(self.count)
+    def _case(self, name: str, way: Way) -> str:
+        return f"{self.prefix}/{name}/{self.count}/{way.chunk_rows}"
 
-    def _run_once(self, competitor: _Competitor) -> None:
-        """One run and its verdict."""
-        try:
-            ran = self.workers.run(competitor.way)
-        except SeambenchError as error:
-            kinds = {UnavailableError: "unavailable", RefusedError: "not-offered"}
-            competitor.fail(kinds.get(type(error), "error"), str(error))
-            return
-        competitor.answer, problem = self.oracle.judge(ran.told)
-        if problem is not None:
-            competitor.fail("fail", problem)
-        else:
-            competitor.runs.append(ran)
-
-    def _case(self, competitor: _Competitor) -> str:
-        rows = competitor.way.chunk_rows
-        return f"{self.prefix}/{competitor.name}/{self.count}/{rows}"
-
-    def _timing(self, competitor: _Competitor) -> dict[str, Any]:
-        """One timing as the record wants it."""
-        expected = self.oracle.digest(self.count)
-        runs = competitor.runs
-        return {
-            "case": self._case(competitor),
-            "unit": "s",
-            "dataset": record.generated_rows(
-                f"{self.plan.name} over {self.count} workers", self.options.scale, expected
-            ),
-            "query": None,
-            "outcome": competitor.outcome,
-            "cold": [one.seconds for one in runs[:1]],
-            "hot": [one.seconds for one in runs[1:]],
-            "cpu": [one.cpu for one in runs[1:]],
-            "rows": runs[0].rows if runs else None,
-            "bytes": runs[0].bytes if runs else None,
-            "peak_bytes": max((one.peak_bytes for one in runs), default=None),
-            "growth_bytes": max((one.growth_bytes for one in runs), default=None),
-            "answer": competitor.answer,
-            "expected": expected,
-            "paths": {},
-            "warnings": [],
-            "error": competitor.error,
-        }
+    def _timing(self, case: str, result: Measurement, is_floor: bool) -> Timing:
+        over = generated_rows(f"{self.plan.name} over {self.count} workers", self.options.scale)
+        if is_floor:
+            return moved(Floor, case, over, result)
+        return answered(case, over, result, expected=self.oracle.digest(self.count))

@@ -55,9 +55,9 @@ def scan_request(request: ScanRequest, facts: Facts) -> str:
         "query": {key: value for key, value in query.items() if value is not None},
         "columns": None if request.columns is None else list(request.columns),
         "where": request.where,
-        "batch_size": request.batch_size,
+        "batch_size": request.batch_rows,
         "threads": request.threads,
-        "memory_limit": request.memory_limit,
+        "memory_limit": request.memory_limit_bytes,
         "strict": request.strict or None,
         "storage_options": dict(request.storage_options) or None,
     }

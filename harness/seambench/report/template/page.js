@@ -14,6 +14,8 @@
   const KINDS = ["reference", "native", "peer"];
   const BAD_WORDS = new Set(["fail", "xpass", "error", "timeout", "crash"]);
   const WHATS = { "scan/all": "scan, all columns", "scan/q6": "scan, the 4 columns of Q6", "scan/count": "scan, count", queries: "geometric mean of the queries" };
+  /** Dimensions that are drawn as axes, or follow from the scale. */
+  const AXES = new Set(["update_ratio", "slice_share", "slices"]);
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
   // ---- small tools -------------------------------------------------------------------------------
@@ -69,26 +71,21 @@
 
   // ---- the data: one flat list of timings ---------------------------------------------------------
 
-  function verdictOf(timing) {
-    if (timing.outcome) {
-      return { pass: "right", xfail: "right", fail: "wrong", unavailable: "unavailable", "not-offered": "not-offered" }[timing.outcome] ?? "failed";
-    }
-    if (!timing.error) return timing.hot.length || timing.cold.length ? "right" : "failed";
-    if (/^unavailable\b/i.test(timing.error)) return "unavailable";
-    if (/^not[- ]offered\b/i.test(timing.error)) return "not-offered";
-    return /\b(wrong|differs?)\b/i.test(timing.error) ? "wrong" : "failed";
+  const verdictOf = (timing) => ({ pass: "right", xfail: "right", fail: "wrong", unavailable: "unavailable", "not-offered": "not-offered" })[timing.outcome] ?? "failed";
+  /** What tells tables apart, in the format's own words, but for the two axes and the scale's. */
+  function tableOf(over) {
+    const words = Object.entries(over.dimensions).filter(([name]) => !AXES.has(name)).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+    return [over.format, ...words].filter(Boolean).join(" · ") || over.name;
   }
-  function tableOf(d) {
-    if (d.log_format === null) return d.name ?? "unknown table";
-    return [d.table_version !== null && `version ${d.table_version}`, d.ordering && `${d.ordering} time ordering`, `${d.log_format} logs`].filter(Boolean).join(" · ");
-  }
+  /** A timing with what its record leaves out because it is the default. */
   function makeTiming(record, raw) {
-    const d = raw.dataset;
-    const ratio = d.update_ratio ?? 0;
-    const share = ratio === 0 ? 0 : d.slice_share ?? 100;
-    return { ...raw, record, reader: record.implementation.name, table: tableOf(d), scale: d.scale, ratio, share, verdict: verdictOf(raw), stale: d.state === "base" && ratio > 0 };
+    const over = { dimensions: {}, state: "base", digest: null, format: null, ...raw.over };
+    const ratio = over.dimensions.update_ratio ?? 0;
+    const share = ratio === 0 ? 0 : over.dimensions.slice_share ?? 100;
+    const given = { cold: [], hot: [], cpu: [], rows: null, bytes: null, peak_bytes: null, growth_bytes: null, paths: {}, warnings: [], reason: null, ...raw };
+    return { ...given, over, record, reader: record.implementation.name, table: tableOf(over), scale: over.scale, ratio, share, verdict: verdictOf(given), stale: over.state === "base" && ratio > 0 };
   }
-  const records = DATA.records;
+  const records = DATA.records.map((r) => ({ timings: [], ...r }));
   const readers = unique(
     [...records]
       .sort((a, b) => ascending(KINDS.indexOf(a.implementation.kind), KINDS.indexOf(b.implementation.kind)) || ascending(a.implementation.name, b.implementation.name))
@@ -97,7 +94,7 @@
   const colour = (reader) => (dark.matches ? DARK : LIGHT)[readers.indexOf(reader) % LIGHT.length];
   const runs = new Map();
   for (const record of records) {
-    if (!record.timings.length && !record.run.error) continue;
+    if (!record.timings.length) continue;
     const id = record.run.id ?? record.source;
     if (!runs.has(id)) runs.set(id, { id, records: [], timings: [] });
     runs.get(id).records.push(record);
@@ -198,7 +195,7 @@
     const kind = timing.verdict;
     if (kind === "right") return h("td", { class: "none" }, link(timing.record, `no ${state.samples} samples`));
     const style = kind === "wrong" || kind === "failed" ? "bad" : "off";
-    return h("td", { class: style }, link(timing.record, SHORT[kind], timing.error ?? "no reason given"));
+    return h("td", { class: style }, link(timing.record, SHORT[kind], timing.reason ?? "no reason given"));
   }
   const samplesOf = (timing) => (timing && timing.verdict === "right" ? summary(timing[state.samples]) : null);
   const find = (reader, name, ratio, share) =>
@@ -228,9 +225,9 @@
     ].filter(Boolean));
     const names = unique(list.flatMap((r) => Object.keys(r.versions))).sort();
     const rows = names.map((n) => h("tr", {}, h("th", { scope: "row" }, n), h("td", {}, unique(list.map((r) => r.versions[n]).filter(Boolean)).join(", "))));
-    const own = list.map((r) => h("tr", {}, h("th", { scope: "row" }, named(r.implementation.name)), h("td", {}, link(r, [r.implementation.version ?? "unknown", r.implementation.kind, r.implementation.tuned && "tuned"].filter(Boolean).join(", ")))));
+    const own = list.map((r) => h("tr", {}, h("th", { scope: "row" }, named(r.implementation.name)), h("td", {}, link(r, [r.implementation.version ?? "unknown", r.implementation.kind].filter(Boolean).join(", ")))));
     byId("versions").replaceChildren(scroll("versions", h("table", {}, h("tbody", {}, own, rows))));
-    const odd = [...DATA.problems.map((p) => [p.file, p.reason]), ...records.flatMap((r) => r.notes.map((n) => [r.source, n]))];
+    const odd = [...DATA.problems.map((p) => [p.file, p.reason])];
     byId("problems").replaceChildren(...(odd.length
       ? [h("details", { open: DATA.problems.length > 0 }, h("summary", {}, `${odd.length} ${odd.length === 1 ? "thing" : "things"} wrong with the result files`),
           h("ul", { class: "reasons" }, odd.map(([file, reason]) => h("li", {}, h("code", {}, file), " ", reason))))]
@@ -238,7 +235,7 @@
   }
   function runLabel(id) {
     const { records: list } = runs.get(id);
-    const scales = unique(list.flatMap((r) => r.timings.map((t) => t.dataset.scale))).filter((s) => s !== null).sort(ascending);
+    const scales = unique(list.flatMap((r) => r.timings.map((t) => t.over.scale))).filter((s) => s !== null).sort(ascending);
     return [(list[0].run.started_utc ?? id).slice(0, 16).replace("T", " "), list[0].machine.name, scales.length && `scale ${scales.join(", ")}`, plural(list.length, "reader")].filter(Boolean).join(" · ");
   }
   function drawControls() {
@@ -270,7 +267,7 @@
     const [right, wrong, failed] = [count("right"), count("wrong"), count("failed")];
     const checked = right + wrong + failed;
     const record = timings[0].record;
-    if (!checked) return h("td", { class: "off" }, link(record, count("unavailable") ? "unavailable" : "not offered", timings[0].error));
+    if (!checked) return h("td", { class: "off" }, link(record, count("unavailable") ? "unavailable" : "not offered", timings[0].reason));
     const left = timings.length - checked;
     const small = [wrong && `${wrong} wrong`, failed && `${failed} failed`, left && `${left} not offered`].filter(Boolean).join(", ");
     return h("td", { class: wrong || failed ? "wrong" : "right" }, link(record, `${right}/${checked}`), small && h("small", {}, small));
@@ -279,7 +276,6 @@
     const timings = current.run.timings.filter((t) => /^(scan|tpch)\//.test(t.case) && current.shown.includes(t.reader));
     const key = (t) => JSON.stringify([t.scale, t.table, t.ratio, t.share]);
     const sets = [...new Map(timings.map((t) => [key(t), t]))].sort(([, a], [, b]) => ascending(a.scale, b.scale) || ascending(a.table, b.table) || ascending(b.share === 0 ? 100 : b.share, a.share === 0 ? 100 : a.share) || ascending(a.ratio, b.ratio));
-    const errors = current.run.records.filter((r) => r.run.error && current.shown.includes(r.implementation.name));
     const bad = timings.filter((t) => t.verdict !== "right");
     const count = (word) => bad.filter((t) => t.verdict === word).length;
     const right = timings.length - bad.length;
@@ -287,17 +283,17 @@
     const out = count("unavailable") + count("not-offered");
     const text = !timings.length ? "Nothing was checked in this run."
       : `${parts.length ? `${parts.join(", ")}; ${right} of ${timings.length - out} answers right` : right ? `All ${right} checked answers are right` : "No answer could be checked"}${out ? `; ${out} unavailable or not offered` : ""}.`;
-    const style = parts.length || errors.length ? "headline bad" : right ? "headline" : "headline none";
+    const style = parts.length ? "headline bad" : right ? "headline" : "headline none";
     const groups = [...Map.groupBy(sets, ([, t]) => `scale ${t.scale ?? "?"}${unique(sets.map(([, x]) => x.table)).length > 1 ? `, ${t.table}` : ""}`)];
     const head = [
       h("tr", {}, h("th", { scope: "col", rowspan: 2 }, "Reader"), groups.map(([name, list]) => h("th", { scope: "colgroup", class: "group", colspan: list.length }, name))),
-      h("tr", {}, groups.flatMap(([, list]) => list.map(([, t], i) => h("th", { scope: "col", class: i === 0 && "group", title: t.dataset.digest && `digest ${t.dataset.digest}` },
+      h("tr", {}, groups.flatMap(([, list]) => list.map(([, t], i) => h("th", { scope: "col", class: i === 0 && "group", title: t.over.digest && `digest ${t.over.digest}` },
         percent(t.ratio), h("small", {}, t.share === 0 || t.share === 100 ? "updated" : `${percent(t.share)} of slices`))))),
     ];
     const rows = current.shown.map((reader) => h("tr", {}, h("th", { scope: "row" }, named(reader)), sets.map(([k]) => verdictCell(timings.filter((t) => t.reader === reader && key(t) === k)))));
-    const reasons = [...errors.map((r) => h("li", {}, h("b", {}, r.implementation.name), " the whole run failed: ", link(r, r.run.error))), ...bad.map((t) =>
-      h("li", {}, h("span", { class: `word ${t.verdict === "failed" ? "error" : t.verdict}` }, SHORT[t.verdict]), " ", h("b", {}, t.reader), ` ${t.case}, scale ${t.scale}, ${percent(t.ratio)} updated: `, link(t.record, t.error ?? "no reason given")))];
-    const damage = unique(timings.flatMap((t) => t.warnings.map((w) => `${t.reader}: ${w}`)));
+    const reasons = [...bad.map((t) =>
+      h("li", {}, h("span", { class: `word ${t.verdict === "failed" ? "error" : t.verdict}` }, SHORT[t.verdict]), " ", h("b", {}, t.reader), ` ${t.case}, scale ${t.scale}, ${percent(t.ratio)} updated: `, link(t.record, t.reason ?? "no reason given")))];
+    const damage = unique(timings.flatMap((t) => t.warnings.map((w) => `${t.reader}: ${w.file} at byte ${w.offset}: ${w.reason}`)));
     byId("verdict-body").replaceChildren(...[
       h("p", { class: style }, text),
       h("p", { class: "note" }, "Right answers of all that were checked, for each reader and data set. An answer is right when the digest of its rows equals the oracle's, which never reads the table."),
@@ -310,44 +306,6 @@
   // ---- conformance --------------------------------------------------------------------------------
 
   const seamOf = (name) => name.split(/[/:]/)[0];
-  function newestOutcomes() {
-    const cells = new Map(); // case -> reader -> {outcome, record}; per reader and seam the newest record only
-    const newest = new Map();
-    for (const record of records) for (const o of record.outcomes) newest.set(JSON.stringify([record.implementation.name, seamOf(o.case)]), record);
-    for (const record of records) {
-      for (const o of record.outcomes) {
-        if (newest.get(JSON.stringify([record.implementation.name, seamOf(o.case)])) !== record) continue;
-        if (!cells.has(o.case)) cells.set(o.case, new Map());
-        cells.get(o.case).set(record.implementation.name, { ...o, record });
-      }
-    }
-    return cells;
-  }
-  function drawConformance() {
-    const cells = newestOutcomes();
-    byId("conformance").hidden = !cells.size;
-    const columns = readers.filter((r) => [...cells.values()].some((row) => row.has(r)));
-    const all = [...cells.values()].flatMap((row) => [...row.values()]);
-    const bad = all.filter((o) => BAD_WORDS.has(o.outcome));
-    const passed = all.filter((o) => o.outcome === "pass").length;
-    const cell = (o) => h("td", { class: "words" }, o ? link(o.record, h("span", { class: `word ${o.outcome}` }, o.outcome), o.reason) : h("span", { class: "note" }, "–"));
-    const groups = Map.groupBy([...cells.keys()].sort(), seamOf);
-    const tables = [...groups].map(([seam, cases]) => {
-      const used = columns.filter((r) => cases.some((c) => cells.get(c).has(r)));
-      const tally = used.map((r) => cases.filter((c) => cells.get(c).get(r)?.outcome === "pass").length);
-      return h("details", { open: cases.length <= 40, data: { key: `cases-${seam}` } }, h("summary", {}, `${seam}: ${plural(cases.length, "case")}, ${plural(used.length, "implementation")}`),
-        scroll(`conformance-${seam}`, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case"), used.map((r, i) => h("th", { scope: "col", class: "words" }, r, h("small", {}, `${tally[i]} pass`))))),
-          h("tbody", {}, cases.map((c) => h("tr", {}, h("th", { scope: "row" }, c), used.map((r) => cell(cells.get(c).get(r)))))))));
-    });
-    const reasons = bad.map((o) => h("li", {}, h("span", { class: `word ${o.outcome}` }, o.outcome), " ", h("b", {}, o.record.implementation.name), ` ${o.case}: `, link(o.record, o.reason ?? "no reason given")));
-    byId("conformance-body").replaceChildren(...[
-      h("p", { class: bad.length ? "headline bad" : passed ? "headline" : "headline none" }, bad.length ? `${bad.length} of ${all.length} outcomes are bad; ${passed} pass.` : `${passed} of ${all.length} outcomes pass, none is bad.`),
-      h("p", { class: "note" }, "The newest outcomes of each implementation. Grey is not a failure: not-offered means the capability is not claimed, unavailable that this machine lacks the peer."),
-      reasons.length && h("ul", { class: "reasons" }, reasons),
-      ...tables,
-    ].filter(Boolean));
-  }
-
   // ---- 2. curves ----------------------------------------------------------------------------------
 
   /** Cost of one reader at one data set: {median, min, max, n, timings}, or {missing: why}. */
@@ -357,7 +315,7 @@
     if (!names.length || timings.every((t) => !t)) return { missing: "not run" };
     const stats = timings.map(samplesOf);
     const gap = stats.findIndex((s) => !s);
-    if (gap >= 0) return { missing: `${names[gap]}: ${timings[gap] ? timings[gap].error ?? `no ${state.samples} samples` : "not run"}` };
+    if (gap >= 0) return { missing: `${names[gap]}: ${timings[gap] ? timings[gap].reason ?? `no ${state.samples} samples` : "not run"}` };
     const mean = (key) => geometric(stats.map((s) => Math.max(s[key], 1e-9)));
     return { median: mean("median"), min: mean("min"), max: mean("max"), n: Math.min(...stats.map((s) => s.n)), timings };
   }
@@ -586,7 +544,7 @@
     const rated = timings.every((t) => t.bytes !== null);
     const cellsOf = (name) => {
       const row = columns.map((r) => found(r, name));
-      const copy = found("memcpy", name) ?? found(columns[0], `${seam}/copy`);
+      const copy = found("memcpy", name) ?? timings.findLast((t) => t.kind === "floor" && t.case === `${seam}/copy`);
       return rated ? row.map((t) => rateCell(t, copy?.hot.length ? copy : null)) : timeCells(row, SEAM_CONSTANT).cells;
     };
     return scroll(`seam-${seam}`, h("table", {}, header("Step / rows of a batch", columns), h("tbody", {}, cases.map((name) => h("tr", {}, h("th", { scope: "row" }, name.slice(seam.length + 1)), cellsOf(name))))));
@@ -652,7 +610,7 @@
   function render() {
     readHash();
     keepPlace(() => {
-      for (const draw of [drawLimits, drawVerdict, drawConformance, drawCurves, drawQueries, drawMemory, drawSeams, drawControls]) draw();
+      for (const draw of [drawLimits, drawVerdict, drawCurves, drawQueries, drawMemory, drawSeams, drawControls]) draw();
       const timed = runList.length > 0;
       for (const id of timed ? [] : ["verdict", "curve", "share", "queries", "memory"]) byId(id).hidden = true;
       byId("empty").hidden = records.length > 0;

@@ -202,7 +202,7 @@ def _check_report(case: ScanCase, scan: Scan, rows: int) -> None:
 def _check_invariants(case: ScanCase, scanner: Scanner, request: ScanRequest, rows: Rows) -> None:
     """Other ways to ask for the same rows must give them."""
     names = case.names
-    same_rows("one row at a time", rows, _read(scanner, replace(request, batch_size=1))[1], names)
+    same_rows("one row at a time", rows, _read(scanner, replace(request, batch_rows=1))[1], names)
     if request.where is not None:
         return
     again = list(reversed(names))[: max(1, len(names) - 1)]

@@ -34,8 +34,8 @@ from seambench.seams.scan.check import (
 __all__ = ["hold_invariants", "run_invariants"]
 
 _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
-    "one row at a time": lambda request: replace(request, batch_size=1),
-    "a million rows at a time": lambda request: replace(request, batch_size=1_000_000),
+    "one row at a time": lambda request: replace(request, batch_rows=1),
+    "a million rows at a time": lambda request: replace(request, batch_rows=1_000_000),
     "one thread": lambda request: replace(request, threads=1),
     "four threads": lambda request: replace(request, threads=4),
 }

@@ -12,13 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.bench.comparison import ComparisonOptions, Listener, compare_readers, failures
-from seambench.bench.comparison import write_records as write
+from seambench.bench.comparison import ComparisonOptions, compare_readers
+from seambench.bench.listener import Listener
 from seambench.contracts import registry
 from seambench.data import Dataset
 from seambench.data.tpch import TABLES, generate_single_process
 from seambench.engines.digest import digest_reader, rows_of
-from seambench.records.record import validate_tree
+from seambench.records.files import validate_tree, write_record
+from seambench.records.model import Answered, Record, Skipped, Timing
+from seambench.records.writer import failures
 
 FAKES = "seambench_tests.samples.fakes:"
 HUDI = ("lineitem", "orders")
@@ -109,9 +111,16 @@ def options(dataset: Dataset, *readers: str, **more: Any) -> ComparisonOptions:
     return ComparisonOptions([FAKES + name for name in readers], [dataset], **known)
 
 
-def outcomes(record: Mapping[str, Any]) -> dict[str, str]:
+def answers(record: Record) -> list[Answered]:
+    """Its timings, which all have answers."""
+    found = [timing for timing in record.timings if isinstance(timing, Answered)]
+    assert len(found) == len(record.timings)
+    return found
+
+
+def outcomes(record: Record) -> dict[str, str]:
     """Outcome of each case."""
-    return {timing["case"]: timing["outcome"] for timing in record["timings"]}
+    return {timing.case: timing.outcome for timing in record.timings}
 
 
 CASES = ["scan/all", "scan/q6", "scan/count", "tpch/q01", "tpch/q02", "tpch/q03"]
@@ -122,13 +131,13 @@ def test_a_right_reader_is_timed(dataset: Dataset, tmp_path: Path) -> None:
     [record] = compare_readers(options(dataset, "FolderScanner"))
 
     assert outcomes(record) == dict.fromkeys(CASES, "pass")
-    for timing in record["timings"]:
-        assert (len(timing["cold"]), len(timing["hot"]), len(timing["cpu"])) == (1, 2, 2)
-        assert timing["answer"] == timing["expected"]
-    assert record["timings"][0]["rows"] == dataset.expected()["lineitem"].rows
-    assert record["timings"][0]["paths"] == {"native": 1}
-    assert record["timings"][3]["paths"] == {"native": 2}
-    write(tmp_path, [record])
+    for timing in answers(record):
+        assert (len(timing.cold), len(timing.hot), len(timing.cpu)) == (1, 2, 2)
+        assert timing.answer == timing.expected
+    assert answers(record)[0].rows == dataset.expected()["lineitem"].rows
+    assert answers(record)[0].paths == {"native": 1}
+    assert answers(record)[3].paths == {"native": 2}
+    write_record(tmp_path, record)
     assert validate_tree(tmp_path) == []
     assert failures([record]) == []
 
@@ -151,12 +160,13 @@ def test_a_reader_that_gives_no_answer_has_no_time(
 
     assert set(outcomes(good).values()) == {"pass"}
     assert set(outcomes(bad).values()) == {outcome}
-    for timing in bad["timings"]:
-        assert (timing["cold"], timing["hot"]) == ([], [])
-    assert says in bad["timings"][0]["error"]
-    assert "\n" not in bad["timings"][0]["error"]
+    for timing in answers(bad):
+        assert (timing.cold, timing.hot) == ([], [])
+    assert says in (answers(bad)[0].reason or "")
+    assert "\n" not in (answers(bad)[0].reason or "")
     assert len(failures([good, bad])) == (4 if outcome in ("fail", "error") else 0)
-    write(tmp_path, [good, bad])
+    for record in (good, bad):
+        write_record(tmp_path, record)
     assert validate_tree(tmp_path) == []
 
 
@@ -182,7 +192,7 @@ def test_another_type_is_a_wrong_answer(dataset: Dataset) -> None:
     [record] = compare_readers(options(dataset, "WrongTypeScanner", queries=(1,)))
 
     assert outcomes(record)["scan/all"] == "fail"
-    assert "must be decimal128(15, 2), it is double" in record["timings"][0]["error"]
+    assert "must be decimal128(15, 2), it is double" in (answers(record)[0].reason or "")
     assert outcomes(record)["tpch/q01"] == "fail"
 
 
@@ -190,11 +200,9 @@ def test_warnings_are_kept_in_the_record(dataset: Dataset) -> None:
     """Damage that a reader skipped stands beside the time it took."""
     [record] = compare_readers(options(dataset, "WarningScanner", queries=(), scans=("count",)))
 
-    assert record["timings"][0]["warnings"][0] == {
-        "file": "log.0",
-        "offset": 0,
-        "reason": "block without footer",
-    }
+    assert answers(record)[0].warnings[0] == Skipped(
+        file="log.0", offset=0, reason="block without footer"
+    )
 
 
 def test_memory_is_measured_in_a_process_of_its_own(dataset: Dataset) -> None:
@@ -203,7 +211,8 @@ def test_memory_is_measured_in_a_process_of_its_own(dataset: Dataset) -> None:
         options(dataset, "FolderScanner", queries=(), scans=("all",), memory=True, samples=1)
     )
 
-    assert record["timings"][0]["peak_bytes"] > 1 << 20
+    assert (answers(record)[0].peak_bytes or 0) > 1 << 20
+    assert answers(record)[0].growth_bytes is not None
 
 
 def test_the_published_answer_binds_the_oracle(
@@ -232,11 +241,11 @@ def test_wrong_requests_are_told(dataset: Dataset, more: dict[str, Any], says: s
         compare_readers(options(dataset, "FolderScanner", **more))
 
 
-def test_a_data_set_needs_hudi_tables(dataset: Dataset) -> None:
+def test_a_data_set_needs_tables_in_a_table_format(dataset: Dataset) -> None:
     """Plain Parquet leaves nothing to compare."""
     tables = {name: {"kind": "parquet", "path": name} for name in TABLES}
     plain = Dataset(dataset.path, {**dataset.manifest, "tables": tables})
-    with pytest.raises(UsageError, match="holds no Hudi table"):
+    with pytest.raises(UsageError, match="holds no table in a table format"):
         compare_readers(options(plain, "FolderScanner"))
 
 
@@ -259,8 +268,8 @@ def test_progress_is_told(dataset: Dataset) -> None:
             assert reader
             self.runs += 1
 
-        def done(self, timing: Mapping[str, Any], reader: str) -> None:
-            assert timing["outcome"] == "pass"
+        def done(self, timing: Timing, reader: str) -> None:
+            assert timing.outcome == "pass"
             assert reader
             self.results += 1
 

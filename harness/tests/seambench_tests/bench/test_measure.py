@@ -10,20 +10,22 @@ from collections.abc import Callable
 import pytest
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.bench.measure import (
-    Competitor,
-    MemorySampler,
-    interleave,
-    peak_of_own_process,
-    run_drain,
-)
+from seambench.bench.measure import Competitor, growth_of, interleave
+from seambench.bench.memory import MemorySampler, peak_of_own_process, run_drain
+from seambench.records.verdicts import ExpectedDigest, Finding
+from seambench.records.writer import Sample
 from seambench_tests import SAMPLES
 
 COMMAND = SAMPLES / "reader_command.py"
 
 
-def right(_: object) -> None:
-    """A check that finds nothing wrong."""
+RIGHT = "duckdb2:3:00000000000000aa:00000000000000bb"
+OTHER = "duckdb2:3:00000000000000aa:00000000000000bc"
+
+
+def right(_: object) -> Finding:
+    """Whatever came, it is what was expected."""
+    return ExpectedDigest(RIGHT).judge(RIGHT)
 
 
 def answers(*values: object) -> Callable[[], object]:
@@ -50,25 +52,48 @@ def test_competitors_take_turns() -> None:
         assert len(result.cold) == 1
         assert len(result.hot) == 3
         assert all(sample.wall > 0 for sample in result.hot)
-        assert result.growth_bytes is not None
+        assert result.growth_bytes is None
+
+
+def test_memory_is_watched_in_a_run_of_its_own() -> None:
+    """After the timed rounds each competitor that wants it runs once more, and is judged again."""
+    turns: list[str] = []
+    given = iter([RIGHT, RIGHT, RIGHT, OTHER])
+
+    def late(_: object) -> Finding:
+        return ExpectedDigest(RIGHT).judge(next(given))
+
+    def watched(judge: Callable[[object], Finding]) -> Competitor:
+        return Competitor(lambda: None, judge, memory=growth_of(lambda: None, judge))
+
+    competitors = {"a": watched(right), "b": watched(late), "c": Competitor(lambda: None, right)}
+    results = interleave(competitors, 2, on_run=turns.append)
+
+    assert turns[-2:] == ["a (memory)", "b (memory)"]
+    assert results["a"].growth_bytes is not None
+    assert (results["b"].hot, results["b"].growth_bytes) == ([], None)
+
+
+def test_a_competitor_may_bring_a_clock() -> None:
+    """Work in other processes, or a run of many calls, is timed by who knows how."""
+    one = Competitor(lambda: None, right, lambda run: (run(), Sample(7.0, 1.0)))
+
+    assert interleave({"a": one}, 1)["a"].hot == [Sample(7.0, 1.0)]
 
 
 @pytest.mark.parametrize("wrong_at", [0, 1, 3])
 def test_a_wrong_answer_leaves_no_time(wrong_at: int) -> None:
     """One wrong answer, even the last, drops every sample and says what was wrong."""
-    given = ["right"] * 4
-    given[wrong_at] = "wrong"
-
-    def check(answer: object) -> str | None:
-        return None if answer == "right" else f"{answer} is not right"
+    given = [RIGHT] * 4
+    given[wrong_at] = OTHER
+    check = ExpectedDigest(RIGHT).judge
 
     results = interleave(
-        {"bad": Competitor(answers(*given), check), "good": Competitor(lambda: "right", check)}, 3
+        {"bad": Competitor(answers(*given), check), "good": Competitor(lambda: RIGHT, check)}, 3
     )
 
     assert (results["bad"].cold, results["bad"].hot) == ([], [])
-    assert results["bad"].wrong == "wrong is not right"
-    assert results["bad"].growth_bytes is None
+    assert f"{OTHER} found" in str(getattr(results["bad"].found, "wrong", None))
     assert len(results["good"].hot) == 3
 
 

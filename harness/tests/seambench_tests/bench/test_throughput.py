@@ -12,7 +12,8 @@ import pytest
 from seambase.errors import RefusedError, UsageError
 from seambench.bench.throughput import MEMCPY, ThroughputOptions, lineitem, measure_throughput
 from seambench.contracts.common import Stage
-from seambench.records.record import load_record, write_record
+from seambench.records.files import load_record, write_record
+from seambench.records.model import Floor, Record
 
 _HERE = "seambench_tests.bench.test_throughput"
 
@@ -64,47 +65,48 @@ class Stepless:
         """What makes it an implementation of the serde seam."""
 
 
-def _measure(*names: str, **options: Any) -> dict[str, dict[str, Any]]:
+def _measure(*names: str, **options: Any) -> dict[str, Record]:
     found = measure_throughput(
         ThroughputOptions(
             "serde", [f"{_HERE}:{name}" for name in names], rows=(100,), samples=2, **options
         )
     )
-    return {one["implementation"]["name"].rpartition(":")[2]: one for one in found}
+    return {one.implementation.name.rpartition(":")[2]: one for one in found}
 
 
 def test_a_step_is_timed_beside_a_copy_of_as_many_bytes(tmp_path: Path) -> None:
     """Each case has one timing per implementation that offers it and one of the copy."""
     records = _measure("Right")
-    cases = [timing["case"] for timing in records[MEMCPY]["timings"]]
+    cases = [timing.case for timing in records[MEMCPY].timings]
     assert cases == ["serde/keep/100", "serde/own/100"]
-    own = records["Right"]["timings"][1]
-    assert own["bytes"] == records[MEMCPY]["timings"][1]["bytes"] == 1000
-    assert len(own["hot"]) == 2
-    assert own["rows"] == 100
+    own = records["Right"].timings[1]
+    assert own.bytes == records[MEMCPY].timings[1].bytes == 1000
+    assert len(own.hot) == 2
+    assert own.rows == 100
+    assert all(isinstance(timing, Floor) for timing in records[MEMCPY].timings)
     for record in records.values():
         assert load_record(write_record(tmp_path, record)) == record
 
 
 def test_a_step_that_loses_a_row_keeps_no_time() -> None:
     """A result is compared with the rows that went in before its time counts."""
-    timing = _measure("Wrong")["Wrong"]["timings"][0]
-    assert timing["outcome"] == "fail"
-    assert timing["hot"] == []
-    assert "100:" in timing["error"]
+    timing = _measure("Wrong")["Wrong"].timings[0]
+    assert timing.outcome == "fail"
+    assert timing.hot == []
+    assert "100:" in (timing.reason or "")
 
 
 def test_one_that_refuses_the_batch_has_no_case() -> None:
     """Another implementation is timed all the same."""
     records = _measure("Refusing", "Right")
-    assert records["Refusing"]["timings"] == []
-    assert records["Right"]["timings"]
+    assert records["Refusing"].timings == []
+    assert records["Right"].timings
 
 
 def test_only_named_steps_are_timed() -> None:
     """A run in which no step is left is a wrong use."""
     records = _measure("Right", only=["own"])
-    assert [t["case"] for t in records["Right"]["timings"]] == ["serde/own/100"]
+    assert [t.case for t in records["Right"].timings] == ["serde/own/100"]
     with pytest.raises(UsageError, match="no step to time"):
         _measure("Right", only=["teleport"])
 

@@ -44,7 +44,7 @@ def test_command_gets_the_whole_request() -> None:
         query="incremental",
         begin="20240101000000000",
         columns=["request"],
-        batch_size=7,
+        batch_rows=7,
         threads=2,
         strict=True,
     )

@@ -143,7 +143,7 @@ class FolderScan:
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows."""
-        schema, size = self._table.schema, self._request.batch_size
+        schema, size = self._table.schema, self._request.batch_rows
         batches = self._table.to_batches(max_chunksize=size)
         return pa.RecordBatchReader.from_batches(schema, self._owner.slowly(batches))
 

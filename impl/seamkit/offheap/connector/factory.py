@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib
+from importlib.metadata import entry_points
 
 from seambase.errors import UsageError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.connector.parameters import Parameters
 from seamkit.offheap.connector.scanner import ConnectorScanner
 
-__all__ = ["create", "register", "scanner_class"]
+__all__ = ["ENTRY_POINTS", "create", "register", "scanner_class"]
+
+ENTRY_POINTS = "seamkit.connector"
+"""Group of the entry points by which packages bring scanners of their own."""
 
 _CLASSES: dict[str, str] = {
     "default": "seamkit.offheap.connector.rows:RowScanner",
     "rows": "seamkit.offheap.connector.rows:RowScanner",
-    "hudi": "seamkit.tables.hudi.connector_scanner:HudiSliceScanner",
     "parquet": "seamkit.offheap.connector.parquet:ParquetScanner",
     "generator": "seamkit.offheap.connector.generator:GeneratorScanner",
 }
@@ -31,13 +34,20 @@ def scanner_class(name: str = "default") -> type[ConnectorScanner]:
     Raises:
         seambase.errors.UsageError: there is none of that name, or it is no scanner.
     """
-    if name not in _CLASSES:
-        raise UsageError(f"there is no connector scanner '{name}'; known: {', '.join(_CLASSES)}")
-    module, _, attribute = _CLASSES[name].partition(":")
+    target = _CLASSES.get(name) or _brought().get(name)
+    if target is None:
+        known = ", ".join([*_CLASSES, *_brought()])
+        raise UsageError(f"there is no connector scanner '{name}'; known: {known}")
+    module, _, attribute = target.partition(":")
     found = getattr(importlib.import_module(module), attribute)
     if not (isinstance(found, type) and issubclass(found, ConnectorScanner)):
-        raise UsageError(f"connector scanner '{name}': {_CLASSES[name]} is no ConnectorScanner")
+        raise UsageError(f"connector scanner '{name}': {target} is no ConnectorScanner")
     return found
+
+
+def _brought() -> dict[str, str]:
+    """Scanners of other packages by name; none of them is imported."""
+    return {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS)}
 
 
 def create(

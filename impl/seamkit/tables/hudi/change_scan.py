@@ -9,6 +9,7 @@ rows structs instead of JSON.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
+from seambase.filters import filter_columns
 from seambase.scan import ScanReport
-from seamkit.tables.hudi.hudi_scan import HudiScan
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME
 
 if TYPE_CHECKING:
@@ -27,25 +30,30 @@ __all__ = ["ChangeScan", "Moment"]
 
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 
-Moment = tuple[str, Callable[[], HudiScan], Callable[[], HudiScan]]
+Moment = tuple[str, Callable[[], UnitScan], Callable[[], UnitScan]]
 """A write's requested instant, and how to plan the groups it touched before and after it. Both
 scans hand out `_hoodie_commit_time`, the key's columns and the table's own, in this order."""
 
 
-class ChangeScan:
-    """The changes of a window; implements `seambench.contracts.scan.Scan`.
+class ChangeScan(Scan):
+    """The changes of a window, the oldest write first.
 
     Args:
         schema: the table's own columns, without `_hoodie_*`.
         moments: the writes of the window, the oldest first.
         columns: which of `op`, `ts_ms`, `before` and `after` to hand out; None for all.
+        condition: changes to keep, over any of these columns; None for all.
 
     Raises:
-        UsageError: another column.
+        UsageError: another column, or a condition that does not fit them.
     """
 
     def __init__(
-        self, schema: pa.Schema, moments: Sequence[Moment], columns: Sequence[str] | None
+        self,
+        schema: pa.Schema,
+        moments: Sequence[Moment],
+        columns: Sequence[str] | None,
+        condition: pc.Expression | None = None,
     ) -> None:
         row = pa.struct(list(schema))
         self._all = pa.schema(
@@ -56,7 +64,10 @@ class ChangeScan:
             raise UsageError(
                 f"changes have no column '{strange[0]}', but {', '.join(self._all.names)}"
             )
+        filter_columns(condition, self._all)
+        self._condition = condition
         self._moments = moments
+        self._other_path: tuple[str, ReadRows] | None = None
         self._report = ScanReport()
 
     @property
@@ -68,18 +79,11 @@ class ChangeScan:
         """A stream of batches, the oldest write first."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
-    def to_table(self) -> pa.Table:
-        """All changes."""
-        return self.to_reader().read_all()
-
     def dataset(self) -> ds.Dataset:
-        """The changes as a dataset; they are read at once."""
-        import pyarrow.dataset as ds
+        """The changes as a dataset; both states of each write are read whatever is asked of it."""
+        from seambase.dataset import ScanDataset
 
-        return ds.dataset(self.to_table())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
+        return ScanDataset(self.schema, lambda names, c: self._narrowed(names, c).to_reader())
 
     def report(self) -> ScanReport:
         """What the reads so far came to, over all writes."""
@@ -90,13 +94,45 @@ class ChangeScan:
         lines = [f"{len(self._moments)} writes, each compared before and after"]
         return "\n".join([*lines, *(f"  {instant}" for instant, _, _ in self._moments)])
 
+    @property
+    def n_parts(self) -> int:
+        """As many parts as writes."""
+        return len(self._moments)
+
+    def part(
+        self, number: int, columns: Sequence[str], condition: pc.Expression | None
+    ) -> ChangeScan:
+        """The changes of one write; see `Scan.part`."""
+        piece = self._narrowed(columns, condition)
+        piece._moments, piece._report = [self._moments[number]], ScanReport()
+        return piece
+
+    def read_by(self, path: str, read: ReadRows) -> ChangeScan:
+        """The same changes, told by states that a function reads; see `UnitScan.read_by`."""
+        other = copy.copy(self)
+        other._other_path, other._report = (path, read), ScanReport()
+        return other
+
+    def _narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> ChangeScan:
+        """The same changes with some columns, and a further condition."""
+        piece = copy.copy(self)
+        piece._columns = list(columns)
+        if condition is not None:
+            own = self._condition
+            piece._condition = condition if own is None else own & condition
+        return piece
+
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for instant, before, after in self._moments:
             changes = _changes(instant, self._read(before()), self._read(after()), self._all)
+            if self._condition is not None:
+                changes = changes.filter(self._condition)
             self._report.rows += changes.num_rows
             yield from changes.select(self._columns).to_batches()
 
-    def _read(self, scan: HudiScan) -> pa.Table:
+    def _read(self, scan: UnitScan) -> pa.Table:
+        if self._other_path is not None:
+            scan = scan.read_by(*self._other_path)
         table = scan.to_table()
         told = scan.report()
         self._report.warnings += [w for w in told.warnings if w not in self._report.warnings]

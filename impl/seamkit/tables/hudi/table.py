@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,14 +19,17 @@ from seambase.scan import META_COLUMNS, Query
 from seamkit.avro import arrow_schema
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import load_config
-from seamkit.tables.hudi.hudi_scan import HudiScan, Path, ScanOptions
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
 from seamkit.tables.hudi.listing.partitions import partition_schema
 from seamkit.tables.hudi.listing.planning import ListingSource, Plan, plan_slices
 from seamkit.tables.hudi.listing.slices import FileSlice, with_file_names
+from seamkit.tables.hudi.merge.changes import LogSource
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
     changes_rows,
@@ -36,6 +39,7 @@ from seamkit.tables.hudi.timeline.timeline import (
     written_groups,
 )
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
+from seamkit.tables.hudi.units import Path, read_plan
 
 __all__ = ["HudiTable"]
 
@@ -97,6 +101,9 @@ class HudiTable:
     def _as_of(self, instant: str | None) -> Window:
         return NOW if instant is None else Window(up_to=parse_instant(instant, self.config))
 
+    def __repr__(self) -> str:
+        return f"<HudiTable {self._storage.root}, table version {self.config.version}>"
+
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -106,131 +113,121 @@ class HudiTable:
         as_of: str | None = None,
         begin: str | None = None,
         end: str | None = None,
+        batch_rows: int | None = None,
+        threads: int | None = None,
+        memory_limit_bytes: int | None = None,
+        strict: bool = False,
         changes_alone: bool = False,
         path: Path = "auto",
-        batch_size: int | None = None,
-        threads: int | None = None,
-        memory_limit: int | None = None,
-        strict: bool = False,
         positions: bool = False,
-    ) -> HudiScan:
+    ) -> Scan:
         """Plan a read.
 
         Args:
-            columns: names in the order wanted; None for all but the `_hoodie_*` columns.
-            filter: rows to keep, an expression over any columns of the table.
+            columns: names in the order wanted; None for all but the `_hoodie_*` columns. A `cdc`
+                query has the columns `op` (`i`, `u`, `d`), `ts_ms` (the write's requested instant),
+                `before` and `after` (the row as a struct, or null).
+            filter: rows to keep, an expression over any columns of the table (of the query, where
+                it is `cdc`).
             query: `snapshot` merges logs, `read-optimized` reads base files alone, `incremental`
-                hands out the rows that changed after `begin` and up to `end`.
+                hands out the rows that changed after `begin` and up to `end`, `cdc` tells what
+                changed then, row by row.
             as_of: instant up to which changes count: 14 or 17 digits, or ISO 8601.
             begin: exclusive; a requested time up to version 6, a completion time from 8 on. None
                 for the table's beginning.
             end: inclusive, or None for now.
+            batch_rows: most rows in a batch.
+            threads: slices at once; one per core by default.
+            memory_limit_bytes: what decoded logs and merged batches may take at once.
+            strict: refuse damage in logs that Hudi's own reader skips.
             changes_alone: merge what changed without the rows that it changed, as Hudi does; by
                 default an incremental query hands out rows as the table showed them at the end.
             path: `auto` chooses per slice: native where no log applies, merge otherwise.
-            batch_size: most rows in a batch.
-            threads: slices at once; one per core by default.
-            memory_limit: bytes that decoded logs and merged batches may take at once.
-            strict: refuse damage in logs that Hudi's own reader skips.
             positions: match log records by their positions in the base file where they have them.
                 No row changes by that, but where the base holds a key twice (docs/merge.md).
 
         Raises:
-            UsageError: an unknown column, a filter that does not fit, a bad instant.
+            UsageError: an unknown column, a filter that does not fit, a bad instant, a number below
+                1.
             InputError: a file is missing or broken.
             RefusedError: legal, but not supported.
         """
-        if batch_size is not None and batch_size < 1:
-            raise UsageError(f"a batch size of {batch_size}: at least one row is needed")
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        if query == "cdc":
+            if as_of is not None or changes_alone:
+                raise UsageError("a cdc query has begin and end, and nothing else")
+            window = self._window("incremental", None, begin, end, False)
+            views = partial(
+                self._unit_scan, options=options, strict=strict, path=path, positions=positions
+            )
+            return self._changes(columns, filter, window, views)
         window = self._window(query, as_of, begin, end, changes_alone)
-        wanted = _choose(columns, self._schema_at(window), self._storage.root)
+        names = _choose(columns, self._schema_at(window), self._storage.root)
         conditions = [c for c in (window.row_filter(), filter) if c is not None]
-        return self._scan(
+        return self._unit_scan(
             self._plan(window),
             window,
-            wanted,
-            ScanOptions(path, batch_size, threads, memory_limit, strict, positions),
-            condition=functools.reduce(operator.and_, conditions) if conditions else None,
+            names,
+            functools.reduce(operator.and_, conditions) if conditions else None,
+            options=options,
+            strict=strict,
+            path=path,
+            positions=positions,
             merge_logs=query != "read-optimized",
         )
 
-    def changes(
+    def _unit_scan(
         self,
-        columns: Sequence[str] | None = None,
+        plan: Plan,
+        window: Window,
+        names: Sequence[str],
+        condition: pc.Expression | None = None,
         *,
-        begin: str | None = None,
-        end: str | None = None,
-        path: Path = "auto",
-        batch_size: int | None = None,
-        threads: int | None = None,
-        memory_limit: int | None = None,
-        strict: bool = False,
+        options: ScanOptions,
+        strict: bool,
+        path: Path,
+        positions: bool,
+        merge_logs: bool = True,
+    ) -> UnitScan:
+        schema = self._schema_at(window)
+        source = LogSource(
+            self._storage, self.config, self._timeline, schema, window, strict, positions
+        )
+        units = read_plan(plan, source, path, merge_logs=merge_logs)
+        return UnitScan(units, names, condition, options)
+
+    def _changes(
+        self,
+        columns: Sequence[str] | None,
+        condition: pc.Expression | None,
+        window: Window,
+        scan: Callable[[Plan, Window, Sequence[str]], UnitScan],
     ) -> ChangeScan:
-        """Plan to tell what changed in a window, row by row.
-
-        Args:
-            columns: some of `op` (`i`, `u`, `d`), `ts_ms` (the write's requested instant),
-                `before` and `after` (the row as a struct, or null); None for all.
-            begin: as of `scan`.
-            end: as of `scan`.
-            path: as of `scan`.
-            batch_size: as of `scan`.
-            threads: as of `scan`.
-            memory_limit: as of `scan`.
-            strict: as of `scan`.
-
-        Raises:
-            UsageError: another column, a bad instant.
-            RefusedError: the table's rows do not tell when they changed.
-        """
-        window = self._window("incremental", None, begin, end, False)
+        """What changed in a window; `scan` reads the states before and after each write."""
         own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
-        options = ScanOptions(path, batch_size, threads, memory_limit, strict)
         moments = []
         for instant, body in self._timeline.told(archived=True):
             if changes_rows(body) and window.sees(i := instant.requested) and window.hands_out(i):
                 groups = written_groups(body) | set(replaced_groups(instant, body))
                 later = self._timeline.completed_since(instant)
                 views = [Window(hidden=hidden) for hidden in (later, later - {i})]
-                reads = [partial(self._some, groups, view, names, options) for view in views]
+                reads = [partial(self._some, groups, view, names, scan) for view in views]
                 moments.append((i, reads[0], reads[1]))
-        return ChangeScan(pa.schema([self.schema.field(name) for name in own]), moments, columns)
+        schema = pa.schema([self.schema.field(name) for name in own])
+        return ChangeScan(schema, moments, columns, condition)
 
     def _some(
         self,
         groups: set[tuple[str, str]],
         window: Window,
         names: Sequence[str],
-        options: ScanOptions,
-    ) -> HudiScan:
+        scan: Callable[[Plan, Window, Sequence[str]], UnitScan],
+    ) -> UnitScan:
         """A scan of some file groups, in the latest schema."""
         plan = self._plan(window)
         slices = [s for s in plan.slices if (s.partition, s.file_id) in groups]
-        return self._scan(replace(plan, slices=slices), window, names, options)
-
-    def _scan(
-        self,
-        plan: Plan,
-        window: Window,
-        names: Sequence[str],
-        options: ScanOptions,
-        *,
-        condition: pc.Expression | None = None,
-        merge_logs: bool = True,
-    ) -> HudiScan:
-        return HudiScan(
-            self._storage,
-            self.config,
-            self._timeline,
-            self._schema_at(window),
-            plan,
-            names,
-            condition=condition,
-            merge_logs=merge_logs,
-            window=window,
-            options=options,
-        )
+        return scan(replace(plan, slices=slices), window, names)
 
     def _window(
         self, query: Query, as_of: str | None, begin: str | None, end: str | None, alone: bool
@@ -241,8 +238,6 @@ class HudiTable:
             UsageError: they contradict each other.
             RefusedError: the table does not keep what an incremental query needs.
         """
-        if query == "cdc":
-            raise UsageError("changes with their kinds are told by HudiTable.changes")
         if query != "incremental":
             if begin is not None or end is not None or alone:
                 raise UsageError(f"a {query} query has no begin or end; an incremental one has")

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError
+from seambench_impl.connector.plain_values import row_converter
 from seamkit.files.promotion import resolve_column
-from seamkit.tables.hudi.plain_values import row_converter
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123000, dt.UTC)

@@ -17,9 +17,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from seambase.errors import InputError, UnavailableError, UsageError
 from seamkit.files.remote import Retry
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.hudi_scan import Path as ScanPath
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import scan_on
 
 _TABLES = ["mor-v9-event", "mor-v6-event", "mor-v9-partitioned", "mor-v9-parquet-blocks", "cow-v9"]
 
@@ -84,15 +84,13 @@ def _rows(table: pa.Table) -> list[str]:
 
 @pytest.mark.parametrize("path", ["auto", "connector"])
 @pytest.mark.parametrize("local", _TABLES, indirect=True)
-def test_a_table_has_the_same_rows_wherever_it_is(
-    local: Path, address: str, path: ScanPath
-) -> None:
+def test_a_table_has_the_same_rows_wherever_it_is(local: Path, address: str, path: str) -> None:
     """Timeline, base files and logs are all read through the storage."""
     _upload(local, address)
 
-    scan = HudiTable(address).scan(path=path)
+    scan = scan_on(HudiTable(address), path)
 
-    assert _rows(HudiTable(str(local)).scan(path=path).to_table()) == _rows(scan.to_table())
+    assert _rows(scan_on(HudiTable(str(local)), path).to_table()) == _rows(scan.to_table())
 
 
 @pytest.mark.parametrize("local", _TABLES[:1], indirect=True)

@@ -12,6 +12,7 @@ from seambench_impl.scan import AutoReader, NativeReader
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at
+from seamkit_tests.samples.hudi_scans import scan_on
 
 Change = tuple[str, str, str | None, str | None]
 
@@ -70,7 +71,7 @@ def test_changes_are_told_by_write(
     table = HudiTable(str(unpack_table(name, tmp_path)))
     instants = [i.requested for i in table.timeline().writes()]
     found: dict[str, set[Change]] = {i: set() for i in instants}
-    for change in table.changes(path=path).to_table().to_pylist():  # type: ignore[arg-type]
+    for change in scan_on(table, path, query="cdc").to_table().to_pylist():
         before, after = change["before"], change["after"]
         row = (
             (before or after)["k"],
@@ -89,15 +90,15 @@ def test_changes_have_bounds_and_columns(tmp_path: Path) -> None:
     table = HudiTable(str(unpack_table("cow-v9", tmp_path)))
     second = table.timeline().writes()[1]
 
-    scan = table.changes(["after", "op"], begin=table.timeline().writes()[0].completed)
-    only = table.changes(["ts_ms"], begin="000", end=second.completed).to_table()
+    scan = table.scan(["after", "op"], query="cdc", begin=table.timeline().writes()[0].completed)
+    only = table.scan(["ts_ms"], query="cdc", begin="000", end=second.completed).to_table()
 
     assert scan.to_table().schema.names == ["after", "op"]
     assert set(scan.to_table().column("op").to_pylist()) == {"u", "i", "d"}
     assert scan.report().rows == 6  # two reads of three changes
     assert second.requested in only.column("ts_ms").to_pylist()
     with pytest.raises(UsageError, match="'k'"):
-        table.changes(["k"])
+        table.scan(["k"], query="cdc")
 
 
 def test_changes_come_through_the_seam(tmp_path: Path) -> None:
@@ -116,4 +117,4 @@ def test_rows_without_commit_time_have_no_kinds(tmp_path: Path) -> None:
 
     table.instant(at(10), "commit", at(11))
     with pytest.raises(RefusedError, match="meta"):
-        HudiTable(str(table.root)).changes()
+        HudiTable(str(table.root)).scan(query="cdc")

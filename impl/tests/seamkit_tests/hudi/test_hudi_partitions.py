@@ -17,11 +17,11 @@ import pytest
 
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
-from seamkit.tables.hudi.hudi_scan import Path as ScanPath
 from seamkit.tables.hudi.listing.partitions import PartitionColumns, partition_schema
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import properties_text
+from seamkit_tests.samples.hudi_scans import scan_on
 
 _FIELDS = {
     "s": pa.string(),
@@ -159,12 +159,12 @@ def test_filters_rule_partitions_out(
 
 @pytest.mark.parametrize("path", ["auto", "merge", "connector"])
 def test_no_file_of_a_ruled_out_partition_is_opened(
-    tmp_path: Path, path: ScanPath, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Base files and logs of other partitions stay closed, and the plan says why."""
     table = HudiTable(str(unpack_table("mor-v9-partitioned", tmp_path)))
-    everything = table.scan(["k", "region"], path=path).to_table()
-    scan = table.scan(["k"], filter=pc.field("region") == "ASIA", path=path)
+    everything = scan_on(table, path, ["k", "region"]).to_table()
+    scan = scan_on(table, path, ["k"], filter=pc.field("region") == "ASIA")
     opened: list[str] = []
     for name in ("open", "map"):
         original = getattr(Storage, name)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.files.parquet import ParquetReader
-from seamkit.tables.hudi.hudi_scan import Path as ScanPath
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import scan_on
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +56,9 @@ PREDICATES = st.recursive(
 @settings(max_examples=40, deadline=None)
 @given(where=PREDICATES, columns=st.sampled_from(["*", "id", "s, m38", "count(*)", "day, b, id"]))
 @pytest.mark.parametrize("path", ["merge", "connector"])
-def test_filters_pushed_down_are_exact(
-    types: Path, path: ScanPath, where: str, columns: str
-) -> None:
+def test_filters_pushed_down_are_exact(types: Path, path: str, where: str, columns: str) -> None:
     """DuckDB gets the same rows from the dataset as from memory, NULL logic included."""
-    scan = HudiTable(str(types)).scan(path=path)
+    scan = scan_on(HudiTable(str(types)), path)
     query = f"SELECT {columns} FROM t WHERE {where} ORDER BY ALL"  # noqa: S608
     with duckdb.connect() as con:
         con.execute("SET TimeZone = 'UTC'")
@@ -95,10 +93,10 @@ def test_a_filter_never_revives_a_replaced_row(events: Path) -> None:
 @pytest.mark.parametrize("path", ["merge", "connector"])
 @pytest.mark.parametrize("kind", ["base", "log"])
 def test_a_file_that_goes_during_a_scan_is_a_named_error(
-    events: Path, path: ScanPath, kind: str
+    events: Path, path: str, kind: str
 ) -> None:
     """A cleaner may remove a file after the plan was made: its name is told, no rows are lost."""
-    scan = HudiTable(str(events)).scan(path=path)
+    scan = scan_on(HudiTable(str(events)), path)
     pattern = "*.parquet" if kind == "base" else ".*.log.*"
     victim = next(p for p in events.glob(pattern) if not p.name.endswith(".crc"))
     victim.unlink()
@@ -111,7 +109,7 @@ def test_a_file_that_goes_during_a_scan_is_a_named_error(
 def test_the_memory_limit_is_kept(types: Path) -> None:
     """A limit too small for the logs ends the scan with an error that says so."""
     with pytest.raises(NativeMemoryError, match="memory limit of 1000 bytes"):
-        HudiTable(str(types)).scan(memory_limit=1000).to_table()
+        HudiTable(str(types)).scan(memory_limit_bytes=1000).to_table()
 
 
 def test_the_native_path_refuses_logs(events: Path) -> None:
@@ -131,7 +129,7 @@ def test_batches_and_threads_change_no_row(
     """The rows are the same at any batch size and number of threads."""
     expected = HudiTable(str(types)).scan().to_table().sort_by("id")
 
-    got = HudiTable(str(types)).scan(batch_size=batch_size, threads=threads).to_table()
+    got = HudiTable(str(types)).scan(batch_rows=batch_size, threads=threads).to_table()
 
     # As text, since a NaN equals nothing.
     assert repr(expected.to_pylist()) == repr(got.sort_by("id").to_pylist())

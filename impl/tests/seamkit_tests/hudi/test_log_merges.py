@@ -9,8 +9,9 @@ import base64
 import io
 import json
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,18 @@ import pytest
 from seambase.errors import RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
-from seamkit.scan.merge_path import merge_slice
+from seamkit.scan.units import DataFile, ReadContext, ReadUnit
+from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import load_config
-from seamkit.tables.hudi.connector_path import connector_slice
 from seamkit.tables.hudi.listing.slices import BaseFile, FileSlice, LogFile
-from seamkit.tables.hudi.merge.events import LogView
+from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
 from seamkit.tables.hudi.merge.row_events import OPERATION
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64
 from seamkit_tests.samples.hudi_files import properties_text
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block, delete_content
+from seamkit_tests.samples.hudi_scans import slice_rows
 
 KEY = "_hoodie_record_key"
 PARTIAL, POSITIONS, OF_BASE = 7, 5, 8
@@ -126,22 +128,18 @@ def merged(
     (table / "a.log").write_bytes(log.data)
     storage = Storage(str(table))
     config = load_config(storage)
-    slice_ = FileSlice(
-        "",
-        "g",
-        BASE_INSTANT,
-        BaseFile("base.parquet", "", "g", "0-0-0", BASE_INSTANT, 1),
-        [LogFile("a.log", "", "g", BASE_INSTANT, 1, None, len(log.data))],
-    )
+    base_file = BaseFile("base.parquet", "", "g", "0-0-0", BASE_INSTANT, 1)
+    log_file = LogFile("a.log", "", "g", BASE_INSTANT, 1, None, len(log.data))
+    slice_ = FileSlice("", "g", BASE_INSTANT, base_file, [log_file])
+    timeline, by_position = load_timeline(storage, config), path == "positions"
+    source = LogSource(storage, config, timeline, schema, NOW, True, by_position)
+    opened = partial(open_slice_base, storage, base_file)
+    unit = ReadUnit("g", [DataFile("g", 1, opened)], changes=SliceChanges(slice_, source))
     with TrackedAllocator() as allocator:
-        timeline = load_timeline(storage, config)
-        view = LogView(
-            storage, config, timeline, schema, NOW, True, allocator, positions=path == "positions"
-        )
-        read: Callable[..., Any] = connector_slice if path == "connector" else merge_slice
+        context = ReadContext(allocator, [])
         found = [
             tuple(row.values())
-            for batch in read(slice_, view, ["k", "v", "n", "o"], 3, [])
+            for batch in slice_rows(unit, path, source, ["k", "v", "n", "o"], 3, context)
             for row in batch.to_pylist()
         ]
     return sorted(found, key=repr)

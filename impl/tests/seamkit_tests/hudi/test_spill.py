@@ -9,12 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seamkit.scan.merge_path import merge_slice
-from seamkit.tables.hudi.connector_path import connector_slice
-from seamkit.tables.hudi.merge.events import read_ordered_blocks
+from seamkit.core.memory import TrackedAllocator
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.merge.changes import SliceChanges
+from seamkit.tables.hudi.merge.view import read_ordered_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block
+from seamkit_tests.samples.hudi_scans import changes_of, scan_on, slice_rows
 
 MIB = 1 << 20
 
@@ -32,14 +35,17 @@ def _sorted(table: pa.Table) -> list[str]:
 def test_rows_that_wait_on_disk_are_the_same(tmp_path: Path, name: str, batch_rows: int) -> None:
     """With no memory for a log's rows the merge path gives those of the connector path."""
     table = HudiTable(str(unpack_table(name, tmp_path)))
-    scan = table.scan()
+    scan = table.scan(path="merge")
+    assert isinstance(scan, UnitScan)
     names = scan.schema.names
-    view = scan.log_view(names)
-    for slice_ in table.slices():
-        if slice_.logs:
-            bounded = replace(view, held_bytes=0)
-            merged = merge_slice(slice_, bounded, names, batch_rows, [])
-            expected = connector_slice(slice_, view, names, batch_rows, [])
+    for unit in scan.plan.units:
+        assert isinstance(unit.changes, SliceChanges)
+        if unit.changes.slice_.logs:
+            context = ReadContext(TrackedAllocator(), [])
+            bounded = replace(context, held_bytes=0)
+            source = unit.changes.source
+            merged = slice_rows(unit, "merge", source, names, batch_rows, bounded)
+            expected = slice_rows(unit, "connector", source, names, batch_rows, context)
             assert _sorted(pa.Table.from_batches(merged, scan.schema)) == _sorted(
                 pa.Table.from_batches(expected, scan.schema)
             )
@@ -47,9 +53,9 @@ def test_rows_that_wait_on_disk_are_the_same(tmp_path: Path, name: str, batch_ro
 
 def _grow(table: Path, to_bytes: int) -> None:
     """Let the table's log say the same again and again, in blocks of 64 MiB."""
-    scanned = HudiTable(str(table))
-    view = scanned.scan().log_view(["id"])
-    (slice_,) = (slice_ for slice_ in scanned.slices() if slice_.logs)
+    (changes,) = (c for c in changes_of(HudiTable(str(table))) if c.slice_.logs)
+    slice_ = changes.slice_
+    view = changes.source.view(["id"], ReadContext(TrackedAllocator(), []))
     (one,) = read_ordered_blocks(slice_, view, [])
     records = bytes(one.content[8:])
     version, count = struct.unpack(">ii", one.content[:8])
@@ -67,9 +73,9 @@ def _grow(table: Path, to_bytes: int) -> None:
 def test_logs_need_half_of_what_they_take(tmp_path: Path, limit_mib: int) -> None:
     """Logs are read under a limit of half their bytes; to say a thing twice changes no row."""
     table = unpack_table("mor-v9-types", tmp_path)
-    expected = _sorted(HudiTable(str(table)).scan(path="connector").to_table())
+    expected = _sorted(scan_on(HudiTable(str(table)), "connector").to_table())
     _grow(table, 2 * limit_mib * MIB)
-    scan = HudiTable(str(table)).scan(path="merge", memory_limit=limit_mib * MIB)
+    scan = HudiTable(str(table)).scan(path="merge", memory_limit_bytes=limit_mib * MIB)
     assert _sorted(scan.to_table()) == expected
     peak = scan.report().peak_bytes
     assert peak is not None

@@ -40,9 +40,9 @@ def test_the_peers_steps_are_timed_beside_ours() -> None:
         only=["serialize"],
         samples=1,
     )
-    records = {one["implementation"]["name"]: one for one in measure_throughput(options)}
+    records = {one.implementation.name: one for one in measure_throughput(options)}
     for peer, case in (("presto-jvm", "presto"), ("spark-jvm", "unsaferow")):
-        cases = {timing["case"]: timing for timing in records[peer]["timings"]}
+        cases = {timing.case: timing for timing in records[peer].timings}
         timing = cases[f"serde/{case}/serialize/1000"]
-        assert timing["outcome"] == "pass"
-        assert len(timing["hot"]) == 1
+        assert timing.outcome == "pass"
+        assert len(timing.hot) == 1

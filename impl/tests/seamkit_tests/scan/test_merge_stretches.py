@@ -14,6 +14,7 @@ from seambase.errors import InputError
 from seamkit.tables.hudi.log.log import read_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import scan_on
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +44,8 @@ def test_threads_change_no_row(
     table = unpack_table(name, tmp_path)
     _rewrite_base(table, times)
     scanned = HudiTable(str(table))
-    merged = scanned.scan(path="merge", threads=threads, batch_size=batch_size).to_table()
-    expected = scanned.scan(path="connector", threads=1).to_table()
+    merged = scanned.scan(path="merge", threads=threads, batch_rows=batch_size).to_table()
+    expected = scan_on(scanned, "connector", threads=1).to_table()
     assert list(map(repr, merged.to_pylist())) == list(map(repr, expected.to_pylist()))
 
 
@@ -56,8 +57,8 @@ def test_columns_come_in_the_order_asked_for(
     """Whether they are read with the keys or after them, or not at all."""
     table = unpack_table("mor-v9-types", tmp_path)
     _rewrite_base(table, 1)
-    whole = HudiTable(str(table)).scan(path="connector").to_table()
-    merged = HudiTable(str(table)).scan(columns, threads=threads, batch_size=2).to_table()
+    whole = scan_on(HudiTable(str(table)), "connector").to_table()
+    merged = HudiTable(str(table)).scan(columns, threads=threads, batch_rows=2).to_table()
     assert merged.num_rows == whole.num_rows
     assert merged.schema.names == columns
     assert merged.equals(whole.select(columns))
@@ -68,7 +69,7 @@ def test_one_broken_log_ends_all_threads(tmp_path: Path, threads: int) -> None:
     """Its error comes out, and nobody waits for a turn that never comes."""
     table = unpack_table("mor-v9-event", tmp_path)
     _rewrite_base(table, 1)
-    scan = HudiTable(str(table)).scan(threads=threads, batch_size=2)
+    scan = HudiTable(str(table)).scan(threads=threads, batch_rows=2)
     log = next(log for slice_ in HudiTable(str(table)).slices() for log in slice_.logs)
     (table / log.path).write_bytes(b"no log at all")
     with pytest.raises(InputError, match=r"\.log\.1"):
@@ -99,7 +100,7 @@ def test_a_broken_record_is_named_alike_by_any_number_of_threads(tmp_path: Path)
     _break_last_records(table)
     messages = set()
     for threads in (1, 2, 7):
-        scan = HudiTable(str(table)).scan(threads=threads, batch_size=2)
+        scan = HudiTable(str(table)).scan(threads=threads, batch_rows=2)
         with pytest.raises(InputError, match=r"record \d+ claims 1048576 bytes") as raised:
             scan.to_table()
         messages.add(str(raised.value))
@@ -112,7 +113,7 @@ def test_an_error_takes_with_it_what_it_refers_to(tmp_path: Path, threads: int) 
     table = unpack_table("mor-v9-event", tmp_path)
     _rewrite_base(table, 1)
     _break_last_records(table)
-    scan = HudiTable(str(table)).scan(threads=threads, batch_size=2)
+    scan = HudiTable(str(table)).scan(threads=threads, batch_rows=2)
     gc.collect()
     with contextlib.suppress(InputError):
         scan.to_table()

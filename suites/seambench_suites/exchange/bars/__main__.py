@@ -11,38 +11,23 @@ import argparse
 import shlex
 import statistics
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-import psutil
-import pyarrow as pa
 
 from seambase.errors import SeambenchError
+from seambench.bench.measure import interleave
 from seambench.contracts.registry import resolve
 from seambench.data.tpch import generator_version
-from seambench.engines.digest import digest_reader
-from seambench.records import record
-from seambench_suites.exchange.bars.alone import alone_of
+from seambench.records.facts import generated_rows, implementation_info
+from seambench.records.files import write_record
+from seambench.records.model import Moved, Origin, Record, Step, Timing
+from seambench.records.verdicts import Arrived
+from seambench.records.writer import Measurement, Recording, Sample, failures, moved
 from seambench_suites.exchange.bars.load import Load
-from seambench_suites.exchange.bars.sending import Receiving, Send, sender_of, within
 from seambench_suites.exchange.bars.stopped import Stopped, stopped
+from seambench_suites.exchange.bars.ways import FORMATS, WITHIN, Way, timing_of
 
 _TRANSPORTS = ("sockets", "grpc", "flight")
-_FORMATS = ("presto", "arrow", "arrow-batch")
-#: Ways within this process.
-_WITHIN: Mapping[str, Callable[[Load], Sequence[Any]]] = {
-    "pass-through/transfer": lambda load: within(load, "transfer"),
-    "pass-through/rows": lambda load: within(load, "rows"),
-    "pass-through/parallel": lambda load: within(load, "parallel"),
-    "alone/partition": alone_of("partition"),
-    **{
-        f"alone/{step}+{name}": alone_of(step, name)
-        for step in ("payloads", "decode")
-        for name in _FORMATS
-    },
-}
 #: What is compared: name, faster way, slower way, least ratio. `best` is the fastest transport.
 _BARS = (
     ("transfer passed through / best transport", "pass-through/transfer", "best transfer", 20.0),
@@ -56,151 +41,42 @@ _BARS = (
 )
 
 
-class _Way:
-    """One way, its samples, and what it takes to run it."""
-
-    def __init__(self, name: str, load: Load) -> None:
-        self.name = name
-        self.samples: list[tuple[float, float]] = []
-        self.error: str | None = None
-        self._receiving = None if name in _WITHIN else Receiving(name)
-        self._send: Send | None = None if name in _WITHIN else sender_of(name, load)
-
-    def check(self) -> None:
-        """Carry one pass and compare what arrived."""
-        once = Load(1)
-        if self._receiving is None:
-            rows = pa.Table.from_batches(_WITHIN[self.name](once))
-            found = digest_reader(rows)
-        else:
-            told = self._run(once)
-            digest = self._receiving.hear()["digest"]
-            if digest is None:
-                expected = _bytes_of(self.name, once)
-                self.error = None if told["bytes"] == expected else f"{told} of {expected} bytes"
-                return
-            found = digest
-        if found != once.digest(1):
-            self.error = f"rows {once.digest(1)} were sent, {found} arrived"
-
-    def sample(self, load: Load) -> None:
-        """One timed run: wall and processor seconds of both processes."""
-        mine = time.process_time()
-        theirs = self._theirs()
-        begin = time.perf_counter()
-        if self._receiving is None:
-            _WITHIN[self.name](load)
-        else:
-            self._run(load)
-        wall = time.perf_counter() - begin
-        self.samples.append((wall, time.process_time() - mine + self._theirs() - theirs))
-        if self._receiving is not None:
-            self._receiving.hear()
-
-    def _run(self, load: Load) -> dict[str, Any]:
-        assert self._receiving is not None
-        assert self._send is not None
-        self._receiving.expect(load.passes)
-        self._send(load, self._receiving.address)
-        return self._receiving.hear()
-
-    def _theirs(self) -> float:
-        if self._receiving is None:
-            return 0.0
-        spent = psutil.Process(self._receiving.pid).cpu_times()
-        return float(spent.user + spent.system)
-
-    def close(self) -> None:
-        if self._receiving is not None:
-            self._receiving.close()
+_SCALE = 0.05
 
 
-def _bytes_of(way: str, load: Load) -> int:
-    """Bytes that arrive where rows are not decoded."""
-    if way == "grpc-calls":
-        return load.bytes // (256 << 10) * (256 << 10)
-    return sum(memoryview(page).nbytes for page in load.pages("presto"))
+def _timings(
+    ways: Sequence[Way], load: Load, samples: int, say: Callable[[str], None]
+) -> list[Timing]:
+    over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
+    competitors = {way.name: way.competitor() for way in ways}
+    results = interleave(competitors, samples, on_run=say)
+    return [timing_of(way, over, results[way.name]) for way in ways]
 
 
-def _measure(ways: Sequence[_Way], load: Load, samples: int, say: Callable[[str], None]) -> None:
-    for way in ways:
-        say(f"{way.name}: one pass")
-        way.check()
-    for number in range(samples + 1):
-        for way in ways:
-            if way.error is None:
-                way.sample(load)
-        say(f"round {number} of {samples}")
+def _timing_stopped(halt: Stopped, load: Load) -> Timing:
+    """Of a receiver that did not read: its times are those after it began to."""
+    sample = Sample(halt.resumed_seconds, halt.resumed_cpu_seconds)
+    measured = Measurement(
+        [sample],
+        [sample],
+        Arrived(Moved(unit="rows", sent=load.rows, arrived=halt.rows), load.rows, load.bytes),
+        None if halt.error is None else SeambenchError(halt.error),
+        halt.peak_bytes,
+        halt.growth_bytes,
+    )
+    over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
+    return moved(Step, f"exchange-bars/{halt.way}", over, measured)
 
 
-def _timing(way: _Way, expected: str) -> dict[str, Any]:
-    """What a record says of a way alone."""
-    return {
-        "case": f"exchange-bars/{way.name}",
-        "outcome": "pass" if way.error is None else "fail",
-        "cold": [wall for wall, _ in way.samples[:1]],
-        "hot": [wall for wall, _ in way.samples[1:]],
-        "cpu": [cpu for _, cpu in way.samples[1:]],
-        "peak_bytes": None,
-        "growth_bytes": None,
-        "answer": expected if way.error is None else None,
-        "error": way.error,
-    }
-
-
-def _timing_stopped(halt: Stopped, expected: str) -> dict[str, Any]:
-    """The same of a receiver that did not read: its times are those after it began to."""
-    return {
-        "case": f"exchange-bars/{halt.way}",
-        "outcome": "pass" if halt.error is None else "fail",
-        "cold": [halt.resumed_seconds],
-        "hot": [halt.resumed_seconds],
-        "cpu": [halt.resumed_cpu_seconds],
-        "peak_bytes": halt.peak_bytes,
-        "growth_bytes": halt.growth_bytes,
-        "answer": expected if halt.error is None else None,
-        "error": halt.error,
-    }
-
-
-def _record(
-    ways: Sequence[_Way], halts: Sequence[Stopped], load: Load, run: dict[str, Any]
-) -> dict[str, Any]:
-    expected = load.digest(1)
-    dataset = {
-        "name": f"lineitem, {load.rows} rows",
-        "scale": 0.05,
-        "digest": expected,
-        "state": "base",
-    }
-    nothing = ("update_ratio", "slice_share", "table_version", "ordering", "log_format", "slices")
-    shared: dict[str, Any] = {
-        "unit": "s",
-        "dataset": dataset | dict.fromkeys(nothing),
-        "query": None,
-        "rows": load.rows,
-        "bytes": load.bytes,
-        "expected": expected,
-        "paths": {},
-        "warnings": [],
-    }
-    timings = [shared | _timing(way, expected) for way in ways]
-    timings += [shared | _timing_stopped(halt, expected) for halt in halts]
-    return {
-        "schema": record.NEWEST,
-        "run": run,
-        "machine": record.machine_info(),
-        "versions": record.versions(),
-        "implementation": record.implementation_info("seambench", resolve("exchange", "seambench")),
-        "dataset": {
-            "name": "tpch-derived",
-            "scale": 0.05,
-            "generator": generator_version(),
-            "rows": {"lineitem": load.rows // load.passes},
-        },
-        "outcomes": [],
-        "timings": timings,
-    }
+def _record(recording: Recording, timings: Sequence[Timing], load: Load) -> Record:
+    dataset = Origin(
+        name="tpch-derived",
+        scale=_SCALE,
+        generator=generator_version(),
+        rows={"lineitem": load.rows // load.passes},
+    )
+    about = implementation_info("seambench", resolve("exchange", "seambench"))
+    return recording.record(about, timings, dataset=dataset)
 
 
 def _stop(seconds: float, load: Load, say: Callable[[str], None]) -> list[Stopped]:
@@ -218,19 +94,19 @@ def _stop(seconds: float, load: Load, say: Callable[[str], None]) -> list[Stoppe
     return halts
 
 
-def _print_bars(ways: Sequence[_Way], load: Load, say: Callable[[str], None]) -> None:
+def _print_bars(timings: Sequence[Timing], load: Load, say: Callable[[str], None]) -> None:
     rates = {}
-    for way in ways:
-        if way.error is not None:
-            say(f"{way.name}: {way.error}")
+    for timing in timings:
+        name = timing.case.partition("/")[2]
+        if timing.reason is not None:
+            say(f"{name}: {timing.reason}")
             continue
-        seconds = statistics.median(wall for wall, _ in way.samples[1:])
-        cpu = statistics.median(cpu for _, cpu in way.samples[1:])
-        rates[way.name] = load.bytes / seconds
+        seconds, cpu = statistics.median(timing.hot), statistics.median(timing.cpu)
+        rates[name] = load.bytes / seconds
         chunks = len(load.chunks) * load.passes / seconds
         gigabytes = load.bytes / 1e9
         say(
-            f"{way.name:28} {gigabytes / seconds:7.2f} GB/s {chunks:9.0f} chunks/s "
+            f"{name:28} {gigabytes / seconds:7.2f} GB/s {chunks:9.0f} chunks/s "
             f"{cpu / gigabytes:6.3f} CPU s/GB"
         )
     for kind in ("wire", "transfer", "rows", "parallel"):
@@ -264,43 +140,40 @@ def main() -> int:
         "flight",
         "flight-parallel",
         "grpc-calls",
-        *_WITHIN,
+        *WITHIN,
         *(f"wire+{name}" for name in _TRANSPORTS),
     ]
     names += [
         f"{kind}+{transport}+{name}"
         for kind in ("transfer", "rows", "parallel")
         for transport in _TRANSPORTS
-        for name in asked.format or _FORMATS
+        for name in asked.format or FORMATS
     ]
     if asked.only:
         names = [name for name in names if any(word in name for word in asked.only.split(","))]
     load = Load(asked.passes)
-    run = record.new_run(
-        shlex.join(["seambench_suites.exchange.bars", *sys.argv[1:]]), asked.samples
-    )
-    begin = time.monotonic()
-    ways: list[_Way] = []
+    command = shlex.join(["seambench_suites.exchange.bars", *sys.argv[1:]])
+    recording = Recording(command, asked.samples)
+    ways: list[Way] = []
 
     def say(text: str) -> None:
         sys.stderr.write(text + "\n")
 
     try:
-        ways += [_Way(name, load) for name in names]
-        _measure(ways, load, asked.samples, say)
+        ways += [Way(name, load) for name in names]
+        timings = _timings(ways, load, asked.samples, say)
         halts = _stop(asked.stopped_seconds, load, say)
-        run["seconds"] = round(time.monotonic() - begin, 3)
+        made = _record(recording, [*timings, *(_timing_stopped(h, load) for h in halts)], load)
         if asked.results is not None:
-            record.write_record(asked.results, _record(ways, halts, load, run))
-        _print_bars(ways, load, say)
+            write_record(asked.results, made)
+        _print_bars(timings, load, say)
     except SeambenchError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     finally:
         for way in ways:
             way.close()
-    errors = [way.error for way in ways] + [halt.error for halt in halts]
-    return 1 if any(errors) else 0
+    return 1 if failures([made]) else 0
 
 
 if __name__ == "__main__":

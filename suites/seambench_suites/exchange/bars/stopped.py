@@ -34,6 +34,7 @@ class Stopped:
         growth_bytes: resident memory of the sending process at its most, beyond the beginning.
         resumed_seconds: from the first read to the last answer.
         resumed_cpu_seconds: of the sending process meanwhile.
+        rows: that arrived.
         error: why it failed, or None.
     """
 
@@ -43,6 +44,7 @@ class Stopped:
     growth_bytes: int
     resumed_seconds: float
     resumed_cpu_seconds: float
+    rows: int
     error: str | None
 
 
@@ -98,6 +100,4 @@ def _run(way: str, receiving: Receiving, transport: str, seconds: float, load: L
         error = "the sender had sent everything before anybody read: more passes are needed"
     elif peak > _LIMIT_BYTES + 2 * BATCHED_BYTES:
         error = f"the sink held {peak} bytes, and its limit is {_LIMIT_BYTES}"
-    elif rows != load.rows:
-        error = f"{load.rows} rows were sent, {rows} arrived"
-    return Stopped(way, waited, peak, most - before, resumed, cpu, error)
+    return Stopped(way, waited, peak, most - before, resumed, cpu, rows, error)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,11 +18,9 @@ from seamkit.files.promotion import resolve_batch
 from seamkit.files.renamed import renamed
 from seamkit.scan.merge import spread
 from seamkit.tables.hudi.log.log import LogBlock
+from seamkit.tables.hudi.merge.view import LogView
 from seamkit.tables.hudi.timeline.schema_history import file_names
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
-
-if TYPE_CHECKING:
-    from seamkit.tables.hudi.merge.events import LogView
 
 __all__ = ["decode_run"]
 

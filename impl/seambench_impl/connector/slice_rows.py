@@ -19,31 +19,33 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
+from seambench_impl.connector.plain_values import floating_text, row_converter
 from seamkit.avro import arrow_type, parse_schema
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import ParquetReader
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import stream
+from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.merge.changes import SliceChanges
 from seamkit.tables.hudi.merge.delete_events import ordering_words
-from seamkit.tables.hudi.merge.events import (
+from seamkit.tables.hudi.merge.keys import RECORD_KEY, check_texts, check_times
+from seamkit.tables.hudi.merge.log_rows import decode_run
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer
+from seamkit.tables.hudi.merge.view import (
     LogView,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
     with_operation,
 )
-from seamkit.tables.hudi.merge.keys import RECORD_KEY, check_texts, check_times
-from seamkit.tables.hudi.merge.log_rows import decode_run
-from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer
-from seamkit.tables.hudi.plain_values import floating_text, row_converter
 from seamkit.tables.hudi.timeline.schema_history import file_names
 
-__all__ = ["connector_slice", "merged_rows"]
+__all__ = ["connector_slice", "merged_rows", "read_unit"]
 
 _FETCH_SIZE = 4096
 Row = Mapping[str, Any]
@@ -62,6 +64,23 @@ class _Version:
     listed: bool = False
 
 
+def read_unit(
+    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a unit that was planned for the merge path; see `UnitScan.read_by`.
+
+    Args:
+        unit: its changes are those of a Hudi slice, which may have no logs.
+        schema: the columns to hand out.
+        batch_rows: most rows in a batch.
+        context: what the read lends.
+    """
+    changes = unit.changes
+    assert isinstance(changes, SliceChanges)  # so the merge path is planned
+    view = changes.source.view(schema.names, context)
+    return connector_slice(changes.slice_, view, schema.names, batch_rows, context.warnings)
+
+
 def connector_slice(
     slice_: FileSlice,
     view: LogView,
@@ -71,8 +90,12 @@ def connector_slice(
 ) -> Iterator[pa.RecordBatch]:
     """The merged rows of one slice, through off-heap tables.
 
-    Takes the arguments of `merge_path.merge_slice` and yields the same rows, in batches of at most
-    4096 rows.
+    Args:
+        slice_: base file, logs, or both.
+        view: how to read the logs; its schema has all columns of `names`.
+        names: columns to hand out, in order.
+        batch_rows: most rows in a batch; 4096 if it is more.
+        warnings: receives what was skipped.
     """
     schema = pa.schema([view.schema.field(name) for name in names])
     if not names:  # a count: there is no value to carry

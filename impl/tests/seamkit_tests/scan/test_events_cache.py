@@ -1,17 +1,22 @@
-"""A dataset that keeps decoded logs answers as one that reads anew, whatever was asked before."""
+"""A dataset that keeps decoded events answers as one that reads anew, whatever was asked before."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from seamkit.tables.hudi.log_cache import LogCache
-from seamkit.tables.hudi.merge.events import LogView, SliceLog, read_slice_log
+from seamkit.core.memory import TrackedAllocator
+from seamkit.scan.events_cache import EventsCache
+from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.merge.changes import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import changes_of
 
 ASKED: list[list[str]] = [["s"], ["id"], [], ["ts", "s"], ["s"], ["id", "i", "s", "l"]]
 
@@ -22,8 +27,8 @@ def test_what_was_asked_before_changes_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, room: int
 ) -> None:
     """Columns come from earlier reads or from the logs; rows used up once are there again."""
-    bounded = functools.partial(LogCache, most_bytes=room)
-    monkeypatch.setattr("seamkit.tables.hudi.hudi_scan.LogCache", bounded)
+    bounded = functools.partial(EventsCache, most_bytes=room)
+    monkeypatch.setattr("seamkit.scan.unit_scan.EventsCache", bounded)
     scan = HudiTable(str(unpack_table(name, tmp_path))).scan()
     whole = scan.to_table()
     dataset = scan.dataset()
@@ -34,22 +39,22 @@ def test_what_was_asked_before_changes_no_row(
 
 
 @pytest.mark.parametrize(("room", "reads"), [(1 << 20, 2), (0, 3)])
-def test_logs_are_read_once_where_there_is_room(
+def test_events_are_loaded_once_where_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, reads: int
 ) -> None:
     """And once more for columns that nobody asked for before."""
     asked: list[Sequence[str]] = []
+    original = SliceChanges.load
 
-    def counting(slice_: object, view: LogView, names: Sequence[str], warnings: object) -> SliceLog:
+    def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
         asked.append(names)
-        return read_slice_log(slice_, view, names, warnings)  # type: ignore[arg-type]
+        return original(self, names, context)
 
-    monkeypatch.setattr("seamkit.tables.hudi.log_cache.read_slice_log", counting)
-    table = HudiTable(str(unpack_table("mor-v9-types", tmp_path)))
-    scan = table.scan()
-    cache = LogCache(scan.log_view, room)
-    (slice_,) = table.slices()
+    monkeypatch.setattr(SliceChanges, "load", counting)
+    (changes,) = changes_of(HudiTable(str(unpack_table("mor-v9-types", tmp_path))))
+    cache = EventsCache(room)
     for names in (["s"], ["s"], ["s", "i"]):
-        log = cache.read(slice_, scan.log_view(names), names, [])
-        assert log.data.schema.names == names
+        events = cache.load(changes, names, ReadContext(TrackedAllocator(), []))
+        assert not isinstance(events, np.ndarray)
+        assert events.data.schema.names == names
     assert len(asked) == reads

@@ -16,7 +16,14 @@ import pyarrow as pa
 
 from seambench.engines.digest import quote
 
-__all__ = ["plain_type", "relation_difference", "row_difference", "schema_difference"]
+__all__ = [
+    "Row",
+    "plain_type",
+    "relation_difference",
+    "row_difference",
+    "schema_difference",
+    "settled",
+]
 
 _RELATIVE = 1e-9
 _SHOWN = 200
@@ -74,6 +81,19 @@ def row_difference(
         row = longer[min(len(expected), len(actual))]
         return f"{len(expected)} rows expected, {len(actual)} found; first {word}: {_show(row)}"
     return None
+
+
+def settled(expected: Sequence[Row], actual: Sequence[Row], *, ordered: bool) -> Sequence[Row]:
+    """Rows that do not differ from the oracle's, each double as the oracle has it."""
+    if not ordered:
+        expected, actual = sorted(expected, key=_sort_key), sorted(actual, key=_sort_key)
+    return [
+        tuple(
+            wanted if isinstance(found, float) else found
+            for wanted, found in zip(want, have, strict=True)
+        )
+        for want, have in zip(expected, actual, strict=True)
+    ]
 
 
 def relation_difference(

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from seambench.bench.compare import relation_difference, row_difference, schema_difference
+from seambench.records.compare import relation_difference, row_difference, schema_difference
 
 NAMES = ["k", "v"]
 NAN = float("nan")

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import ScanWarning
+from seambench_impl.connector.slice_rows import merged_rows
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 from seamkit.offheap.connector.parameters import (
@@ -20,9 +21,12 @@ from seamkit.offheap.connector.parameters import (
     split_names,
 )
 from seamkit.offheap.connector.rows import RowScanner
-from seamkit.tables.hudi.connector_path import merged_rows
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.merge.events import LogView
+from seamkit.tables.hudi.merge.changes import SliceChanges
+from seamkit.tables.hudi.merge.view import LogView
 from seamkit.tables.hudi.table import HudiTable
 
 __all__ = ["HudiSliceScanner"]
@@ -76,17 +80,18 @@ class HudiSliceScanner(RowScanner):
             "hive_column_names and hive_column_types",
         )
         as_of = parameters.get("instant_time") or None
-        slice_ = _slice(table, parameters, as_of)
         required = list(columns) if common.required is None else common.required
         names = list(dict.fromkeys(name for name in required if name in columns))
-        scan = table.scan(names, as_of=as_of, path="connector")
+        scan = table.scan(names, as_of=as_of, path="merge")
         _check_types(scan.schema, columns, table)
-        view = scan.log_view(names)
+        changes = _slice(scan, table, parameters, as_of)
         warnings: list[ScanWarning] = []
+        context = ReadContext(allocator or TrackedAllocator(), warnings)
+        view = changes.source.view(names, context)
         scanner = cls(
             names,
             [columns[name] for name in names],
-            _tuples(slice_, view, names, warnings),
+            _tuples(changes.slice_, view, names, warnings),
             fetch_size,
             required=required,
             nested=common.nested,
@@ -105,7 +110,7 @@ def _tuples(
         yield tuple(row.get(name) for name in names)
 
 
-def _slice(table: HudiTable, parameters: Parameters, as_of: str | None) -> FileSlice:
+def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> SliceChanges:
     """The slice that the files are.
 
     Raises:
@@ -117,10 +122,13 @@ def _slice(table: HudiTable, parameters: Parameters, as_of: str | None) -> FileS
         base = ""
     if not base and not logs:
         raise UsageError("a slice has a data_file_path or delta_file_paths")
-    for slice_ in table.slices(as_of):
+    assert isinstance(scan, UnitScan)  # a snapshot query
+    for changes in (unit.changes for unit in scan.plan.units):
+        assert isinstance(changes, SliceChanges)
+        slice_ = changes.slice_
         own_base = table.full(slice_.base.path) if slice_.base else ""
         if own_base == base and sorted(table.full(log.path) for log in slice_.logs) == sorted(logs):
-            return slice_
+            return changes
     raise UsageError(
         f"{parameters['base_path']}: the file {base or logs[0]} and {len(logs)} logs are no slice "
         f"of the table{' as of ' + as_of if as_of else ''}; plan the scan again"

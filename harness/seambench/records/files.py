@@ -1,0 +1,210 @@
+"""Records as files: read, whatever version wrote them, checked, and written whole or not at all.
+
+A record is JSON with a line for each part and each timing. It lies where its content says:
+`runs/<implementation>/<date>/<machine>-<run id>.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
+from seambench.records.model import NEWEST, Answered, Conformance, Record, json_schema
+from seambench.records.upgrade import upgraded
+from seambench.records.verdicts import verdict_problem
+
+__all__ = ["load_record", "problems", "record_paths", "validate_tree", "write_record"]
+
+_WITHOUT_REASON = frozenset({"pass", "not-offered"})
+
+
+def problems(record: Record) -> list[str]:
+    """What is wrong with a record beyond its form, one sentence each: verdicts are made again."""
+    found = []
+    for at, timing in enumerate(record.timings):
+        problem = verdict_problem(timing)
+        counts = isinstance(timing, Answered) or timing.moved is not None
+        if timing.outcome == "pass" and not counts and record.run.upgraded_from is None:
+            problem = "it does not say what arrived"
+        if problem is not None:
+            found.append(f"timings/{at}: {timing.case} on {timing.over.name}: {problem}")
+    for part in record.conformance:
+        found += [f"conformance/{part.seam}: {problem}" for problem in _case_problems(part)]
+    return found
+
+
+def _case_problems(part: Conformance) -> list[str]:
+    words: dict[str, str] = {}
+    found = []
+    for case, word in part.cases():
+        if case in words:
+            found.append(f"{case} has two outcomes")
+        words[case] = word
+        if (word not in _WITHOUT_REASON) != (case in part.reasons):
+            found.append(f"{case}: {word} {'with' if case in part.reasons else 'without'} a reason")
+    for name, listed in (("reasons", part.reasons), ("should", part.should), ("slow", part.slow)):
+        found += [f"{name} names {case}, which was not run" for case in listed if case not in words]
+    found += [
+        f"{case} is called refused, and it is {words.get(case, 'not there')}"
+        for case in part.refused
+        if words.get(case) not in ("fail", "xfail")
+    ]
+    return found
+
+
+def load_record(path: Path) -> Record:
+    """Read a record, of this or an older version.
+
+    Raises:
+        InputError: it cannot be read, breaks its form, or a verdict does not follow from its facts.
+        RefusedError: a newer Seambench wrote it.
+    """
+    record = _converted(path, _current(path))
+    wrong = problems(record)
+    if wrong:
+        raise InputError(f"{path}: {_first_of(wrong)}")
+    return record
+
+
+def _current(path: Path) -> dict[str, Any]:
+    """The file's JSON object, upgraded to the newest version."""
+    try:
+        raw = json.loads(path.read_bytes(), parse_constant=_no_number)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not readable as JSON: {error}") from error
+    version = raw.get("schema") if isinstance(raw, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise InputError(f"{path}: it says no schema version, so it is no record")
+    if version > NEWEST:
+        raise RefusedError(
+            f"{path}: schema version {version} is newer than {NEWEST}, the newest known here; "
+            "read it with a newer seambench"
+        )
+    try:
+        return dict(raw) if version == NEWEST else upgraded(raw)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{path}: no record of version {version}: {error!r}") from error
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _converted(path: Path, raw: dict[str, Any]) -> Record:
+    try:
+        return msgspec.convert(raw, Record)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def record_paths(results: Path) -> list[Path]:
+    """Every file below `results/runs`, by name."""
+    return sorted(path for path in (results / "runs").rglob("*") if not path.is_dir())
+
+
+def validate_tree(results: Path) -> list[str]:
+    """Check every record under `results/runs` against model and schema; names of files included.
+
+    Returns:
+        One sentence per broken file; an empty list when all are sound.
+    """
+    found = []
+    for path in record_paths(results):
+        if path.suffix != ".json":
+            found.append(f"{path}: not a record")
+            continue
+        try:
+            record = load_record(path)
+            broken = sorted(
+                f"{'/'.join(map(str, error.absolute_path)) or 'the record'}: {error.message[:300]}"
+                for error in _validator().iter_errors(_current(path))
+            )
+        except SeambenchError as error:
+            found.append(str(error))
+            continue
+        wanted = _relative_path(record)
+        if broken:
+            found.append(f"{path}: by the schema: {_first_of(broken)}")
+        elif path.relative_to(results / "runs") != wanted:
+            found.append(f"{path}: by its content it must be called runs/{wanted}")
+    return found
+
+
+def write_record(results: Path, record: Record) -> Path:
+    """Check a record and write it under its name, whole or not at all.
+
+    Args:
+        results: the folder `results`; made if it is missing.
+        record: what to write.
+
+    Returns:
+        Its file.
+
+    Raises:
+        RefusedError: the record breaks its form, or times a wrong answer.
+        UnavailableError: it cannot be written there.
+    """
+    try:
+        # What was made here was never held against the types.
+        wrong = problems(msgspec.convert(msgspec.to_builtins(record), Record))
+    except msgspec.ValidationError as error:
+        wrong = [str(error)]
+    if wrong:
+        raise RefusedError(f"record not written: {_first_of(wrong)}")
+    path = results / "runs" / _relative_path(record)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(_text(record))
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise UnavailableError(
+            f"{error.filename or path}: the result cannot be written: {error.strerror}; "
+            "choose another folder with --results"
+        ) from error
+    return path
+
+
+def _text(record: Record) -> str:
+    """JSON with a line for each member, each timing and each word of conformance."""
+    members = []
+    for name, value in msgspec.to_builtins(record).items():
+        if name in ("timings", "conformance"):
+            listed = ",\n  ".join(json.dumps(one) for one in value)
+            members.append(f" {json.dumps(name)}: [\n  {listed}\n ]")
+        else:
+            members.append(f" {json.dumps(name)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def _relative_path(record: Record) -> Path:
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", record.implementation.name).strip(".") or "reader"
+    name = f"{record.machine.name}-{record.run.id}.json"
+    return Path(safe) / record.run.started_utc[:10] / name
+
+
+def _first_of(wrong: Sequence[str]) -> str:
+    return wrong[0] + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else "")

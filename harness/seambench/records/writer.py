@@ -1,0 +1,199 @@
+"""What becomes a record: timings out of measurements, and the facts around them.
+
+A measurement holds samples and what an expectation found in the last result. Whether it passes is
+worked out here; whoever measures has no word for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from seambase.scan import Query
+from seambench.contracts.outcomes import FAILING, Word
+from seambench.records import facts
+from seambench.records.model import (
+    NEWEST,
+    Answered,
+    Conformance,
+    Floor,
+    Implementation,
+    Origin,
+    Record,
+    Rows,
+    Run,
+    Skipped,
+    Step,
+    Timing,
+)
+from seambench.records.verdicts import Arrived, Finding, failure
+
+__all__ = ["Measurement", "Recording", "Sample", "answered", "failures", "moved"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run: seconds on the clock, and seconds of processor time of all threads."""
+
+    wall: float
+    cpu: float
+
+
+@dataclass
+class Measurement:
+    """What became of one competitor.
+
+    Attributes:
+        cold: the first run.
+        hot: the runs after it.
+        found: what was found in its last result.
+        error: the exception of a run that raised, after which it ran no more.
+        peak_bytes: most resident bytes, in a run of its own.
+        growth_bytes: the same above what was resident before.
+    """
+
+    cold: list[Sample] = field(default_factory=list)
+    hot: list[Sample] = field(default_factory=list)
+    found: Finding | Arrived | None = None
+    error: Exception | None = None
+    peak_bytes: int | None = None
+    growth_bytes: int | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ran no further."""
+        return self.error is not None or (self.found is not None and self.found.wrong is not None)
+
+    def drop_times(self) -> None:
+        """No time without a right answer: what was measured before goes too."""
+        self.cold.clear()
+        self.hot.clear()
+        self.peak_bytes = self.growth_bytes = None
+
+
+def answered(
+    case: str,
+    over: Rows,
+    measured: Measurement,
+    *,
+    query: Query | None = None,
+    expected: str | None = None,
+    paths: Mapping[str, int] | None = None,
+    warnings: Sequence[Skipped] = (),
+) -> Answered:
+    """The timing of something that gave rows.
+
+    Args:
+        case: what was timed.
+        over: the rows.
+        measured: what became of it.
+        query: which view of the table was read.
+        expected: digest of the oracle's rows, for where no answer came.
+        paths: slices read by each path.
+        warnings: damage that was skipped.
+    """
+    found = measured.found
+    if isinstance(found, Arrived):
+        raise TypeError(f"{case}: what has an answer is judged by its rows")
+    judged = found is not None and measured.error is None
+    return Answered(
+        case=case,
+        over=over,
+        query=query,
+        expected=found.expected if found else expected,
+        answer=found.answer if found and judged else None,
+        paths=dict(paths or {}),
+        warnings=list(warnings),
+        **_common(measured),
+    )
+
+
+def moved(kind: type[Step] | type[Floor], case: str, over: Rows, measured: Measurement) -> Timing:
+    """The timing of something without an answer: a step, or a floor."""
+    found = measured.found
+    if isinstance(found, Finding):
+        raise TypeError(f"{case}: what has no answer is judged by what arrived")
+    amount = found.moved if found and measured.error is None else None
+    return kind(case=case, over=over, moved=amount, **_common(measured))
+
+
+def _common(measured: Measurement) -> dict[str, Any]:
+    """The verdict, and the times if it is `pass`."""
+    outcome, reason = _verdict(measured)
+    passed, found = outcome == "pass", measured.found
+    return {
+        "outcome": outcome,
+        "reason": reason,
+        "cold": [sample.wall for sample in measured.cold if passed],
+        "hot": [sample.wall for sample in measured.hot if passed],
+        "cpu": [sample.cpu for sample in measured.hot if passed],
+        "rows": found.rows if found else None,
+        "bytes": found.bytes if found else None,
+        "peak_bytes": measured.peak_bytes if passed else None,
+        "growth_bytes": measured.growth_bytes if passed else None,
+    }
+
+
+def _verdict(measured: Measurement) -> tuple[Word, str | None]:
+    if measured.error is not None:
+        return failure(measured.error)
+    if measured.found is None:
+        return "error", "it was not run"
+    wrong = measured.found.wrong
+    return ("pass", None) if wrong is None else ("fail", wrong[:4000])
+
+
+class Recording:
+    """One run of a command, from its begin; it makes the records of its implementations.
+
+    Args:
+        command: what was typed.
+        samples: hot runs asked for.
+        threads: asked for; None: one per core.
+    """
+
+    def __init__(
+        self, command: str, samples: int | None = None, threads: int | None = None
+    ) -> None:
+        self._run = facts.new_run(command, samples, threads)
+        self._machine = facts.machine_info()
+        self._begin = time.monotonic()
+
+    def record(
+        self,
+        implementation: Implementation,
+        timings: Sequence[Timing] = (),
+        conformance: Sequence[Conformance] = (),
+        dataset: Origin | None = None,
+    ) -> Record:
+        """The record of one implementation; the run is over."""
+        seconds = round(time.monotonic() - self._begin, 3)
+        run = {name: getattr(self._run, name) for name in Run.__struct_fields__}
+        return Record(
+            schema=NEWEST,
+            run=Run(**run | {"seconds": seconds}),
+            machine=self._machine,
+            versions=facts.versions(),
+            implementation=implementation,
+            dataset=dataset,
+            conformance=list(conformance),
+            timings=list(timings),
+        )
+
+
+def failures(records: Sequence[Record]) -> list[str]:
+    """What fails the run, one line each."""
+    return [
+        f"{one.implementation.name}: {timing.case} on {timing.over.name}: {timing.reason}"
+        for one in records
+        for timing in one.timings
+        if timing.outcome in FAILING
+    ] + [
+        f"{one.implementation.name}: {case}: {part.reasons.get(case, word)}"
+        for one in records
+        for part in one.conformance
+        for case, word in part.cases()
+        if word in FAILING
+    ]

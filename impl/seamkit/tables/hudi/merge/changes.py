@@ -1,0 +1,99 @@
+"""The logs of a slice as changes of a read unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from seamkit.files.storage import Storage
+from seamkit.scan.units import Events, Positions, ReadContext
+from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.merge.events import read_slice_log
+from seamkit.tables.hudi.merge.keys import RECORD_KEY
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, root_of
+from seamkit.tables.hudi.merge.view import LogView
+from seamkit.tables.hudi.timeline.timeline import Timeline
+from seamkit.tables.hudi.timeline.window import Window
+
+__all__ = ["LogSource", "SliceChanges"]
+
+
+@dataclass(frozen=True)
+class LogSource:
+    """What all slices of a read have in common.
+
+    Attributes:
+        storage: the table's folder.
+        config: its properties.
+        timeline: its instants.
+        schema: all columns of the table, as the read shows them.
+        window: which instants count.
+        strict: refuse damage that Hudi's own reader skips.
+        positions: match records by their positions in the base file where all blocks of a slice
+            have them. It spares reading keys and changes no row, but where the base holds a key
+            twice: Hudi logs both positions then, and both rows change.
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    schema: pa.Schema
+    window: Window
+    strict: bool = False
+    positions: bool = False
+
+    def view(self, names: Sequence[str], context: ReadContext) -> LogView:
+        """How to read logs for some columns: these, and those that merging needs."""
+        needed = [*self.config.record_keys, RECORD_KEY, IS_DELETED, OPERATION]
+        if self.config.merge.mode == "event-time":
+            columns = self.schema.names
+            needed += [root_of(name, columns) for name in self.config.ordering_fields]
+        if self.config.merge.delete_marker is not None:
+            needed.append(self.config.merge.delete_marker.column)
+        known = set(self.schema.names)
+        wanted = dict.fromkeys([*names, *(name for name in needed if name in known)])
+        return LogView(
+            self.storage,
+            self.config,
+            self.timeline,
+            pa.schema([self.schema.field(name) for name in wanted]),
+            self.window,
+            self.strict,
+            context.allocator,
+            context.held_bytes,
+            self.positions,
+            context.threads,
+        )
+
+
+@dataclass(frozen=True)
+class SliceChanges:
+    """The logs of one slice: `seamkit.scan.units.Keyed`.
+
+    Attributes:
+        slice_: base file, logs, or both.
+        source: what it shares with the others.
+    """
+
+    slice_: FileSlice
+    source: LogSource
+
+    @property
+    def key_columns(self) -> frozenset[str]:
+        """The record key, which never changes.
+
+        By position the rows of a base file must all be there, and records that fill gaps look for
+        those they fill.
+        """
+        config = self.source.config
+        if self.source.positions or config.merge.fill_rule is not None:
+            return frozenset()
+        return frozenset((RECORD_KEY, *config.record_keys))
+
+    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+        """Decode, order and fold the logs."""
+        view = self.source.view(names, context)
+        return read_slice_log(self.slice_, view, names, context.warnings)

@@ -1,0 +1,183 @@
+"""How to make sense of the logs of a slice: columns, instants, and the blocks that count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanWarning
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
+from seamkit.tables.hudi.log.log import LogBlock, read_blocks
+from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.merge.keys import check_fields
+from seamkit.tables.hudi.merge.row_events import OPERATION, leaf_field
+from seamkit.tables.hudi.timeline.timeline import Timeline
+from seamkit.tables.hudi.timeline.window import Window
+
+__all__ = [
+    "LogView",
+    "partial_columns",
+    "read_ordered_blocks",
+    "refuse_merge",
+    "with_operation",
+]
+
+_SUPPORTED_KINDS = ("avro", "parquet", "delete")
+
+
+@dataclass(frozen=True)
+class LogView:
+    """What a read needs to know to make sense of any slice's logs.
+
+    Attributes:
+        storage: the table's folder.
+        config: its properties.
+        timeline: its instants.
+        schema: the columns to read: those wanted, and those that `key_columns` and the ordering
+            need.
+        window: which instants count.
+        strict: refuse damage that Hudi's own reader skips.
+        allocator: where decoded rows live.
+        held_bytes: what the rows of one slice's logs may take in memory while they are collected;
+            the others wait on local disk. None for no bound.
+        positions: match records by their positions in the base file where all blocks have them.
+        threads: that decode the blocks of one slice, where memory is not bounded.
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    schema: pa.Schema
+    window: Window
+    strict: bool
+    allocator: TrackedAllocator
+    held_bytes: int | None = None
+    positions: bool = False
+    threads: int = 1
+
+    @property
+    def ordering(self) -> tuple[str, ...]:
+        """The ordering columns, or none under commit-time ordering."""
+        return self.config.ordering_fields if self.config.merge.mode == "event-time" else ()
+
+    @property
+    def ordering_types(self) -> pa.Schema:
+        """The same with their types; they may lie inside structs."""
+        fields = [leaf_field(self.schema, name) for name in self.ordering]
+        return pa.schema([field for field in fields if field is not None])
+
+    def valid_block(self, instant: str) -> bool:
+        """Whether a data or delete block counts. From version 8 on the file name decides."""
+        if not self.window.sees(instant):
+            return False
+        return self.config.version >= 8 or self.timeline.is_committed(instant)
+
+
+def read_ordered_blocks(
+    slice_: FileSlice, view: LogView, warnings: list[ScanWarning]
+) -> list[LogBlock]:
+    """The data and delete blocks of a slice that count, in the order in which they apply.
+
+    Raises:
+        InputError: a file is missing or broken beyond what Hudi's reader tolerates.
+        RefusedError: a block of a kind that is not supported.
+    """
+    blocks: list[LogBlock] = []
+    if view.config.merge.mode == "event-time" and not view.ordering:
+        name = view.storage.full(".hoodie/hoodie.properties")
+        reason = "records are merged by ordering values, but no ordering field is named"
+        _warn(ScanWarning(name, -1, f"{reason}; the last write wins"), view.strict, warnings)
+    for log in slice_.logs:
+        name = view.storage.full(log.path)
+        content = memoryview(view.storage.map(log.path))
+        known = len(warnings)
+        blocks += read_blocks(content, file=name, warnings=warnings, strict=view.strict)
+        if len(warnings) == known:
+            _tell_missing_end(log, name, len(content), view.strict, warnings)
+    ordered = order_blocks(blocks, view.valid_block)
+    for block in ordered:
+        if block.kind not in _SUPPORTED_KINDS:
+            raise RefusedError(
+                f"{block.where}: log blocks of kind '{block.kind}' are not supported"
+            )
+    return ordered
+
+
+def _tell_missing_end(
+    log: LogFile, name: str, size_bytes: int, strict: bool, warnings: list[ScanWarning]
+) -> None:
+    """A log of whole blocks alone may have had more of them.
+
+    Raises:
+        InputError: it had, and damage is not to be skipped.
+    """
+    told_bytes = max(log.size_bytes, log.told_bytes or 0)
+    if size_bytes < told_bytes:
+        reason = f"the file ends here, but was written with {told_bytes} bytes"
+        _warn(ScanWarning(name, size_bytes, reason), strict, warnings)
+
+
+def _warn(warning: ScanWarning, strict: bool, warnings: list[ScanWarning]) -> None:
+    """Tell of damage that Hudi's reader passes over.
+
+    Raises:
+        InputError: it is not to be passed over.
+    """
+    if strict:
+        at = f"damaged at byte {warning.offset}: " if warning.offset >= 0 else ""
+        raise InputError(f"{warning.file}: {at}{warning.reason}.")
+    warnings.append(warning)
+
+
+def with_operation(view: LogView, blocks: Sequence[LogBlock]) -> LogView:
+    """The view with the operation of each row, where blocks have it.
+
+    Changelog writers keep it as a meta column, which the table's schema does not tell.
+    """
+    told = view.schema.get_field_index(OPERATION) >= 0
+    if told or not any(f'"{OPERATION}"' in (block.schema or "") for block in blocks):
+        return view
+    return replace(view, schema=view.schema.append(pa.field(OPERATION, pa.string())))
+
+
+def refuse_merge(slice_: FileSlice, view: LogView) -> None:
+    """Slices with logs cannot be read where code of the user's merges records.
+
+    Nor where a column is missing that tells deletes, the order, or the keys.
+    """
+    if slice_.logs:
+        check_fields(view.config, view.schema, view.storage.root)
+    marker = view.config.merge.delete_marker
+    for name in [*view.ordering, *([] if marker is None else [marker.column])]:
+        if slice_.logs and leaf_field(view.schema, name) is None:
+            raise RefusedError(
+                f"{view.storage.root}: versions of a record are merged by the column '{name}', "
+                "which is not among the table's columns"
+            )
+    if view.config.merge.mode == "custom" and slice_.logs:
+        payload = view.config.raw.get("hoodie.compaction.payload.class", "a custom merger")
+        raise RefusedError(
+            f"{view.storage.root}: file group {slice_.file_id} has logs, and records are merged "
+            f"by {payload}, which is not supported"
+        )
+
+
+def partial_columns(block: LogBlock) -> frozenset[str] | None:
+    """The columns that a block of partial updates holds; None for a block of whole rows.
+
+    Raises:
+        InputError: its schema is broken.
+    """
+    if not block.is_partial:
+        return None
+    try:
+        return frozenset(f["name"] for f in json.loads(block.schema or "")["fields"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{block.where}: the schema is not an Avro record") from error

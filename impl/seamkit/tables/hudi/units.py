@@ -1,0 +1,73 @@
+"""File slices as read units: what to read of a Hudi table, in the words of `seamkit.scan`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+from seambase.errors import RefusedError
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.listing.partitions import PartitionColumns
+from seamkit.tables.hudi.listing.planning import Plan
+from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
+
+__all__ = ["Path", "read_plan"]
+
+Path = Literal["auto", "native", "merge"]
+"""How slices are read: `auto` chooses for each, `native` reads base files alone and refuses logs
+that it would have to apply, `merge` takes that path for every slice."""
+
+
+def read_plan(plan: Plan, source: LogSource, path: Path, *, merge_logs: bool) -> ReadPlan:
+    """The units of a read, in the order of partition and file id.
+
+    Args:
+        plan: the slices.
+        source: what they have in common.
+        path: how to read them.
+        merge_logs: False for the read-optimised view: logs are left out, and slices without a base
+            file contribute nothing.
+
+    Raises:
+        RefusedError: logs on the native path.
+    """
+    slices = plan.slices if merge_logs else _bases_alone(plan.slices)
+    partitions = PartitionColumns(source.config, source.schema)
+    units = [_unit(slice_, source, path, partitions) for slice_ in slices]
+    notes = []
+    if plan.unchanged:
+        notes.append(f"pruned     {plan.unchanged} slices hold no change of the window")
+    heading = f"{len(units)} slices, listed from {plan.source}"
+    table = source.storage.root
+    return ReadPlan(table, source.schema, units, heading, notes, list(plan.warnings))
+
+
+def _unit(
+    slice_: FileSlice, source: LogSource, path: Path, partitions: PartitionColumns
+) -> ReadUnit:
+    if path == "native" and slice_.logs:
+        raise RefusedError(
+            f"{source.storage.root}: file group {slice_.file_id} has logs, which the native path "
+            "does not apply; read it with --reader auto, or ask for --query read-optimized"
+        )
+    base, files = slice_.base, []
+    if base is not None:
+        opened = partial(open_slice_base, source.storage, base)
+        files.append(DataFile(source.storage.full(base.path), base.size_bytes, opened))
+    return ReadUnit(
+        name=base.path if base else "no base file",
+        files=files,
+        partition=partitions.values(slice_.partition),
+        changes=SliceChanges(slice_, source) if slice_.logs or path == "merge" else None,
+        reason=f"{len(slice_.logs)} logs" if slice_.logs else "no log to apply",
+    )
+
+
+def _bases_alone(slices: list[FileSlice]) -> list[FileSlice]:
+    return [
+        FileSlice(slice_.partition, slice_.file_id, slice_.instant, slice_.base)
+        for slice_ in slices
+        if slice_.base is not None
+    ]

@@ -1,0 +1,50 @@
+"""Scans of Hudi tables on any path, the connector path among them, and of single slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from seambench_impl.connector.slice_rows import read_unit
+from seamkit.scan.merge_path import UnitMerge
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.tables.hudi.change_scan import ChangeScan
+from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
+from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.units import Path
+
+
+def scan_on(table: HudiTable, path: str, *args: Any, **options: Any) -> UnitScan | ChangeScan:
+    """A scan on the paths of a table, or on `connector`; further arguments are of `scan`."""
+    planned: Path = "merge" if path == "connector" else path  # type: ignore[assignment]
+    scan = table.scan(*args, path=planned, **options)
+    assert isinstance(scan, UnitScan | ChangeScan)
+    return scan.read_by(path, read_unit) if path == "connector" else scan
+
+
+def changes_of(table: HudiTable) -> list[SliceChanges]:
+    """The changes of a table's slices, those without logs included."""
+    scan = table.scan(path="merge")
+    assert isinstance(scan, UnitScan)
+    return [unit.changes for unit in scan.plan.units if isinstance(unit.changes, SliceChanges)]
+
+
+def slice_rows(
+    unit: ReadUnit,
+    path: str,
+    source: LogSource,
+    names: Sequence[str],
+    batch_rows: int,
+    context: ReadContext,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one slice, by the merge path or by the connector's."""
+    assert isinstance(unit.changes, SliceChanges)
+    if path == "connector":
+        schema = pa.schema([source.schema.field(name) for name in names])
+        return read_unit(unit, schema, batch_rows, context)
+    file = unit.files[0] if unit.files else None
+    merge = UnitMerge(file, unit.changes, source.schema, names, batch_rows, context)
+    return merge.all_rows()

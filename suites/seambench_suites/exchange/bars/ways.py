@@ -1,0 +1,131 @@
+"""One way of carrying a load, as a competitor: its rows judged, or what arrived counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import psutil
+import pyarrow as pa
+
+from seambench.bench.measure import Competitor
+from seambench.engines.digest import digest_reader
+from seambench.records.model import Floor, Moved, Rows, Step, Timing
+from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
+from seambench.records.writer import Measurement, Sample, answered, moved
+from seambench_suites.exchange.bars.alone import alone_of
+from seambench_suites.exchange.bars.load import Load
+from seambench_suites.exchange.bars.sending import Receiving, Send, sender_of, within
+
+__all__ = ["FORMATS", "WITHIN", "Way", "timing_of"]
+
+FORMATS = ("presto", "arrow", "arrow-batch")
+#: Ways within this process.
+WITHIN: Mapping[str, Callable[[Load], Sequence[Any]]] = {
+    "pass-through/transfer": lambda load: within(load, "transfer"),
+    "pass-through/rows": lambda load: within(load, "rows"),
+    "pass-through/parallel": lambda load: within(load, "parallel"),
+    "alone/partition": alone_of("partition"),
+    **{
+        f"alone/{step}+{name}": alone_of(step, name)
+        for step in ("payloads", "decode")
+        for name in FORMATS
+    },
+}
+
+
+class Way:
+    """One way, and the process that receives, if rows leave this one.
+
+    Args:
+        name: of the way.
+        load: what a timed run carries.
+    """
+
+    def __init__(self, name: str, load: Load) -> None:
+        self.name = name
+        self._load = load
+        self._receiving = None if name in WITHIN else Receiving(name)
+        self._send: Send | None = None if name in WITHIN else sender_of(name, load)
+        self._arrived: dict[str, Any] = {}
+
+    @property
+    def decodes(self) -> bool:
+        """Whether the receiver makes rows of what comes; where not, bytes are counted."""
+        return self.name not in ("copy", "grpc-calls") and not self.name.startswith("wire+")
+
+    def competitor(self) -> Competitor:
+        """The way on the clock of both processes."""
+        return Competitor(self._run, self._judge, self._clock)
+
+    def close(self) -> None:
+        """End the other process."""
+        if self._receiving is not None:
+            self._receiving.close()
+
+    def _run(self) -> None:
+        """All passes; rows are let go as they come."""
+        if self._receiving is None:
+            WITHIN[self.name](self._load)
+        else:
+            self._arrived = self._carry(self._load)
+
+    def _carry(self, load: Load) -> dict[str, Any]:
+        assert self._receiving is not None
+        assert self._send is not None
+        self._receiving.expect(load.passes)
+        self._send(load, self._receiving.address)
+        return self._receiving.hear()
+
+    def _clock(self, run: Callable[[], Any]) -> tuple[Any, Sample]:
+        mine, theirs, begin = time.process_time(), self._theirs(), time.perf_counter()
+        run()
+        wall = time.perf_counter() - begin
+        spent = time.process_time() - mine + self._theirs() - theirs
+        if self._receiving is not None:
+            self._receiving.hear()
+        return None, Sample(wall, spent)
+
+    def _theirs(self) -> float:
+        if self._receiving is None:
+            return 0.0
+        spent = psutil.Process(self._receiving.pid).cpu_times()
+        return float(spent.user + spent.system)
+
+    def _judge(self, _: Any) -> Finding | Arrived:
+        """Rows: of one pass by their digest, of the timed run by their number."""
+        load = self._load
+        if not self.decodes:
+            amount = Moved(unit="bytes", sent=self._sent_bytes, arrived=self._arrived["bytes"])
+            return Arrived(amount, load.rows, load.bytes)
+        found = self._arrived.get("rows", load.rows)
+        lost = None if found == load.rows else f"{load.rows} rows were sent, {found} arrived"
+        expected = ExpectedDigest(load.digest(1))
+        return expected.judge(self._digest_of_one_pass, lost, load.rows, load.bytes)
+
+    @cached_property
+    def _digest_of_one_pass(self) -> str:
+        """Of the rows that arrive when one pass is carried, and kept."""
+        once = Load(1)
+        if self._receiving is None:
+            return digest_reader(pa.Table.from_batches(WITHIN[self.name](once)))
+        self._carry(once)
+        return str(self._receiving.hear()["digest"])
+
+    @property
+    def _sent_bytes(self) -> int:
+        """Bytes that leave where nothing decodes them."""
+        if self.name == "grpc-calls":
+            return self._load.bytes // (256 << 10) * (256 << 10)
+        pages = self._load.pages("presto")
+        return self._load.passes * sum(memoryview(page).nbytes for page in pages)
+
+
+def timing_of(way: Way, over: Rows, measured: Measurement) -> Timing:
+    """What a record says of a way."""
+    case = f"exchange-bars/{way.name}"
+    if way.decodes:
+        return answered(case, over, measured)
+    return moved(Floor if way.name == "copy" else Step, case, over, measured)
