@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from seambase.errors import UsageError
 from seambench.cli.common import DataFolder, data_folder
 
 __all__ = ["data"]
@@ -15,13 +14,17 @@ __all__ = ["data"]
 def data(
     scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,
     folder: DataFolder = None,
+    format_: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="Table format of the curve, repeatable (default: all)."),
+    ] = None,
     layout: Annotated[
         list[str] | None, typer.Option(help="Layout, repeatable (default: the curve).")
     ] = None,
     table: Annotated[
-        list[str] | None, typer.Option(help="Table to be a Hudi table, repeatable, or `all`.")
+        list[str] | None, typer.Option(help="Table of the layout's format, repeatable, or `all`.")
     ] = None,
-    slices: Annotated[int | None, typer.Option(min=1, help="Slices of each Hudi table.")] = None,
+    slices: Annotated[int | None, typer.Option(min=1, help="Slices of each such table.")] = None,
     seed: Annotated[int, typer.Option(help="Decides which rows are touched.")] = 42,
     force: Annotated[bool, typer.Option("--force", help="Make again what exists.")] = False,
     no_wait: Annotated[
@@ -30,7 +33,8 @@ def data(
     master: Annotated[str | None, typer.Option(help="Spark master (default: local[*]).")] = None,
     memory: Annotated[str, typer.Option(help="Heap of Spark's driver.")] = "4g",
     jars: Annotated[
-        list[str] | None, typer.Option(help="Jar to use instead of fetching Hudi's, repeatable.")
+        list[str] | None,
+        typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
     ] = None,
     conf: Annotated[
         list[str] | None, typer.Option(help="Spark setting KEY=VALUE, repeatable.")
@@ -41,15 +45,14 @@ def data(
 
     The tables are derived from TPC-H, not comparable with published TPC-H results.
     """
-    from seambench.data import DEFAULT_LAYOUTS, DEFAULT_TABLES, GenerateOptions, generate
+    from seambench.data import DEFAULT_TABLES, GenerateOptions, generate
+    from seambench.engines.spark import parse_settings
 
-    for setting in conf or ():
-        if "=" not in setting:
-            raise UsageError(f"--conf {setting} is not of the form KEY=VALUE")
     options = GenerateOptions(
         scale=scale,
         data=data_folder(folder),
-        layouts=tuple(layout or DEFAULT_LAYOUTS),
+        formats=tuple(format_ or ()),
+        layouts=tuple(layout or ()),
         tables=tuple(table or DEFAULT_TABLES),
         slices=slices,
         seed=seed,
@@ -58,7 +61,7 @@ def data(
         master=master,
         memory=memory,
         jars=tuple(jars or ()),
-        conf=dict(setting.split("=", 1) for setting in conf or ()),
+        conf=parse_settings(conf or ()),
         quiet=quiet,
     )
     for dataset in generate(options):

@@ -23,11 +23,10 @@ __all__ = ["Finding", "doctor", "examine"]
 
 #: Packages of extras: module, distribution, what people call it, extra, what needs it.
 _PACKAGES = (
-    ("pyspark", "pyspark", "Spark", "spark", "seambench data, reader spark-hudi"),
+    ("pyspark", "pyspark", "Spark", "spark", "seambench data, readers on Spark"),
     ("jpype", "jpype1", "JPype", "jvm", "serdes presto-jvm and spark-jvm"),
     ("google.protobuf", "protobuf", "protobuf", "exchange", "exchanges of ours"),
     ("grpc", "grpcio", "gRPC", "exchange", "exchanges over grpc"),
-    ("hudi", "hudi", "hudi-rs", "peers", "reader hudi-rs"),
     ("pandas", "pandas", "pandas", "peers", "data frames of pandas"),
     ("polars", "polars", "Polars", "peers", "data frames of Polars"),
     ("s3fs", "s3fs", "s3fs", "s3", "tables at s3://"),
@@ -91,7 +90,7 @@ def examine(data: Path) -> Iterator[Finding]:
     )
     yield _core()
     yield _java()
-    yield _jars()
+    yield from _formats()
     yield from _machine(data)
     for package in _PACKAGES:
         yield _package(*package)
@@ -119,20 +118,35 @@ def _core() -> Finding:
 
 
 def _java() -> Finding:
-    from seambench.engines.spark import find_java
+    from seambench.engines.java import find_java
 
     try:
         java = find_java()
     except SeambenchError as error:
-        return Finding("Java", False, "no", str(error), "seambench data, reader spark-hudi")
+        return Finding("Java", False, "no", str(error), "seambench data, readers on Spark")
     return Finding("Java", True, f"Java {java.major} from {java.origin} ({java.home})")
 
 
-def _jars() -> Finding:
-    """Whether Spark has fetched Hudi's bundle before; without it a network is needed once."""
-    from seambench.engines.spark import HUDI_PACKAGE
+def _formats() -> Iterator[Finding]:
+    """Jars and readers of every table format."""
+    from seambench.contracts.formats import format_names, resolve_format
 
-    group, artifact, version = HUDI_PACKAGE.split(":")
+    for name in format_names():
+        try:
+            found = resolve_format(name)
+        except SeambenchError as error:
+            yield Finding(f"table format {name}", False, "no", str(error))
+            continue
+        for package in found.bundle(None).packages:
+            yield _jar(found.title, package)
+        for module, reader in found.peers.items():
+            yield _package(module, module, reader, "peers", f"reader {reader}")
+
+
+def _jar(title: str, package: str) -> Finding:
+    """Whether Spark has fetched a jar before; without it a network is needed once."""
+    subject = f"{title}'s jar"
+    group, artifact, version = package.split(":")
     home = Path.home()
     name = f"{group}_{artifact}-{version}.jar"
     for jar in (
@@ -141,9 +155,9 @@ def _jars() -> Finding:
         home / ".ivy2" / "cache" / group / artifact / "jars" / f"{artifact}-{version}.jar",
     ):
         if jar.exists():
-            return Finding("Hudi's jar", True, str(jar))
+            return Finding(subject, True, str(jar))
     advice = "Spark fetches it on first use; without network, name a downloaded one with --jars"
-    return Finding("Hudi's jar", False, "not fetched yet", advice, "seambench data")
+    return Finding(subject, False, "not fetched yet", advice, "seambench data")
 
 
 def _machine(data: Path) -> Iterator[Finding]:

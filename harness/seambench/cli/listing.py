@@ -99,7 +99,8 @@ def _datasets(folder: Any) -> list[dict[str, Any]]:
         {
             "name": dataset.name,
             "path": str(dataset.path),
-            "hudi_tables": [t.name for t in dataset.tables.values() if t.kind == "hudi"],
+            "formats": dataset.formats,
+            "tables": [t.name for t in dataset.tables.values() if not t.is_plain],
             "lineitem_rows": dataset.expected()["lineitem"].rows,
         }
         for dataset in list_datasets(data_folder(folder))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seambase.errors import UsageError
+from seambase.errors import SeambenchError
 from seambench.cli.bench import run_bench
 from seambench.cli.common import (
     DataFolder,
@@ -25,29 +27,37 @@ from seambench.cli.common import (
 
 __all__ = ["run"]
 
-_ORDERINGS = ("event", "commit")
-_LOG_FORMATS = ("avro", "parquet")
-
 
 def run(
     scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,
+    format_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format", help="Table format, repeatable (default: all that a reader offers)."
+        ),
+    ] = None,
     update_ratio: Annotated[
         list[float] | None,
-        typer.Option(help="Per cent of rows updated in a slice with logs, repeatable."),
+        typer.Option(help="Per cent of rows updated in a changed slice, repeatable."),
     ] = None,
     slice_share: Annotated[
-        float | None, typer.Option(help="Per cent of slices that have logs.")
+        float | None, typer.Option(help="Per cent of slices that are changed.")
     ] = None,
     reader: Readers = None,
     queries: Queries = "all",
     scans_only: ScansOnly = None,
     samples: Samples = 3,
-    table_version: Annotated[int, typer.Option(help="Hudi's table version: 6 or 9.")] = 9,
-    ordering: Annotated[str, typer.Option(help="event or commit.")] = "event",
-    log_format: Annotated[str, typer.Option(help="Blocks of the logs: avro or parquet.")] = "avro",
-    slices: Annotated[int | None, typer.Option(min=1, help="Slices of each Hudi table.")] = None,
+    knob: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A choice of a format's, [FORMAT.]KEY=VALUE, repeatable: ordering=commit."
+        ),
+    ] = None,
+    slices: Annotated[
+        int | None, typer.Option(min=1, help="Slices of each table in a table format.")
+    ] = None,
     table: Annotated[
-        list[str] | None, typer.Option(help="Table to be a Hudi table, repeatable, or `all`.")
+        list[str] | None, typer.Option(help="Table in a table format, repeatable, or `all`.")
     ] = None,
     threads: Threads = None,
     memory: Annotated[
@@ -57,7 +67,8 @@ def run(
     results: Results = Path("results"),
     site: Site = Path("site"),
     jars: Annotated[
-        list[str] | None, typer.Option(help="Jar to use instead of fetching Hudi's, repeatable.")
+        list[str] | None,
+        typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
     ] = None,
 ) -> None:
     """Make the data, compare the readers, build the page.
@@ -65,13 +76,20 @@ def run(
     Without --update-ratio and --slice-share: 0, 5, 20, 50 and 100 % in every slice, and 20 % in a
     fifth of the slices. Derived from TPC-H, not comparable with published TPC-H results.
     """
-    from seambench.data import DEFAULT_TABLES, GenerateOptions, generate
+    from seambench.data import DEFAULT_TABLES, GenerateOptions, curve_layouts, generate
+    from seambench.engines.spark import parse_settings
     from seambench.report import build
 
+    readers = reader or default_readers()
     options = GenerateOptions(
         scale=scale,
         data=data_folder(folder),
-        layouts=_layouts(update_ratio, slice_share, table_version, ordering, log_format),
+        layouts=curve_layouts(
+            format_ or _offered(readers),
+            update_ratio or (),
+            slice_share,
+            parse_settings(knob or (), "--knob"),
+        ),
         tables=tuple(table or DEFAULT_TABLES),
         slices=slices,
         jars=tuple(jars or ()),
@@ -82,7 +100,7 @@ def run(
     err.print("2 of 3: comparison")
     code = run_bench(
         datasets,
-        reader or default_readers(),
+        readers,
         queries=queries,
         scans="all,q6,count",
         # Row at a time, the connector would take most of the run; its answers are checked by
@@ -100,22 +118,15 @@ def run(
     raise typer.Exit(code)
 
 
-def _layouts(
-    ratios: list[float] | None, share: float | None, version: int, ordering: str, log_format: str
-) -> tuple[str, ...]:
-    """Names of the layouts asked for: one per ratio."""
-    from seambench.data import Layout, curve_layouts
+def _offered(readers: Sequence[str]) -> list[str]:
+    """Table formats that any of the readers offers; all, if none can tell."""
+    from seambench.contracts import registry
+    from seambench.contracts.formats import format_names
 
-    if ordering not in _ORDERINGS:
-        raise UsageError(f"--ordering {ordering!r} is neither event nor commit")
-    if log_format not in _LOG_FORMATS:
-        raise UsageError(f"--log-format {log_format!r} is neither avro nor parquet")
-    knobs = {"version": version, "ordering": ordering, "log_format": log_format}
-    percent = 100.0 if share is None else share
-    if ratios is not None:
-        chosen = curve_layouts(tuple(ratios), percent, **knobs)  # type: ignore[arg-type]
-    else:
-        chosen = curve_layouts(share=percent, **knobs)  # type: ignore[arg-type]
-        if share is None:
-            chosen += (Layout("mor", ratio=20, share=20, **knobs),)  # type: ignore[arg-type]
-    return tuple(dict.fromkeys(layout.name for layout in chosen))
+    offered: set[str] = set()
+    for name in readers:
+        with contextlib.suppress(SeambenchError):
+            offered |= {
+                word for word, yes in registry.resolve("scan", name).capabilities.items() if yes
+            }
+    return [name for name in format_names() if f"formats.{name}" in offered]

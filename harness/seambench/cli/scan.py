@@ -133,7 +133,7 @@ def _scanner(reader: str, engine: str, master: str | None) -> Iterator[Scanner]:
     elif engine == "spark":
         from seambench.engines.spark import SparkOptions, spark_session
 
-        options = SparkOptions(master=master, memory="1g", hudi=False)
+        options = SparkOptions(master=master, memory="1g")
         with spark_session(options) as (session, log):
             from seambench.engines.spark_scan import SparkScanner
 

@@ -8,14 +8,34 @@ none of them names one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from seambench.contracts import registry
-from seambench.contracts.tables import CommitRequest, SparkBundle, TableSpec
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["Damage", "Golden", "TableFormat", "format_names", "resolve_format"]
+from seambench.contracts import registry
+from seambench.contracts.tables import (
+    CommitRequest,
+    Design,
+    Groups,
+    Layout,
+    SparkBundle,
+    Step,
+    TableSpec,
+    Written,
+)
+
+__all__ = [
+    "Damage",
+    "Golden",
+    "Layouts",
+    "TableFormat",
+    "Writer",
+    "format_names",
+    "resolve_format",
+]
 
 _FORMATS = "seambench.format"
 
@@ -66,7 +86,82 @@ class Damage(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+class Layouts(Protocol):
+    """Names of data sets, and what they say about the tables in them (a module will do)."""
+
+    #: How the names are spelled, for messages.
+    SPELLING: str
+
+    def parse(self, name: str) -> Layout | None:
+        """The layout of a name, or None if it is not spelled like one of this format.
+
+        Raises:
+            UsageError: it is, and asks for something that cannot be written.
+        """
+        ...
+
+    def make(self, ratio: float, share: float, knobs: Mapping[str, str]) -> Layout:
+        """A layout whose tables are changed.
+
+        Args:
+            ratio: per cent of the rows changed in a group of rows that is changed at all.
+            share: per cent of the groups that are changed.
+            knobs: what else the format lets one choose, by name.
+
+        Raises:
+            UsageError: an unknown knob, or a value that cannot be written.
+        """
+        ...
+
+
+class Writer(Protocol):
+    """How Spark writes tables of a format (a module will do)."""
+
+    def write(self, step: Step, frame: Any, design: Design, path: Path) -> None:
+        """Do one step of a data set's table.
+
+        Args:
+            step: `create` and `upsert` write whole rows, `delete` the rows that are to go.
+            frame: a Spark data frame with the table's columns and `ts`, unique by key.
+            design: the table.
+            path: its folder.
+        """
+        ...
+
+    def groups(self, keys: Sequence[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
+        """Number of the group, from 0, into which `write` puts each row, by its key columns.
+
+        A group's rows lie together in files of their own once the table was created.
+        """
+        ...
+
+    def check(self, path: Path, groups: Groups) -> None:
+        """Check that the files of a table are as its groups say.
+
+        Raises:
+            SeambenchError: they are not; the message names the groups.
+        """
+        ...
+
+    def writer_version(self, spec: Any) -> str | None:
+        """Version of the bundle that writes a golden table; each runs in its own process."""
+        ...
+
+    def write_table(
+        self, session: Any, spec: Any, table: Path, *, lenient: bool = False
+    ) -> Written:
+        """Carry out every step of a golden table in the new folder `table`.
+
+        Args:
+            session: a Spark session with the format's bundle.
+            spec: what to write.
+            table: where.
+            lenient: go on after a step that fails, with the table as it then is.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
 class TableFormat:
     """A table format.
 
@@ -79,6 +174,9 @@ class TableFormat:
         bundle: what Spark needs for its tables, by the bundle's version; None for the default one.
         golden: its golden tables.
         damage: what edits name in them.
+        layouts: its layouts of data sets.
+        writer: how Spark writes its tables.
+        peers: Python packages of others that read its tables, and what their readers are called.
     """
 
     name: str
@@ -89,6 +187,9 @@ class TableFormat:
     bundle: Callable[[str | None], SparkBundle]
     golden: Golden
     damage: Damage
+    layouts: Layouts
+    writer: Writer
+    peers: Mapping[str, str] = field(default_factory=dict)
 
 
 def format_names() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from seambase.errors import UsageError
 from seambase.scan import Query
@@ -49,13 +49,16 @@ class SparkBundle:
 
 @dataclass(frozen=True)
 class Layout:
-    """One way to lay out the tables of a data set; formats derive their own from it.
+    """One way to lay out the tables of a data set: as such plain Parquet; formats derive theirs.
 
     Attributes:
         ratio: per cent of the rows changed in a group of rows that is changed at all.
         share: per cent of the groups that are changed.
         ordering: which of two versions of a row counts.
     """
+
+    #: Name of the table format.
+    format_name: ClassVar[str] = "parquet"
 
     ratio: float = 0.0
     share: float = 100.0
@@ -69,7 +72,7 @@ class Layout:
     @property
     def name(self) -> str:
         """Name of the data set's folder."""
-        return "parquet"
+        return self.format_name
 
     @property
     def changes(self) -> bool:
@@ -131,8 +134,8 @@ class TableSpec(Protocol):
         ...
 
     @property
-    def writes(self) -> Sequence[Any]:
-        """The steps by which it came to be."""
+    def steps(self) -> Sequence[Any]:
+        """What was done, in order, for it to come to be."""
         ...
 
 
@@ -163,11 +166,13 @@ class Written:
         instants: what each step's commit is called, empty where there is none.
         completions: their completion times, empty where there is none.
         failures: what the engine said to the steps that it did not carry out, by number.
+        witness: what the engine itself reads after each step, where the format keeps that.
     """
 
     instants: list[str] = field(default_factory=list)
     completions: list[str] = field(default_factory=list)
     failures: dict[int, str] = field(default_factory=dict)
+    witness: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Data sets: TPC-H rows from Spark, Hudi tables that Hudi wrote, and what readers must return.
+"""Data sets: TPC-H rows from Spark, tables that a format's own writer wrote, and the right answers.
 
 `generate` makes (or finds) data sets and returns them as `Dataset` objects. The workload is derived
 from TPC-H and not comparable with published TPC-H results.
@@ -16,23 +16,22 @@ from seambench.data.dataset import (
     open_dataset,
 )
 from seambench.data.generate import DEFAULT_TABLES, GenerateOptions, generate
-from seambench.data.layouts import DEFAULT_LAYOUTS, Layout, curve_layouts, parse_layout
+from seambench.data.layouts import curve_layouts, default_layouts, parse_layout
 from seambench.data.oracle import Answer, answer, connect
 
 __all__ = [
-    "DEFAULT_LAYOUTS",
     "DEFAULT_TABLES",
     "Answer",
     "Dataset",
     "DatasetTable",
     "ExpectedTable",
     "GenerateOptions",
-    "Layout",
     "State",
     "answer",
     "connect",
     "curve_layouts",
     "default_data_folder",
+    "default_layouts",
     "generate",
     "list_datasets",
     "open_dataset",

@@ -55,13 +55,18 @@ class DatasetTable:
 
     Attributes:
         name: TPC-H name.
-        kind: `hudi` or `parquet` (a folder of Parquet files).
+        kind: name of its table format, or `parquet` for a folder of Parquet files.
         path: its folder; tables that no layout changes lie in the `parquet` data set beside.
     """
 
     name: str
-    kind: Literal["hudi", "parquet"]
+    kind: str
     path: Path
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a folder of Parquet files that any engine reads."""
+        return self.kind == "parquet"
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,18 @@ class Dataset:
     def name(self) -> str:
         """Scale and layout, as in the data folder: `sf0.1/parquet`."""
         return f"sf{format_scale(self.scale)}/{self.layout}"
+
+    @property
+    def formats(self) -> list[str]:
+        """Names of the table formats in it, none of a data set of plain Parquet alone."""
+        return sorted({table.kind for table in self.tables.values() if not table.is_plain})
+
+    @property
+    def dimensions(self) -> dict[str, Any]:
+        """What results over it are grouped by: an open map in the words of its table format."""
+        tables = {f"{name}_tables" for name in self.formats}
+        own = {"generator", "digest_kind", "seed"} | tables
+        return {name: value for name, value in self.manifest["knobs"].items() if name not in own}
 
     @property
     def digest(self) -> str:

@@ -1,59 +1,39 @@
-"""Make data sets: the one function behind `seambench data` and the spark-submit entry.
-
-Work is shared: one Spark session for all, the generator's rows once per scale, each Hudi base once
-for all update ratios (a base without the held-back rows; ratio 0 has its own, complete one).
-"""
+"""Make data sets: the one function behind `seambench data` and the spark-submit entry."""
 
 from __future__ import annotations
 
-import contextlib
+import os
 import shutil
-import tempfile
-import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import seambench
-from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambase.errors import UnavailableError, UsageError
+from seambench.contracts.tables import Layout
 from seambench.data.dataset import (
     Dataset,
-    State,
     data_lock,
     dataset_folder,
     default_data_folder,
     open_dataset,
     remove_leftovers,
-    staging,
-    write_manifest,
 )
-from seambench.data.layouts import DEFAULT_LAYOUTS, Layout, parse_layout
-from seambench.data.oracle import DIGEST_KIND, Expectation, digest_parquet, write_expected
+from seambench.data.layouts import PLAIN, default_layouts, parse_layout
+from seambench.data.making import Making, make
+from seambench.data.oracle import DIGEST_KIND
 from seambench.data.progress import Steps
-from seambench.data.tpch import (
-    TABLES,
-    expected_row_count,
-    format_scale,
-    generate_single_process,
-    generator_version,
-    part_count,
-    part_reader,
-)
-from seambench.data.updates import BASE_TS, Updates
-from seambench.engines import spark as spark_start
-from seambench.engines.digest import rows_of
-from seambench.formats.hudi.writer import HudiTable, check_files, ddl, map_rows
+from seambench.data.tpch import TABLES, format_scale, generator_version
+from seambench.engines.spark import SparkOptions
 
 __all__ = ["DEFAULT_TABLES", "GenerateOptions", "default_slices", "generate"]
 
-#: Tables that Hudi layouts hold as Hudi tables when nothing else is said.
+#: Tables that are tables of a layout's format when nothing else is said.
 DEFAULT_TABLES = ("lineitem", "orders")
 
-# Bytes at scale 1, seen and rounded up: the eight tables; a Hudi base of lineitem and orders; the
-# expected rows of both states; logs when every row is touched.
-_PARQUET_BYTES, _BASE_BYTES, _EXPECTED_BYTES, _LOG_BYTES = 300e6, 300e6, 500e6, 2500e6
+# Bytes at scale 1, seen and rounded up: the eight tables; lineitem and orders as created; the
+# expected rows of both states; what is added when every row is changed.
+_PARQUET_BYTES, _BASE_BYTES, _EXPECTED_BYTES, _CHANGED_BYTES = 300e6, 300e6, 500e6, 2500e6
 
 # Up to this scale a run is over before Java's second compiler has paid off.
 _BRIEF_SCALE = 0.1
@@ -66,26 +46,29 @@ class GenerateOptions:
     Attributes:
         scale: `--scale`: TPC-H scale.
         data: `--data`: data folder (default: SEAMBENCH_DATA, else `data`).
-        layouts: `--layout`, repeatable: names as `seambench.data.layouts` spells them. `parquet`
-            is always made too, since the others refer to it.
-        tables: `--table`, repeatable: tables to be Hudi tables in Hudi layouts; `all` for all
-            eight. The others are those of the `parquet` layout.
-        slices: `--slices`: slices (buckets) of each Hudi table; None takes what an existing data
-            set has, else 5 below scale 1 (20 % of them is exactly one) and 8 per unit of scale
-            above.
+        formats: `--format`, repeatable: table formats whose curves over update ratios are made
+            where no layout is named; none for all that are announced.
+        layouts: `--layout`, repeatable: names as the formats spell them. `parquet` is always made
+            too, since the others refer to it.
+        tables: `--table`, repeatable: tables to be of the layout's format; `all` for all eight. The
+            others are those of the `parquet` layout.
+        slices: `--slices`: slices of each such table, groups of rows in files of their own; None
+            takes what an existing data set has, else 5 below scale 1 (20 % of them is exactly one)
+            and 8 per unit of scale above.
         seed: `--seed`: decides which rows are touched and what they become.
         force: `--force`: make data sets again that exist.
         wait: `--wait/--no-wait`: wait for another process that writes to the same data folder.
         master: `--master`: Spark master; None means spark-submit's, else `local[*]`.
         memory: `--memory`: heap of Spark's driver.
-        jars: `--jars`, repeatable: paths of jars, in place of fetching Hudi's bundle.
+        jars: `--jars`, repeatable: paths of jars, in place of fetching the format's.
         conf: `--conf KEY=VALUE`, repeatable: further Spark settings.
         quiet: `--quiet`: show no progress.
     """
 
     scale: float = 0.01
     data: Path = field(default_factory=default_data_folder)
-    layouts: tuple[str, ...] = DEFAULT_LAYOUTS
+    formats: tuple[str, ...] = ()
+    layouts: tuple[str, ...] = ()
     tables: tuple[str, ...] = DEFAULT_TABLES
     slices: int | None = None
     seed: int = 42
@@ -99,7 +82,7 @@ class GenerateOptions:
 
 
 def default_slices(scale: float) -> int:
-    """Slices of a Hudi table when nothing is said."""
+    """Slices of a table when nothing is said."""
     return 5 if scale < 1 else 8 * int(-(-scale // 1))
 
 
@@ -115,7 +98,8 @@ def generate(options: GenerateOptions) -> list[Dataset]:
         SeambenchError: Spark failed, or rows are not what TPC-H or the oracle asks for.
     """
     # Spark wants addresses, and those are absolute.
-    options = replace(options, data=options.data.resolve())
+    names = options.layouts or default_layouts(options.formats)
+    options = replace(options, data=options.data.resolve(), layouts=names)
     layouts = _layouts(options)
     tables = _tables(options)
     plan = _Plan(options, layouts, tables)
@@ -128,7 +112,7 @@ def generate(options: GenerateOptions) -> list[Dataset]:
             missing = list(layouts) if options.force else plan.missing()
             if missing:
                 _check_space(options, missing)
-                _Run(options, tables, missing, steps).run()
+                make(_making(options, tables), missing, steps)
     return [plan.existing(layout) for layout in layouts if layout.name in _asked(options)]
 
 
@@ -140,8 +124,13 @@ def _layouts(options: GenerateOptions) -> tuple[Layout, ...]:
     """The layouts asked for, each once, `parquet` among them and first if it was not named."""
     format_scale(options.scale)
     asked = list(dict.fromkeys(parse_layout(name) for name in options.layouts))
-    plain = Layout("parquet")
-    return tuple(asked) if plain in asked else (plain, *asked)
+    formats = {layout.format_name for layout in asked if layout != PLAIN}
+    if "PYSPARK_GATEWAY_PORT" in os.environ and len(formats) > 1:
+        raise UsageError(
+            "one spark-submit has the jars of one table format: start one for each of "
+            f"{', '.join(sorted(formats))}"
+        )
+    return tuple(asked) if PLAIN in asked else (PLAIN, *asked)
 
 
 def _tables(options: GenerateOptions) -> tuple[str, ...]:
@@ -156,12 +145,12 @@ def _tables(options: GenerateOptions) -> tuple[str, ...]:
 
 
 def _bytes_at_scale_one(layout: Layout) -> float:
-    if layout.kind == "parquet":
+    if layout == PLAIN:
         return _PARQUET_BYTES
-    if not layout.has_logs:
+    if not layout.changes:
         return _BASE_BYTES
     touched = layout.ratio * layout.share / 1e4
-    return _BASE_BYTES + _EXPECTED_BYTES + touched * _LOG_BYTES
+    return _BASE_BYTES + _EXPECTED_BYTES + touched * _CHANGED_BYTES
 
 
 def _check_space(options: GenerateOptions, missing: list[Layout]) -> None:
@@ -221,284 +210,34 @@ def _knobs(
 ) -> dict[str, Any]:
     """What a data set was made with; two with equal knobs hold equal rows."""
     knobs: dict[str, Any] = {"generator": generator_version(), "digest_kind": DIGEST_KIND}
-    if layout.kind == "parquet":
+    if layout == PLAIN:
         return knobs
-    knobs |= {
-        "hudi_tables": list(tables),
-        "slices": slices,
-        "table_version": layout.version,
-    }
-    if layout.kind == "mor":
-        knobs |= {
-            "seed": options.seed,
-            "ordering": layout.ordering,
-            "log_format": layout.log_format,
-            "update_ratio": layout.ratio,
-            "slice_share": layout.share,
-        }
-    return knobs
+    dimensions = layout.dimensions()
+    seed = {"seed": options.seed} if "update_ratio" in dimensions else {}
+    return (
+        knobs
+        | {f"{layout.format_name}_tables": list(tables), "slices": slices}
+        | seed
+        | {**dimensions}
+    )
 
 
-class _Run:
-    """One run that makes data sets.
-
-    Steps call Spark one after the other; the oracle, which is Python's work, goes on beside them
-    in a thread.
-    """
-
-    def __init__(
-        self,
-        options: GenerateOptions,
-        tables: tuple[str, ...],
-        layouts: list[Layout],
-        steps: Steps,
-    ) -> None:
-        self._options = options
-        self._tables = tables
-        self._layouts = layouts
-        self._steps = steps
-        self._slices = options.slices or default_slices(options.scale)
-        self._scale_folder = dataset_folder(options.data, options.scale, "x").parent
-        self._parquet = self._scale_folder / "parquet"
-        self._session: Any = None
-        self._log: Path | None = None
-        self._bases: dict[tuple[Layout, str], Path] = {}
-        self._stop = threading.Event()
-
-    def run(self) -> None:
-        hudi = [layout for layout in self._layouts if layout.kind != "parquet"]
-        self._steps.plan(1 + self._count_parquet() + sum(self._count(layout) for layout in hudi))
-        with contextlib.ExitStack() as stack:
-            work = stack.enter_context(self._work_folder())
-            pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
-            stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-            check: Future[dict[str, str]] | None = None
-            if self._makes_parquet():
-                check = pool.submit(self._digest_single_process)
-            with self._steps.step("starting Spark"):
-                starting = spark_start.SparkOptions(
-                    self._options.master,
-                    self._options.memory,
-                    self._options.jars,
-                    self._options.conf,
-                    brief=self._options.scale <= _BRIEF_SCALE,
-                )
-                session = spark_start.spark_session(starting)
-                self._session, self._log = stack.enter_context(session)
-            if check is not None:
-                self._make_parquet(check)
-            for layout in hudi:
-                self._make_hudi(layout, work, pool)
-
-    def _makes_parquet(self) -> bool:
-        return any(layout.kind == "parquet" for layout in self._layouts)
-
-    def _count_parquet(self) -> int:
-        return len(TABLES) + 1 if self._makes_parquet() else 0
-
-    def _count(self, layout: Layout) -> int:
-        return len(self._tables) * (3 if layout.has_logs else 1) + 1
-
-    @contextlib.contextmanager
-    def _work_folder(self) -> Iterator[Path]:
-        """Folder for the shared bases; leftovers of it are removed like those of data sets."""
-        target = self._scale_folder / "bases"
-        with contextlib.suppress(_Discard), staging(target) as folder:
-            yield folder
-            raise _Discard
-
-    @contextlib.contextmanager
-    def _spark_step(self, what: str) -> Iterator[None]:
-        with self._steps.step(what):
-            try:
-                yield
-            except SeambenchError:
-                raise
-            except Exception as error:
-                # A lost connection is an OSError too, but not the disk's.
-                if isinstance(error, OSError) and not isinstance(error, ConnectionError):
-                    raise
-                raise spark_start.explain_failure(error, self._log, what) from error
-
-    # -- the generator's rows ------------------------------------------------------------------
-
-    def _digest_single_process(self) -> dict[str, str]:
-        """Digests of what the generator makes alone, without Spark and in one process."""
-        with tempfile.TemporaryDirectory(prefix="seambench-check-") as folder:
-            generate_single_process(self._options.scale, Path(folder), tuple(TABLES))
-            return {
-                table: digest_parquet(Path(folder) / f"{table}.parquet", table) for table in TABLES
-            }
-
-    def _make_parquet(self, check: Future[dict[str, str]]) -> None:
-        scale = self._options.scale
-        digests: dict[str, str] = {}
-        with staging(self._parquet, replace=self._options.force) as folder:
-            for table in TABLES:
-                with self._spark_step(f"generating {table}"):
-                    self._write_generated(table, folder / table)
-                    digests[table] = digest_parquet(folder / table, table)
-                    _check_count(table, scale, rows_of(digests[table]))
-            with self._steps.step("comparing with a single process"):
-                alone = check.result()
-                for table in TABLES:
-                    if digests[table] != alone[table]:
-                        raise SeambenchError(
-                            f"table {table} from Spark differs from a single process of the "
-                            f"generator: {digests[table]} against {alone[table]}"
-                        )
-            layout = Layout("parquet")
-            tables = {name: {"kind": "parquet", "path": name} for name in TABLES}
-            state = {name: _entry(name, None, digests[name]) for name in TABLES}
-            self._write_manifest(folder, layout, tables, {"snapshot": state, "base": state})
-
-    def _write_generated(self, table: str, path: Path) -> None:
-        scale = self._options.scale
-        cores = self._session.sparkContext.defaultParallelism
-        parts = part_count(table, scale, cores)
-        numbers = self._session.range(0, parts, 1, parts)
-        rows = numbers.mapInArrow(part_reader(table, scale, parts), ddl(TABLES[table].schema))
-        rows.write.mode("overwrite").option("compression", "zstd").parquet(path.as_uri())
-
-    # -- Hudi tables -----------------------------------------------------------------------------
-
-    def _make_hudi(self, layout: Layout, work: Path, pool: ThreadPoolExecutor) -> None:
-        target = self._scale_folder / layout.name
-        with staging(target, replace=self._options.force) as folder:
-            expecting = {
-                name: pool.submit(self._expect, name, layout, folder) for name in self._tables
-            }
-            for name in self._tables:
-                self._write_table(layout, name, folder / name, work)
-            with self._steps.step(f"{layout.name}: checking"):
-                found = {name: expected.result() for name, expected in expecting.items()}
-                for name, (expectation, _) in found.items():
-                    check_files(folder / name, expectation.base_slices, expectation.log_slices)
-                self._finish(layout, folder, found)
-
-    def _updates(self, layout: Layout, table: str) -> Updates:
-        share = layout.share if layout.has_logs else 0
-        ratio = layout.ratio if layout.has_logs else 0
-        return Updates(table, self._options.seed, ratio, share, self._slices)
-
-    def _expect(
-        self, table: str, layout: Layout, folder: Path
-    ) -> tuple[Expectation, dict[State, dict[str, Any]]]:
-        """The oracle's part: expected rows and their digests."""
-        updates = self._updates(layout, table)
-        folders: dict[State, Path] = {}
-        if layout.has_logs:
-            folders = {state: folder / "expected" / state for state in ("snapshot", "base")}
-        source = self._parquet / table
-        expectation = write_expected(source, updates, layout.ordering, folders)
-        entries: dict[State, dict[str, Any]] = {}
-        states: tuple[State, ...] = ("snapshot", "base")
-        for state in states:
-            ts = None if state in folders else BASE_TS
-            file = folders[state] / f"{table}.parquet" if state in folders else source
-            path = (
-                f"expected/{state}/{table}.parquet" if state in folders else f"../parquet/{table}"
-            )
-            entries[state] = _entry(path, ts, digest_parquet(file, table, ts, with_ts=True))
-            if entries[state]["rows"] != expectation.rows[state]:
-                raise SeambenchError(f"expected rows of {table} were not written whole")
-        return expectation, entries
-
-    def _write_table(self, layout: Layout, name: str, path: Path, work: Path) -> None:
-        table = HudiTable(name, layout, self._slices)
-        updates = self._updates(layout, name)
-        source = self._session.read.parquet((self._parquet / name).as_uri())
-        with self._spark_step(f"{layout.name}: base of {name}"):
-            base = self._bases.get((layout.base(), name))
-            if base is None:
-                # Without logs the base is used once: no copy to keep.
-                base = work / f"{len(self._bases)}-{name}" if layout.has_logs else path
-                # A complete base is the generator's rows: no need to take them through Python.
-                rows = (
-                    map_rows(source, name, updates.base_rows)
-                    if layout.has_logs
-                    else source.selectExpr("*", f"{BASE_TS}L AS ts")
-                )
-                table.write(rows, base, "bulk_insert")
-                if layout.has_logs:
-                    self._bases[layout.base(), name] = base
-            if base != path:
-                shutil.copytree(base, path)
-        if not layout.has_logs:
-            return
-        with self._spark_step(f"{layout.name}: updates of {name}"):
-            table.write(map_rows(source, name, updates.log_rows), path, "upsert")
-        with self._spark_step(f"{layout.name}: deletes of {name}"):
-            table.write(map_rows(source, name, updates.delete_rows), path, "delete")
-
-    def _finish(
-        self,
-        layout: Layout,
-        folder: Path,
-        found: Mapping[str, tuple[Expectation, dict[State, dict[str, Any]]]],
-    ) -> None:
-        plain = open_dataset(self._parquet).manifest
-        tables: dict[str, Any] = {}
-        expected: dict[State, dict[str, Any]] = {"snapshot": {}, "base": {}}
-        for name in TABLES:
-            hudi = name in found
-            tables[name] = (
-                {
-                    "kind": "hudi",
-                    "path": name,
-                    "slices": len(found[name][0].base_slices),
-                    "slices_with_logs": sorted(found[name][0].log_slices),
-                }
-                if hudi
-                else {"kind": "parquet", "path": f"../parquet/{name}"}
-            )
-            for state, entries in expected.items():
-                if hudi:
-                    entries[name] = found[name][1][state]
-                else:
-                    entries[name] = plain["expected"][state][name] | {"path": f"../parquet/{name}"}
-        self._write_manifest(folder, layout, tables, expected)
-
-    def _write_manifest(
-        self,
-        folder: Path,
-        layout: Layout,
-        tables: Mapping[str, Any],
-        expected: Mapping[State, Mapping[str, Any]],
-    ) -> None:
-        content = {
-            "layout": layout.name,
-            "scale": self._options.scale,
-            "knobs": _knobs(layout, self._options, self._tables, self._slices),
-            "versions": {
-                "seambench": seambench.__version__,
-                "spark": self._session.version,
-                "hudi": None if layout.kind == "parquet" else self._hudi_origin(),
-            },
-            "note": "derived from TPC-H, not comparable with published TPC-H results",
-            "tables": tables,
-            "expected": expected,
-        }
-        write_manifest(folder, content)
-
-    def _hudi_origin(self) -> str:
-        """Which Hudi wrote the tables: the bundle's coordinates, or the jars given by hand."""
-        if self._options.jars:
-            return ",".join(Path(jar).name for jar in self._options.jars)
-        return spark_start.HUDI_PACKAGE
-
-
-class _Discard(Exception):  # noqa: N818 - a signal to drop a staging folder, not an error
-    """Ends the staging of a folder that is not to stay."""
-
-
-def _entry(path: str, ts: int | None, digest: str) -> dict[str, Any]:
-    return {"path": path, "ts": ts, "rows": rows_of(digest), "digest": digest}
-
-
-def _check_count(table: str, scale: float, rows: int) -> None:
-    wanted = expected_row_count(table, scale)
-    if wanted is not None and rows != wanted:
-        raise SeambenchError(
-            f"table {table} has {rows} rows at scale {format_scale(scale)}, TPC-H asks for {wanted}"
-        )
+def _making(options: GenerateOptions, tables: tuple[str, ...]) -> Making:
+    """What does not change from layout to layout of a run."""
+    slices = options.slices or default_slices(options.scale)
+    return Making(
+        scale=options.scale,
+        folder=dataset_folder(options.data, options.scale, PLAIN.name).parent,
+        tables=tables,
+        slices=slices,
+        seed=options.seed,
+        force=options.force,
+        spark=SparkOptions(
+            options.master,
+            options.memory,
+            options.jars,
+            options.conf,
+            brief=options.scale <= _BRIEF_SCALE,
+        ),
+        knobs=lambda layout: _knobs(layout, options, tables, slices),
+    )

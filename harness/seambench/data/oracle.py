@@ -1,7 +1,7 @@
 """What readers must return: expected rows from the generator's rows and the pure update function.
 
-The Hudi tables are never read here. Expected rows are kept as Parquet beside the tables, their
-digests in the manifest, and answers of queries over them as JSON.
+The tables themselves are never read here. Expected rows are kept as Parquet beside the tables,
+their digests in the manifest, and answers of queries over them as JSON.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from seambase.errors import UsageError
+from seambench.contracts.tables import Groups, Ordering
 from seambench.data.dataset import Dataset, ExpectedTable, State
-from seambench.data.layouts import Ordering
 from seambench.data.tpch import TABLES
 from seambench.data.updates import Updates
 from seambench.engines.digest import digest_table
@@ -50,13 +50,11 @@ class Expectation:
     """What the oracle found for one table.
 
     Attributes:
-        base_slices: slices that must have a base file.
-        log_slices: slices that must have at least one log.
+        groups: what is known of its slices.
         rows: expected number of rows, by state.
     """
 
-    base_slices: frozenset[int]
-    log_slices: frozenset[int]
+    groups: Groups
     rows: dict[State, int]
 
 
@@ -83,8 +81,9 @@ def write_expected(
         What must come of it.
     """
     schema = TABLES[updates.table].schema.append(pa.field("ts", pa.int64()))
-    base_slices: set[int] = set()
-    log_slices: set[int] = set()
+    base: set[int] = set()
+    changed: set[int] = set()
+    replaced: set[int] = set()
     rows: dict[State, int] = {"snapshot": 0, "base": 0}
     with contextlib.ExitStack() as stack:
         writers: dict[State, pq.ParquetWriter] = {}
@@ -93,9 +92,10 @@ def write_expected(
             file = folder / f"{updates.table}.parquet"
             writers[state] = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
         for batch in generator_batches(source, updates.table):
-            buckets, fate = updates.buckets(batch), updates.fate(batch)
-            base_slices.update(buckets[~fate.held_back].tolist())
-            log_slices.update(buckets[fate.logged | fate.deleted].tolist())
+            slices, fate = updates.slice_of(batch), updates.fate(batch)
+            base.update(slices[~fate.held_back].tolist())
+            changed.update(slices[fate.logged | fate.deleted].tolist())
+            replaced.update(slices[updates.replaced(batch, ordering)].tolist())
             states: dict[State, pa.RecordBatch] = {
                 "snapshot": updates.expected_rows(batch, ordering),
                 "base": updates.base_rows(batch),
@@ -104,7 +104,8 @@ def write_expected(
                 rows[state] += expected.num_rows
                 if state in writers:
                     writers[state].write_batch(expected)
-    return Expectation(frozenset(base_slices), frozenset(log_slices), rows)
+    groups = Groups(frozenset(base), frozenset(changed), frozenset(replaced))
+    return Expectation(groups, rows)
 
 
 def digest_parquet(path: Path, table: str, ts: int | None = None, *, with_ts: bool = False) -> str:

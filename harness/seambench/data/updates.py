@@ -15,6 +15,7 @@ At ratio 0 nothing is held back: the state is exactly the generator's rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,10 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, UsageError
-from seambench.data.layouts import Ordering
+from seambench.contracts.tables import Ordering
 from seambench.data.tpch import TABLES
 from seambench.data.values import new_values
-from seambench.formats.hudi.buckets import bucket_numbers
 
 __all__ = [
     "BASE_TS",
@@ -41,6 +41,8 @@ __all__ = [
 
 #: Ordering values (column `ts`) of base rows, updates and inserts, late updates, and deletes.
 BASE_TS, UPDATE_TS, LATE_TS, DELETE_TS = 1000, 2000, 500, 3000
+
+Groups = Callable[[Sequence[npt.NDArray[np.int64]], int], npt.NDArray[np.int64]]
 
 _U64 = np.uint64
 _GOLDEN = _U64(0x9E3779B97F4A7C15)
@@ -92,7 +94,9 @@ class Updates:
         seed: any integer; another seed touches other rows.
         ratio: per cent of the rows touched in a slice that has logs.
         share: per cent of the slices that have logs.
-        slices: number of slices (buckets) of the table.
+        slices: number of slices of the table.
+        groups: number of the slice of each row, by its key columns and the number of slices; see
+            `seambench.contracts.formats.Writer`.
     """
 
     table: str
@@ -100,6 +104,7 @@ class Updates:
     ratio: float
     share: float
     slices: int
+    groups: Groups
 
     def __post_init__(self) -> None:
         if self.table not in TABLES:
@@ -110,17 +115,17 @@ class Updates:
             raise UsageError(f"a table needs at least one slice, not {self.slices}")
 
     @property
-    def slices_with_logs(self) -> tuple[int, ...]:
-        """Bucket numbers that have logs, ascending; a larger share includes a smaller one's."""
+    def changed_slices(self) -> tuple[int, ...]:
+        """Slices with changes, ascending; a larger share includes a smaller one's."""
         if self.ratio == 0 or self.share == 0:
             return ()
         count = max(1, round(self.slices * self.share / 100))
         draws = hash_keys([np.arange(self.slices, dtype=np.int64)], self.seed, _SALT_SLICE)
-        return tuple(sorted(int(bucket) for bucket in np.argsort(draws, kind="stable")[:count]))
+        return tuple(sorted(int(slice_) for slice_ in np.argsort(draws, kind="stable")[:count]))
 
-    def buckets(self, rows: pa.RecordBatch | pa.Table) -> npt.NDArray[np.int64]:
+    def slice_of(self, rows: pa.RecordBatch | pa.Table) -> npt.NDArray[np.int64]:
         """Slice of each row."""
-        return bucket_numbers(self._keys(rows), self.slices)
+        return self.groups(self._keys(rows), self.slices)
 
     def fate(self, rows: pa.RecordBatch | pa.Table) -> Fate:
         """Decide for each row of the generator what happens to it."""
@@ -168,14 +173,17 @@ class Updates:
         last and has the highest `ts`: it wins under both. Order of rows: the unchanged ones first.
         """
         fate = self.fate(rows)
-        visible = fate.logged & ~fate.deleted
-        if ordering == "event":
-            visible &= ~fate.late
+        visible = _visible(fate, ordering)
         kept = ~visible & ~fate.deleted & ~fate.held_back
         old = _with_ts(_filter(rows, kept), BASE_TS)
         changed = self._change(_filter(rows, visible))
         new = _with_ts(changed, np.where(fate.late[visible], LATE_TS, UPDATE_TS))
         return pa.concat_batches([old, new])
+
+    def replaced(self, rows: pa.RecordBatch, ordering: Ordering) -> npt.NDArray[np.bool_]:
+        """Whether each row is in the base, and the merged table has another one or none for it."""
+        fate = self.fate(rows)
+        return (_visible(fate, ordering) | fate.deleted) & ~fate.held_back
 
     def _keys(self, rows: pa.RecordBatch | pa.Table) -> list[npt.NDArray[np.int64]]:
         keys = []
@@ -188,14 +196,20 @@ class Updates:
 
     def _touched(self, keys: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
         chosen = np.zeros(self.slices, dtype=np.bool_)
-        chosen[list(self.slices_with_logs)] = True
+        chosen[list(self.changed_slices)] = True
         drawn = hash_keys(keys, self.seed, _SALT_TOUCH) % _U64(10_000)
         below = drawn < _U64(round(self.ratio * 100))
-        return chosen[bucket_numbers(keys, self.slices)] & below
+        return chosen[self.groups(keys, self.slices)] & below
 
     def _change(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         draws = hash_keys(self._keys(rows), self.seed, _SALT_VALUES)
         return new_values(self.table, rows, draws, self.seed)
+
+
+def _visible(fate: Fate, ordering: Ordering) -> npt.NDArray[np.bool_]:
+    """Whether the merged table has what the upsert wrote for each row."""
+    visible = fate.logged & ~fate.deleted
+    return visible & ~fate.late if ordering == "event" else visible
 
 
 def _filter(rows: pa.RecordBatch, keep: npt.NDArray[np.bool_]) -> pa.RecordBatch:

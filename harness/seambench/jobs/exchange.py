@@ -20,7 +20,7 @@ if __package__ in (None, ""):
 from seambase.errors import SeambenchError
 from seambench.bench.exchange.on_spark import SparkWorkers
 from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
-from seambench.engines.spark import SparkOptions, spark_session
+from seambench.engines.spark import SparkOptions, parse_settings, spark_session
 from seambench.records.files import write_record
 from seambench.records.writer import failures
 
@@ -67,13 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         timeout=asked.timeout,
         command=shlex.join(sys.argv),
     )
-    session = SparkOptions(
-        master=asked.master,
-        memory="1g",
-        conf=dict(setting.split("=", 1) for setting in asked.conf if "=" in setting),
-        hudi=False,
-    )
     try:
+        session = SparkOptions(asked.master, memory="1g", conf=parse_settings(asked.conf))
         with spark_session(session) as (spark, _log):
             workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
             records = measure_exchanges(options, None, workers, "exchange-spark")

@@ -1,8 +1,8 @@
 """Make data sets under spark-submit: `spark-submit .../seambench/jobs/tpch.py --scale 0.1 ...`.
 
 Runs the same code as `seambench data`, on whatever master spark-submit was given. If spark-submit
-brings no Hudi (`--packages`), a second Java process with the same settings fetches it. The Python
-that runs it (PYSPARK_PYTHON) needs this package, also on the workers of a cluster.
+lacks the table format's jars (`--packages`), a second Java process with the same settings fetches
+them. The Python that runs it (PYSPARK_PYTHON) needs this package, also on the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ if __package__ in (None, ""):
     # spark-submit puts this file's folder first on the path; the package is two folders up.
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from seambase.errors import SeambenchError, UsageError
-from seambench.data import DEFAULT_LAYOUTS, DEFAULT_TABLES, GenerateOptions, default_data_folder
+from seambase.errors import SeambenchError
+from seambench.data import DEFAULT_TABLES, GenerateOptions, default_data_folder
 from seambench.data import generate as _generate
+from seambench.engines.spark import parse_settings
 
 __all__ = ["main"]
 
@@ -27,9 +28,10 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--scale", type=float, default=0.01, help="TPC-H scale")
     add("--data", type=Path, default=default_data_folder(), help="data folder")
-    add("--layout", action="append", help="layout, repeatable (default: the curve)")
-    add("--table", action="append", help="table to be a Hudi table, repeatable, or `all`")
-    add("--slices", type=int, help="slices of each Hudi table")
+    add("--format", action="append", default=[], help="table format of the curve, repeatable")
+    add("--layout", action="append", default=[], help="layout, repeatable (default: the curve)")
+    add("--table", action="append", help="table of the layout's format, repeatable, or `all`")
+    add("--slices", type=int, help="slices of each such table")
     add("--seed", type=int, default=42, help="decides which rows are touched")
     add("--force", action="store_true", help="make data sets again that exist")
     add("--no-wait", action="store_true", help="fail if another process writes to the data folder")
@@ -44,13 +46,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _options(arguments: argparse.Namespace) -> GenerateOptions:
-    for setting in arguments.conf:
-        if "=" not in setting:
-            raise UsageError(f"--conf {setting} is not of the form KEY=VALUE")
     return GenerateOptions(
         scale=arguments.scale,
         data=arguments.data,
-        layouts=tuple(arguments.layout or DEFAULT_LAYOUTS),
+        formats=tuple(arguments.format),
+        layouts=tuple(arguments.layout),
         tables=tuple(arguments.table or DEFAULT_TABLES),
         slices=arguments.slices,
         seed=arguments.seed,
@@ -59,7 +59,7 @@ def _options(arguments: argparse.Namespace) -> GenerateOptions:
         master=arguments.master,
         memory=arguments.memory,
         jars=tuple(arguments.jars),
-        conf=dict(setting.split("=", 1) for setting in arguments.conf),
+        conf=parse_settings(arguments.conf),
         quiet=arguments.quiet,
     )
 

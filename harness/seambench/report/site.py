@@ -24,6 +24,8 @@ from seambase.errors import InputError, UsageError
 from seambench import __version__
 from seambench.records.model import json_schema
 from seambench.report.load import Loaded, load_records
+from seambench.report.matrix import columns_of, matrices, summary
+from seambench.report.script import joined
 
 __all__ = ["NOTICE", "build"]
 
@@ -68,12 +70,15 @@ def _write_site(loaded: Loaded, out_dir: Path) -> Path:
         if stale.name not in names:
             stale.unlink()
 
+    copies = [f"records/{name}" for name in names]
+    tables = matrices(columns_of(zip(loaded.records, copies, strict=True)))
     template_dir = resources.files("seambench.report") / "template"
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     data = {
         "built_utc": built,
         "seambench": __version__,
         "history": (out_dir / "history" / "index.html").is_file(),
+        "matrix": [column.view(found.depth) for found in tables for _, column in found.columns],
         "records": [
             shown.view(f"records/{name}") for shown, name in zip(loaded.records, names, strict=True)
         ],
@@ -83,10 +88,13 @@ def _write_site(loaded: Loaded, out_dir: Path) -> Path:
     template = environment.from_string((template_dir / "index.html.j2").read_text("utf-8"))
     _write(out_dir / "plotly.min.js", get_plotlyjs())
     _write(out_dir / "page.css", (template_dir / "page.css").read_text("utf-8"))
-    _write(out_dir / "page.js", (template_dir / "page.js").read_text("utf-8"))
+    _write(out_dir / "page.js", joined(template_dir / "script"))
     _write(out_dir / "data.js", _data_script(data))
     _write(out_dir / "record-schema.json", json.dumps(json_schema(), indent=1) + "\n")
-    _write(out_dir / "index.html", template.render(notice=NOTICE, built=built, version=__version__))
+    page = template.render(
+        notice=NOTICE, built=built, version=__version__, matrices=tables, summary=summary(tables)
+    )
+    _write(out_dir / "index.html", page)
     return out_dir / "index.html"
 
 

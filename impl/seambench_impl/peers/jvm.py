@@ -23,7 +23,7 @@ from typing import Any
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambase.extras import not_installed
-from seambench.engines.spark import Java, find_java
+from seambench.engines.java import Java, find_java
 
 __all__ = ["JavaPeer", "java_failure", "run_warm", "spark_peer", "start"]
 

@@ -23,6 +23,7 @@ from seambase.errors import InputError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
 from seambench.engines.spark import SparkOptions, explain_failure, spark_session
+from seambench.formats.hudi import bundle
 from seambench_impl.peers.peer_scan import (
     HUDI_READS,
     PeerScan,
@@ -42,7 +43,8 @@ def _session() -> tuple[Any, Path | None]:
     """The process's session, started on first use and stopped when the process ends."""
     with _lock:
         if not _started:
-            _started.append(_stack.enter_context(spark_session(SparkOptions(memory="6g"))))
+            options = SparkOptions(memory="6g", bundle=bundle())
+            _started.append(_stack.enter_context(spark_session(options)))
             atexit.register(_stack.close)
         return _started[0]
 

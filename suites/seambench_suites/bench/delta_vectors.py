@@ -40,9 +40,7 @@ def _make(work: Path, scale: str) -> Path:
         subprocess.run([*command, "--output-dir", str(source.parent)], check=True)
     if (table / "_delta_log" / f"{2:020}.json").exists():
         return table
-    delta = bundle()
-    conf = {"spark.jars.packages": ",".join(delta.packages), **delta.settings}
-    with spark_session(SparkOptions(conf=conf, hudi=False)) as (spark, _):
+    with spark_session(SparkOptions(bundle=bundle())) as (spark, _):
         name = f"delta.`{table}`"
         frame = spark.read.parquet(str(source)).repartition(_FILES)
         frame.limit(0).write.format("delta").option("delta.enableDeletionVectors", "true").save(

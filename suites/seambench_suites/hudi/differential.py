@@ -26,9 +26,11 @@ from seambase.errors import RefusedError, SeambenchError
 from seambench.conformance.plain import canonical, rows_of
 from seambench.contracts import registry
 from seambench.contracts.scan import Scanner, ScanRequest
+from seambench.formats.hudi import FORMAT
+from seambench.formats.hudi.writer import write_table
+from seambench.formats.writing import small_session
 from seambench_suites.hudi.random_tables import random_table
 from seambench_suites.hudi.spark_answers import Answer, ask_spark, questions
-from seambench_suites.hudi.writer import session, write_table
 
 __all__ = ["compare", "main"]
 
@@ -37,22 +39,26 @@ _KEYS = ("query", "as_of", "begin", "end")
 
 def _write(folder: Path, hudi: str, version: int, seeds: range) -> None:
     """Make random tables and ask their writer."""
-    spark = session(hudi)
-    for seed in seeds:
-        target = folder / f"{seed}-v{version}-{hudi}"
-        if (target / "written.json").exists():
-            continue
-        shutil.rmtree(target, ignore_errors=True)
-        target.mkdir(parents=True)
-        spec = random_table(seed, version, hudi)
-        (target / "spec.json").write_text(json.dumps(dataclasses.asdict(spec), indent=1))
-        try:
-            written = write_table(spark, spec, target / "table", lenient=True)
-        except Exception as error:  # what Hudi cannot write is no table to read
-            sys.stderr.write(f"{target.name}: not written: {str(error)[:300]}\n")
-            continue
-        (target / "written.json").write_text(json.dumps(dataclasses.asdict(written), indent=1))
-        _ask(spark, target, hudi)
+    with small_session(FORMAT, hudi) as spark:
+        for seed in seeds:
+            _write_one(spark, folder / f"{seed}-v{version}-{hudi}", seed, version, hudi)
+
+
+def _write_one(spark: Any, target: Path, seed: int, version: int, hudi: str) -> None:
+    """Make one random table, unless it is there, and ask its writer."""
+    if (target / "written.json").exists():
+        return
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    spec = random_table(seed, version, hudi)
+    (target / "spec.json").write_text(json.dumps(dataclasses.asdict(spec), indent=1))
+    try:
+        written = write_table(spark, spec, target / "table", lenient=True)
+    except Exception as error:  # what Hudi cannot write is no table to read
+        sys.stderr.write(f"{target.name}: not written: {str(error)[:300]}\n")
+        return
+    (target / "written.json").write_text(json.dumps(dataclasses.asdict(written), indent=1))
+    _ask(spark, target, hudi)
 
 
 def _ask(spark: Any, target: Path, hudi: str) -> None:
@@ -66,10 +72,10 @@ def _ask(spark: Any, target: Path, hudi: str) -> None:
 
 def _ask_all(folder: Path, hudi: str) -> None:
     """Ask one version of Hudi about every table that it has not been asked about."""
-    spark = session(hudi)
-    for file in sorted(folder.glob("*/written.json")):
-        if not (file.parent / f"answers-{hudi}.json").exists():
-            _ask(spark, file.parent, hudi)
+    with small_session(FORMAT, hudi) as spark:
+        for file in sorted(folder.glob("*/written.json")):
+            if not (file.parent / f"answers-{hudi}.json").exists():
+                _ask(spark, file.parent, hudi)
 
 
 def compare(folder: Path, scanner: Scanner, name: str) -> Iterator[str]:

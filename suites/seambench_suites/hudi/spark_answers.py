@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seambench.conformance.plain import canonical
+from seambench.formats.rows import plain_value
 
 __all__ = ["Answer", "ask_spark", "questions"]
 
@@ -47,18 +48,5 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
         rows = frame.select(*(f"`{name}`" for name in names)).collect()
     except Exception as error:  # whatever comes through from Java
         return {**request, "error": str(error)[:500]}
-    found = sorted([canonical(_plain(value)) for value in row] for row in rows)
+    found = sorted([canonical(plain_value(value)) for value in row] for row in rows)
     return {**request, "columns": names, "rows": found}
-
-
-def _plain(value: Any) -> Any:
-    """Spark's Python value as Arrow's Python values are."""
-    if isinstance(value, bytearray):
-        return bytes(value)
-    if hasattr(value, "asDict"):
-        return {name: _plain(inner) for name, inner in value.asDict().items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, dict):
-        return [(_plain(key), _plain(inner)) for key, inner in value.items()]
-    return value

@@ -60,7 +60,7 @@ def test_golden_tables_unpack(table: GoldenTable, tmp_path: Path) -> None:
     table.unpack(tmp_path / "table")
 
     assert table.format.recognises(tmp_path / "table")
-    assert len(table.origin.instants) == len(table.spec.writes)
+    assert len(table.origin.instants) == len(table.spec.steps)
     assert table.format.name in table.origin.writer
 
 
@@ -95,7 +95,7 @@ def test_rows_reach_the_edges(word: str) -> None:
         (table.spec, write, row)
         for table in TABLES
         if table.format.name == "hudi"
-        for write in table.spec.writes
+        for write in table.spec.steps
         for row in write.rows
     ]
     found = {

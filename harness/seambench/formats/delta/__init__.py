@@ -1,4 +1,4 @@
-"""What the harness knows of Delta: its golden tables and damage."""
+"""What the harness knows of Delta: its writer, layouts, golden tables and damage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.delta import damage, golden
+from seambench.formats.delta import damage, golden, layouts, writer
 
 __all__ = ["FORMAT", "bundle"]
 
@@ -43,4 +43,7 @@ FORMAT = TableFormat(
     bundle=bundle,
     golden=golden,
     damage=damage,
+    layouts=layouts,
+    writer=writer,
+    peers={"deltalake": "deltalake", "polars": "polars-delta", "daft": "daft-delta"},
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.hudi import damage, golden
+from seambench.formats.hudi import damage, golden, layouts, writer
 
 __all__ = ["FORMAT", "bundle"]
 
@@ -50,4 +50,7 @@ FORMAT = TableFormat(
     bundle=bundle,
     golden=golden,
     damage=damage,
+    layouts=layouts,
+    writer=writer,
+    peers={"hudi": "hudi-rs"},
 )

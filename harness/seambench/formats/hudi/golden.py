@@ -113,6 +113,11 @@ class TableSpec:
     hudi: str = "1.2.0"
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def steps(self) -> Sequence[WriteSpec]:
+        """What was done, in order."""
+        return self.writes
+
 
 def load_table(folder: Path, file: Path | None = None) -> TableSpec:
     """Read what a golden table is.

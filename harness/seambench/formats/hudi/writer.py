@@ -1,129 +1,206 @@
-"""Let Hudi write its own tables: bulk insert, upsert, delete, and a look at what files came of it.
+"""Let Hudi write its own tables, those of data sets and golden ones: nothing imitates its files.
 
-Nothing here imitates Hudi's files. Tables are not partitioned and have a bucket index, so that each
-slice is one file group whose number follows from the key alone.
+Tables of data sets are not partitioned and have a bucket index, so that each slice is one file
+group whose number follows from the key alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import pyarrow as pa
+from seambase.errors import InputError, SeambenchError
+from seambench.contracts.tables import Design, Groups, Step, Written
+from seambench.formats.hudi.buckets import bucket_numbers as groups
+from seambench.formats.hudi.golden import Operation, TableSpec, WriteSpec
+from seambench.formats.hudi.layouts import HudiLayout
+from seambench.formats.hudi.options import DATASET, GOLDEN, write_options
+from seambench.formats.rows import data_frame
 
-from seambase.errors import SeambenchError
-from seambench.data.layouts import Layout
-from seambench.data.tpch import TABLES
-
-__all__ = ["HudiTable", "check_files", "ddl", "map_rows", "table_files"]
-
-_PAYLOADS = {
-    "event": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
-    "commit": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
-}
-_MERGE_MODES = {"event": "EVENT_TIME_ORDERING", "commit": "COMMIT_TIME_ORDERING"}
+__all__ = ["check", "groups", "save", "table_files", "write", "write_table", "writer_version"]
 
 _BASE_FILE = re.compile(r"(\d{8})[a-zA-Z0-9-]*_[a-zA-Z0-9-]+_\d+\.parquet")
 _LOG_FILE = re.compile(r"\.(\d{8})[a-zA-Z0-9-]*_\d+\.log\.\d+_\d+-\d+-\d+")
+_OPERATIONS: dict[Step, Operation] = {
+    "create": "bulk_insert",
+    "upsert": "upsert",
+    "delete": "delete",
+}
+_SQL = {
+    "compact": "CALL run_compaction(op => 'scheduleandexecute', table => 'golden')",
+    "schedule-compaction": "CALL run_compaction(op => 'schedule', table => 'golden')",
+    "cluster": "CALL run_clustering(table => 'golden', op => 'scheduleandexecute')",
+    "schedule-clustering": "CALL run_clustering(table => 'golden', op => 'schedule')",
+    "rollback": "CALL rollback_to_instant(table => 'golden', instant_time => '{of}')",
+    "savepoint": "CALL create_savepoint(table => 'golden', commit_time => '{of}')",
+    "restore": "CALL rollback_to_savepoint(table => 'golden', instant_time => '{of}')",
+    "clean": "CALL run_clean(table => 'golden')",
+}
+_COMMITS = ("commit", "deltacommit", "replacecommit")
 
-Operation = Literal["bulk_insert", "upsert", "delete"]
+
+def write(step: Step, frame: Any, design: Design, path: Path) -> None:
+    """Run one Hudi write of a Spark data frame (one commit)."""
+    layout = design.layout
+    assert isinstance(layout, HudiLayout)
+    spec = TableSpec(
+        name=design.name,
+        note="",
+        table_version=layout.version,
+        merge="event-time" if layout.ordering == "event" else "commit-time",
+        keys=design.keys,
+        columns={},
+        writes=(),
+        table_type="merge-on-read" if layout.kind == "mor" else "copy-on-write",
+        ordering="ts",
+        buckets=design.slices,
+        log_blocks=layout.log_format,
+        options={
+            **DATASET,
+            "hoodie.table.name": design.name,
+            "hoodie.bulkinsert.shuffle.parallelism": str(design.slices),
+            "hoodie.upsert.shuffle.parallelism": str(design.slices),
+            "hoodie.delete.shuffle.parallelism": str(design.slices),
+        },
+    )
+    save(frame, spec, WriteSpec(_OPERATIONS[step]), path, new=step == "create")
 
 
-@dataclass(frozen=True)
-class HudiTable:
-    """A table to be written.
+def save(frame: Any, spec: TableSpec, write: WriteSpec, path: Path, *, new: bool) -> None:
+    """Write a Spark data frame: one commit.
 
-    Attributes:
-        name: TPC-H name of the table.
-        layout: kind, table version, ordering mode and log format.
-        slices: number of buckets.
+    Args:
+        frame: the rows.
+        spec: the table; its `writes` do not count.
+        write: how; its rows do not count.
+        path: folder of the table.
+        new: make the table, instead of adding to it.
     """
-
-    name: str
-    layout: Layout
-    slices: int
-
-    def write(self, frame: Any, path: Path, operation: Operation) -> None:
-        """Run one Hudi write of a Spark data frame (one commit)."""
-        mode = "overwrite" if operation == "bulk_insert" else "append"
-        writer = frame.write.format("hudi").options(**self._options(operation))
-        writer.mode(mode).save(str(path))
-
-    def _options(self, operation: Operation) -> dict[str, str]:
-        keys = ",".join(TABLES[self.name].keys)
-        layout = self.layout
-        options = {
-            "hoodie.table.name": self.name,
-            "hoodie.datasource.write.operation": operation,
-            "hoodie.datasource.write.table.type": (
-                "MERGE_ON_READ" if layout.kind == "mor" else "COPY_ON_WRITE"
-            ),
-            "hoodie.datasource.write.recordkey.field": keys,
-            "hoodie.datasource.write.partitionpath.field": "",
-            "hoodie.datasource.write.keygenerator.class": (
-                "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
-            ),
-            "hoodie.datasource.write.precombine.field": "ts",
-            "hoodie.write.table.version": str(layout.version),
-            "hoodie.write.auto.upgrade": "false",
-            "hoodie.index.type": "BUCKET",
-            "hoodie.bucket.index.num.buckets": str(self.slices),
-            "hoodie.bucket.index.hash.field": keys,
-            "hoodie.logfile.data.block.format": layout.log_format,
-            "hoodie.parquet.compression.codec": "zstd",
-            # One base file per slice, whatever its size.
-            "hoodie.parquet.max.file.size": str(1 << 40),
-            # The files stay as the writes leave them: nothing folds logs, nothing is cleaned away.
-            "hoodie.metadata.enable": "false",
-            "hoodie.compact.inline": "false",
-            "hoodie.clean.automatic": "false",
-            "hoodie.archive.automatic": "false",
-            # Keys are unique, so nothing is to be combined before writing.
-            "hoodie.combine.before.upsert": "false",
-            "hoodie.combine.before.delete": "false",
-            # What serves long-running writers only costs time here.
-            "hoodie.embed.timeline.server": "false",
-            "hoodie.write.markers.type": "direct",
-            "hoodie.bulkinsert.shuffle.parallelism": str(self.slices),
-            "hoodie.upsert.shuffle.parallelism": str(self.slices),
-            "hoodie.delete.shuffle.parallelism": str(self.slices),
-        }
-        if layout.version >= 8:
-            options["hoodie.table.ordering.fields"] = "ts"
-            options["hoodie.write.record.merge.mode"] = _MERGE_MODES[layout.ordering]
-        else:
-            options["hoodie.datasource.write.payload.class"] = _PAYLOADS[layout.ordering]
-        return options
+    options = write_options(spec, write)
+    options["hoodie.datasource.write.operation"] = write.operation
+    writer = frame.write.format("hudi").options(**options)
+    writer.mode("overwrite" if new else "append").save(str(path))
 
 
-def ddl(schema: pa.Schema) -> str:
-    """Spelling of an Arrow schema in Spark's DDL, for the types of TPC-H."""
-    names = {pa.int64(): "bigint", pa.int32(): "int", pa.string(): "string", pa.date32(): "date"}
-    spelled = []
-    for field in schema:
-        if pa.types.is_decimal(field.type):
-            kind = f"decimal({field.type.precision},{field.type.scale})"
-        else:
-            kind = names[field.type]
-        spelled.append(f"`{field.name}` {kind}")
-    return ", ".join(spelled)
+def writer_version(spec: TableSpec) -> str:
+    """Version of the Hudi that writes a golden table."""
+    return spec.hudi
 
 
-def map_rows(
-    frame: Any, table: str, change: Callable[[pa.RecordBatch], pa.RecordBatch], *, ts: bool = True
-) -> Any:
-    """Data frame with `change` applied to each batch of a table's rows, inside Spark tasks."""
-    schema = TABLES[table].schema
-    out = schema.append(pa.field("ts", pa.int64())) if ts else schema
+def write_table(spark: Any, spec: TableSpec, table: Path, *, lenient: bool = False) -> Written:
+    """Carry out every step of a table in the new folder `table`.
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield change(batch.cast(schema))
+    Args:
+        spark: session of the Hudi that the table asks for.
+        spec: what to write.
+        table: where.
+        lenient: go on after a step that Hudi fails at, with the table as it then is.
 
-    return frame.mapInArrow(run, ddl(out))
+    Raises:
+        InputError: Hudi wrote another table version than asked for.
+    """
+    done = Written()
+    spec = replace(spec, options=GOLDEN | dict(spec.options))
+    for number, write in enumerate(spec.writes, 1):
+        before = _instants(table)
+        try:
+            _carry_out(spark, spec, write, table, done.instants)
+        except Exception as error:
+            if not lenient or number == 1:
+                raise
+            done.failures[number] = str(error)[:500]
+        instant, completion = _fresh(before, _instants(table))
+        done.instants.append(instant)
+        done.completions.append(completion)
+        if number == 1:
+            _check_version(table, spec)
+    shutil.rmtree(table / ".hoodie" / ".temp", ignore_errors=True)
+    return done
+
+
+def _carry_out(
+    spark: Any, spec: TableSpec, write: WriteSpec, table: Path, instants: Sequence[str]
+) -> None:
+    """One step."""
+    if write.operation == "crash":
+        _forget_completion(table, instants[-1])
+    elif write.operation in _SQL or write.operation == "sql":
+        text = write.sql if write.operation == "sql" else _SQL[write.operation]
+        named = {str(n): instant for n, instant in enumerate(instants, 1)}
+        named["of"] = instants[write.of - 1] if write.of else ""
+        for name, instant in named.items():
+            text = text.replace(f"{{{name}}}", instant)
+        _run_sql(spark, text.replace("{path}", str(table)), write_options(spec, write), table)
+    else:
+        columns = {c: t for c, t in spec.columns.items() if c not in write.without}
+        frame = data_frame(spark, columns | dict(write.retype), write.rows)
+        save(frame, spec, write, table, new=not instants)
+
+
+def _run_sql(spark: Any, text: str, options: dict[str, str], table: Path) -> None:
+    """A statement over the table, which is called `golden`; options hold for it alone."""
+    for name, value in options.items():
+        spark.conf.set(name, value)
+    try:
+        spark.sql("DROP TABLE IF EXISTS golden")
+        if not text.lstrip().upper().startswith("CREATE TABLE"):
+            spark.sql(f"CREATE TABLE golden USING hudi LOCATION '{table}'")
+        spark.sql(text).collect()
+    finally:
+        spark.sql("DROP TABLE IF EXISTS golden")
+        for name in options:
+            spark.conf.unset(name)
+
+
+def _timeline(table: Path) -> Path:
+    """Folder of a table's instants."""
+    later = table / ".hoodie" / "timeline"
+    return later if later.is_dir() else table / ".hoodie"
+
+
+def _instants(table: Path) -> dict[str, str]:
+    """Files of the timeline, by name without completion time; the value is that time or empty."""
+    folder = _timeline(table)
+    if not folder.is_dir():
+        return {}
+    found = {}
+    for file in folder.iterdir():
+        if file.name[0].isdigit() and file.suffix != ".crc":
+            times, _, rest = file.name.partition(".")
+            requested, _, completed = times.partition("_")
+            found[f"{requested}.{rest}"] = completed
+    return found
+
+
+def _fresh(before: dict[str, str], after: dict[str, str]) -> tuple[str, str]:
+    """The instant that a step brought, and its completion: a commit if there is one."""
+    names = sorted(set(after) - set(before))
+    for name in names:
+        if name.partition(".")[2] in _COMMITS:
+            return name.partition(".")[0], after[name]
+    for name in names:
+        if "." not in name.partition(".")[2]:
+            return name.partition(".")[0], after[name]
+    return (names[0].partition(".")[0], "") if names else ("", "")
+
+
+def _forget_completion(table: Path, instant: str) -> None:
+    """Leave an instant inflight."""
+    for file in _timeline(table).iterdir():
+        requested = file.name.lstrip(".").partition(".")[0].partition("_")[0]
+        if requested == instant and not file.name.endswith(("requested", "inflight")):
+            file.unlink()
+
+
+def _check_version(table: Path, spec: TableSpec) -> None:
+    """Stop if Hudi wrote another table version than asked for."""
+    text = (table / ".hoodie" / "hoodie.properties").read_text(encoding="utf-8")
+    if f"hoodie.table.version={spec.table_version}\n" not in text:
+        raise InputError(f"{spec.name}: Hudi did not write table version {spec.table_version}")
 
 
 def table_files(path: Path) -> tuple[dict[int, int], dict[int, int]]:
@@ -137,19 +214,19 @@ def table_files(path: Path) -> tuple[dict[int, int], dict[int, int]]:
     return bases, logs
 
 
-def check_files(path: Path, base_buckets: Iterable[int], log_buckets: Iterable[int]) -> None:
-    """Check that there is one base file in each expected slice, and logs in the expected ones.
+def check(path: Path, groups: Groups) -> None:
+    """Check that there is one base file in each slice with rows, and logs in the changed ones.
 
     Raises:
         SeambenchError: the files differ; the message names the slices.
     """
     bases, logs = table_files(path)
-    wanted = dict.fromkeys(base_buckets, 1)
+    wanted = dict.fromkeys(groups.base, 1)
     if bases != wanted:
         raise SeambenchError(
             f"table {path.name}: base files per slice are {bases}, expected {wanted}"
         )
-    if set(logs) != set(log_buckets):
+    if set(logs) != groups.changed:
         raise SeambenchError(
-            f"table {path.name}: slices {sorted(logs)} have logs, expected {sorted(log_buckets)}"
+            f"table {path.name}: slices {sorted(logs)} have logs, expected {sorted(groups.changed)}"
         )

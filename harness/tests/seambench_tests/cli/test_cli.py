@@ -454,10 +454,13 @@ def test_wrong_checks_are_usage_errors(seambench: Any, arguments: list[str], say
     [
         (["data", "--layout", "zzz"], "unknown layout 'zzz'"),
         (["data", "--conf", "x"], "not of the form KEY=VALUE"),
-        (["run", "--ordering", "zzz"], "neither event nor commit"),
-        (["run", "--log-format", "zzz"], "neither avro nor parquet"),
+        (["run", "--knob", "ordering=zzz"], "neither event nor commit"),
+        (["run", "--knob", "log_format=zzz"], "neither avro nor parquet"),
         (["run", "--update-ratio", "101"], "not a per cent"),
-        (["run", "--table-version", "7"], "choose 6 or 9"),
+        (["run", "--knob", "hudi.version=7"], "choose 6 or 9"),
+        (["run", "--knob", "nope.version=7"], "unknown table format 'nope'"),
+        (["run", "--knob", "colour=red"], "no knob 'colour'"),
+        (["run", "--format", "nope"], "unknown table format 'nope'"),
     ],
 )
 def test_wrong_knobs_are_told_before_work_begins(

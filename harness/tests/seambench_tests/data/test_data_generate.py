@@ -21,6 +21,7 @@ from seambench.data.oracle import digest_parquet
 from seambench.data.tpch import TABLES, expected_row_count, generate_single_process
 from seambench.engines.digest import rows_of
 from seambench.engines.spark import SparkOptions, spark_session
+from seambench.formats.hudi import bundle
 from seambench.formats.hudi.writer import table_files
 
 pytestmark = [
@@ -58,7 +59,7 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
 def session(datasets: dict[str, Dataset]) -> Iterator[Any]:
     """A Spark session with Hudi, started after the data is there."""
     assert datasets
-    with spark_session(SparkOptions(memory="2g")) as (spark, _log):
+    with spark_session(SparkOptions(memory="2g", bundle=bundle())) as (spark, _log):
         yield spark
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambench.engines import spark
-from seambench.engines.spark import SparkOptions, explain_failure, find_java, spark_session
+from seambench.engines.java import find_java
+from seambench.engines.spark import SparkOptions, explain_failure, spark_session
 from seambench.jobs import tpch as job
 
 
@@ -88,7 +89,7 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pyspark the message names the extra that brings it."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with (
-        pytest.raises(UnavailableError, match=r"seambench\[spark\]"),
+        pytest.raises(UnavailableError, match=r"\[spark\]"),
         spark_session(SparkOptions()),
     ):
         pass

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import UnavailableError, UsageError
-from seambench.data.layouts import DEFAULT_LAYOUTS, parse_layout
+from seambench.data.layouts import default_layouts, parse_layout
 from seambench.data.oracle import digest_parquet
 from seambench.data.tpch import (
     TABLES,
@@ -91,7 +91,7 @@ def test_missing_generator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "name",
-    [*DEFAULT_LAYOUTS, "cow-v6", "cow-v9", "mor-v6-commit-parquet-u12.5-s50"],
+    [*default_layouts(), "cow-v6", "cow-v9", "mor-v6-commit-parquet-u12.5-s50"],
 )
 def test_layout_names_round_trip(name: str) -> None:
     """A layout's name says all about it."""

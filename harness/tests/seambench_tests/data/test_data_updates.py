@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, UsageError
-from seambench.data.layouts import Ordering
+from seambench.contracts.tables import Ordering
 from seambench.data.tpch import TABLES, generate_part
 from seambench.data.updates import BASE_TS, LATE_TS, UPDATE_TS, Updates, split_mix
 from seambench.data.values import CHANGED_COLUMNS
@@ -18,6 +18,10 @@ from seambench.formats.hudi.buckets import bucket_numbers, string_hash_codes
 
 _GOLDEN = json.loads((Path(__file__).parent / "golden_buckets.json").read_text(encoding="utf-8"))
 _SCALE = 0.01
+
+
+def _updates(table: str, seed: int, ratio: float, share: float, slices: int) -> Updates:
+    return Updates(table, seed, ratio, share, slices, bucket_numbers)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +78,7 @@ def test_fate_does_not_depend_on_batches_or_order(
     table: str, rows: dict[str, pa.RecordBatch]
 ) -> None:
     """What happens to a row depends on its key and the seed, not on what comes with it."""
-    updates = Updates(table, 7, 50, 100, 3)
+    updates = _updates(table, 7, 50, 100, 3)
     whole = rows[table]
     backwards = whole.take(pa.array(range(whole.num_rows - 1, -1, -1)))
     parts = [
@@ -95,7 +99,7 @@ def test_expected_rows_follow_from_the_writes(
     Event time: a written row replaces one whose ordering value is not higher. Commit time: always.
     The delete is the last write and carries the highest ordering value.
     """
-    updates = Updates(table, 42, 50, 60, 5)
+    updates = _updates(table, 42, 50, 60, 5)
     state = _keyed(table, updates.base_rows(rows[table]))
     for key, row in _keyed(table, updates.log_rows(rows[table])).items():
         if ordering == "commit" or key not in state or row["ts"] >= state[key]["ts"]:  # type: ignore[operator]
@@ -108,19 +112,19 @@ def test_expected_rows_follow_from_the_writes(
 @pytest.mark.parametrize("share", [0, 100])
 def test_ratio_zero_changes_nothing(share: float, rows: dict[str, pa.RecordBatch]) -> None:
     """At ratio 0 base and expected rows are the generator's, all with the base's `ts`."""
-    updates = Updates("lineitem", 42, 0, share, 5)
+    updates = _updates("lineitem", 42, 0, share, 5)
     batch = rows["lineitem"]
     ts = pa.array([BASE_TS] * batch.num_rows, pa.int64())
     assert updates.base_rows(batch) == batch.append_column("ts", ts)
     assert updates.expected_rows(batch, "event") == batch.append_column("ts", ts)
     assert updates.log_rows(batch).num_rows == updates.delete_rows(batch).num_rows == 0
-    assert updates.slices_with_logs == ()
+    assert updates.changed_slices == ()
 
 
 @pytest.mark.parametrize("ordering", ["event", "commit"])
 def test_all_parts_of_the_mix_occur(ordering: Ordering, rows: dict[str, pa.RecordBatch]) -> None:
     """Late updates, deletes (updated before or not) and inserts each are about 2 in 100."""
-    updates = Updates("lineitem", 42, 100, 100, 4)
+    updates = _updates("lineitem", 42, 100, 100, 4)
     batch = rows["lineitem"]
     total = batch.num_rows
     fate = updates.fate(batch)
@@ -134,12 +138,12 @@ def test_all_parts_of_the_mix_occur(ordering: Ordering, rows: dict[str, pa.Recor
 @pytest.mark.parametrize("ratio", [5, 20, 50, 100])
 def test_touched_share_is_the_ratio(ratio: float, rows: dict[str, pa.RecordBatch]) -> None:
     """In a slice with logs, the share of touched rows is near the ratio; elsewhere none is."""
-    updates = Updates("lineitem", 42, ratio, 40, 5)
+    updates = _updates("lineitem", 42, ratio, 40, 5)
     batch = rows["lineitem"]
-    fate, buckets = updates.fate(batch), updates.buckets(batch)
+    fate, buckets = updates.fate(batch), updates.slice_of(batch)
     touched = fate.logged | fate.deleted
-    with_logs = np.isin(buckets, updates.slices_with_logs)
-    assert len(updates.slices_with_logs) == 2
+    with_logs = np.isin(buckets, updates.changed_slices)
+    assert len(updates.changed_slices) == 2
     assert not touched[~with_logs].any()
     assert touched[with_logs].mean() == pytest.approx(ratio / 100, rel=0.1)
 
@@ -149,17 +153,17 @@ def test_touched_sets_are_nested(rows: dict[str, pa.RecordBatch]) -> None:
     batch = rows["orders"]
     before: dict[tuple[int, ...], dict[str, object]] = {}
     for ratio in (0.05, 1, 5, 20, 50, 100):
-        logged = _keyed("orders", Updates("orders", 42, ratio, 100, 5).log_rows(batch))
+        logged = _keyed("orders", _updates("orders", 42, ratio, 100, 5).log_rows(batch))
         assert before.items() <= logged.items()
         assert len(before) < len(logged)
         before = logged
 
 
-def test_slices_with_logs_are_nested() -> None:
+def test_changed_slices_are_nested() -> None:
     """A larger share of slices includes the slices of a smaller one, up to all."""
     before: set[int] = set()
     for share, count in ((5, 1), (20, 2), (50, 5), (100, 10)):
-        chosen = set(Updates("orders", 42, 20, share, 10).slices_with_logs)
+        chosen = set(_updates("orders", 42, 20, share, 10).changed_slices)
         assert before <= chosen <= set(range(10))
         assert len(chosen) == count
         before = chosen
@@ -168,14 +172,14 @@ def test_slices_with_logs_are_nested() -> None:
 def test_base_is_the_same_for_all_ratios(rows: dict[str, pa.RecordBatch]) -> None:
     """The base holds back the same rows at each ratio above 0, so that it can be shared."""
     batch = rows["orders"]
-    bases = [Updates("orders", 42, r, s, 5).base_rows(batch) for r, s in ((5, 100), (100, 20))]
+    bases = [_updates("orders", 42, r, s, 5).base_rows(batch) for r, s in ((5, 100), (100, 20))]
     assert bases[0] == bases[1]
 
 
 def test_seed_chooses_other_rows(rows: dict[str, pa.RecordBatch]) -> None:
     """Two seeds touch different rows."""
     first, second = (
-        _key_set("orders", Updates("orders", seed, 20, 100, 5).log_rows(rows["orders"]))
+        _key_set("orders", _updates("orders", seed, 20, 100, 5).log_rows(rows["orders"]))
         for seed in (1, 2)
     )
     assert len(first & second) < 0.4 * len(first)
@@ -184,7 +188,7 @@ def test_seed_chooses_other_rows(rows: dict[str, pa.RecordBatch]) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_new_values_change_only_their_columns(table: str, rows: dict[str, pa.RecordBatch]) -> None:
     """Keys and the columns not listed stay; types stay; listed columns do change."""
-    updates = Updates(table, 3, 100, 100, 1)
+    updates = _updates(table, 3, 100, 100, 1)
     old, new = _keyed(table, rows[table]), updates.log_rows(rows[table])
     assert new.schema == TABLES[table].schema.append(pa.field("ts", pa.int64()))
     new.validate(full=True)
@@ -197,7 +201,7 @@ def test_new_values_change_only_their_columns(table: str, rows: dict[str, pa.Rec
 
 def test_texts_are_short_long_empty_and_not_only_ascii(rows: dict[str, pa.RecordBatch]) -> None:
     """Readers meet empty texts, texts over 200 characters, and UTF-8 of one to four bytes."""
-    texts = Updates("orders", 42, 100, 100, 1).log_rows(rows["orders"]).column("o_comment")
+    texts = _updates("orders", 42, 100, 100, 1).log_rows(rows["orders"]).column("o_comment")
     values = texts.to_pylist()
     assert "" in values
     assert max(map(len, values)) > 200
@@ -213,7 +217,7 @@ def test_impossible_updates_are_refused(
 ) -> None:
     """An unknown table, or a knob out of its range, is refused when it is set."""
     with pytest.raises(UsageError):
-        Updates(table, 1, ratio, share, slices)
+        _updates(table, 1, ratio, share, slices)
 
 
 def test_null_key_is_refused() -> None:
@@ -221,4 +225,4 @@ def test_null_key_is_refused() -> None:
     schema = TABLES["region"].schema
     batch = pa.RecordBatch.from_pylist([{"r_regionkey": None}], schema=schema)
     with pytest.raises(InputError, match="r_regionkey holds a null"):
-        Updates("region", 1, 20, 100, 1).base_rows(batch)
+        _updates("region", 1, 20, 100, 1).base_rows(batch)

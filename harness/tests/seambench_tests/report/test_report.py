@@ -80,6 +80,16 @@ def test_page_says_where_the_workload_comes_from(results: Path, tmp_path: Path) 
     assert notice < html.index('id="verdict"')
 
 
+def test_the_first_view_needs_no_script(results: Path, tmp_path: Path) -> None:
+    """What was found about whom stands in the HTML itself, before everything else."""
+    html = build(make_results(results), tmp_path / "site").read_text("utf-8")
+    body = html[html.index("<main") :]
+
+    assert body.index("Who is right") < body.index('class="limits"')
+    assert "Wrong rows, and no word: hudi-rs (scan) in 1." in body
+    assert body.index("1 refused, 1 right") < body.index('class="limits"')
+
+
 def test_each_record_is_copied_and_linked(results: Path, tmp_path: Path) -> None:
     """Every record of the page names a copy with the very bytes of the original."""
     site = build(make_results(results), tmp_path / "site").parent

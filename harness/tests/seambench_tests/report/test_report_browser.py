@@ -141,10 +141,30 @@ def test_wrong_and_missing_results_are_visible(browser: Any, url: str) -> None:
     page = visit.page
 
     assert page.locator("#verdict td.wrong").count() > 0
+    assert page.locator("#conformance td.k-broken").count() > 0
     assert page.locator("#verdict td.off").first.inner_text() == "unavailable"
     row = page.locator("#query-table tr", has=page.locator('[data-key="strike-tpch/q13"]'))
     assert "wrong" in row.locator("td.bad").inner_text()
     assert "1 missing" in page.locator("#query-table tfoot").inner_text()
+    visit.check_quiet()
+
+
+def test_a_cell_opens_its_cases(browser: Any, url: str) -> None:
+    """A cell shows its cases with words and reasons, a rule shows everybody's; again closes it."""
+    visit = Visit(browser, url)
+    page = visit.page
+    wrong = page.locator("#matrix-scan td.k-wrong button")
+    wrong.click()
+    cases = page.locator("#cases-scan")
+
+    assert wrong.get_attribute("aria-expanded") == "true"
+    assert cases.locator("dt").count() == 3
+    assert "2 rows expected, 3 read" in cases.locator("dd").first.inner_text()
+    assert cases.locator(".word.k-wrong").count() == 1
+    wrong.click()
+    assert cases.locator("dt").count() == 0
+    page.locator("#matrix-scan th button", has_text="deletes").click()
+    assert cases.locator("dd p").count() == 9
     visit.check_quiet()
 
 

@@ -187,14 +187,23 @@ def _conformance_record(reader: str) -> dict[str, Any]:
     areas, names = ("ordering", "deletes", "blocks", "timeline"), ("empty", "late", "rollback")
     for at, (area, name) in enumerate((a, n) for a in areas for n in names):
         case = f"scan/{area}/{name}"
-        word, reason = words[(at * 3 + len(reader)) % len(words)], "a known reason"
+        word, reason = (
+            words[(at * 3 + len(reader)) % len(words)],
+            "a known reason (fail: refused what it offers)",
+        )
         if reader == "hudi-rs" and case in bad:
             word, reason = bad[case]
         outcomes.setdefault(word, {}).setdefault(f"scan/{area}", []).append(name)
         if word not in ("pass", "not-offered"):
             reasons[case] = reason
     part = {"seam": "scan", "seconds": 1.0, "outcomes": outcomes, "reasons": reasons}
-    if reader == "hudi-rs":
-        part["refused"] = ["scan/deletes/rollback"]
+    failed = _names(outcomes, "fail") | _names(outcomes, "xfail")
+    refusals = [case for case, reason in reasons.items() if "refused what" in reason]
+    part["refused"] = [case for case in refusals if case in failed]
     record["conformance"] = [part]
     return record
+
+
+def _names(outcomes: dict[str, dict[str, list[str]]], word: str) -> set[str]:
+    """Ids of the cases with a word."""
+    return {f"{at}/{name}" for at, names in outcomes.get(word, {}).items() for name in names}

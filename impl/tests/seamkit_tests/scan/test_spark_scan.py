@@ -39,7 +39,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[Any]:
     )
     # Executors of a checkout must find the packages too.
     conf = {"spark.executorEnv.PYTHONPATH": paths, "spark.cores.max": "2"}
-    options = SparkOptions(master=request.param, memory="1g", hudi=False, conf=conf)
+    options = SparkOptions(master=request.param, memory="1g", conf=conf)
     with spark_session(options) as (spark, _log):
         yield spark
 

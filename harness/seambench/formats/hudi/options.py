@@ -1,10 +1,27 @@
-"""Hudi's write options for the steps of a golden table."""
+"""Hudi's write options for the steps of a table."""
 
 from __future__ import annotations
 
 from seambench.formats.hudi.golden import TableSpec, WriteSpec
 
-__all__ = ["write_options"]
+__all__ = ["DATASET", "GOLDEN", "write_options"]
+
+#: Options of golden tables: the smallest Bloom filter, as it is nearly all of a small base file.
+GOLDEN = {
+    "hoodie.bloom.index.filter.type": "SIMPLE",
+    "hoodie.index.bloom.num_entries": "10",
+}
+
+#: Options of the tables of data sets.
+DATASET = {
+    # One base file per slice, whatever its size.
+    "hoodie.parquet.max.file.size": str(1 << 40),
+    # The files stay as the writes leave them: nothing is cleaned away.
+    "hoodie.archive.automatic": "false",
+    # Keys are unique, so nothing is to be combined before writing.
+    "hoodie.combine.before.upsert": "false",
+    "hoodie.combine.before.delete": "false",
+}
 
 _MERGE_MODES = {
     "event-time": "EVENT_TIME_ORDERING",
@@ -43,9 +60,6 @@ def _of_table(spec: TableSpec) -> dict[str, str]:
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "direct",
         "hoodie.parquet.compression.codec": "zstd",
-        # The smallest Bloom filter: it is nearly all of a small base file.
-        "hoodie.bloom.index.filter.type": "SIMPLE",
-        "hoodie.index.bloom.num_entries": "10",
         "hoodie.bulkinsert.shuffle.parallelism": "1",
         "hoodie.insert.shuffle.parallelism": "1",
         "hoodie.upsert.shuffle.parallelism": "1",

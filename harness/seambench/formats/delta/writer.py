@@ -1,0 +1,156 @@
+"""Let Delta write its own tables, those of data sets and golden ones.
+
+Tables of data sets are not partitioned; each of Spark's partitions becomes one data file when they
+are created, so that a file's rows follow from the key alone. Changes are merged in by key.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import SeambenchError
+from seambench.conformance.plain import canonical
+from seambench.contracts.tables import Design, Groups, Step, Written
+from seambench.formats.delta.layouts import DeltaLayout
+from seambench.formats.delta.partitions import partition_numbers as groups
+from seambench.formats.rows import plain_value
+
+__all__ = ["check", "groups", "write", "write_table", "writer_version"]
+
+_DATA_FILE = re.compile(r"part-(\d{5})-.*\.parquet")
+#: Of larger golden tables the witness keeps the number of rows alone.
+_WITNESSED_ROWS = 100
+
+
+def write(step: Step, frame: Any, design: Design, path: Path) -> None:
+    """One commit: a new table, or rows merged into it by key.
+
+    Under event-time ordering a row counts only if its `ts` is not older than the one it meets.
+    """
+    layout = design.layout
+    assert isinstance(layout, DeltaLayout)
+    if step == "create":
+        from pyspark.sql.functions import col
+
+        keys = [col(key).cast("bigint") for key in design.keys]
+        writer = frame.repartition(design.slices, *keys).write.format("delta").mode("overwrite")
+        vectors = str(layout.deletes == "dv").lower()
+        writer.option("delta.enableDeletionVectors", vectors).save(str(path))
+        return
+    session = frame.sparkSession
+    frame.createOrReplaceTempView("changes")
+    same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
+    newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
+    then = {"upsert": "UPDATE SET *", "delete": "DELETE"}[step]
+    insert = " WHEN NOT MATCHED THEN INSERT *" if step == "upsert" else ""
+    table = str(path).replace("`", "``")
+    session.sql(
+        f"MERGE INTO delta.`{table}` t USING changes c ON {same} "
+        f"WHEN MATCHED{newer} THEN {then}{insert}"
+    )
+    session.catalog.dropTempView("changes")
+
+
+def check(path: Path, groups: Groups) -> None:
+    """Check that each group was created as a file, and that just the replaced ones were touched.
+
+    Raises:
+        SeambenchError: the log says otherwise; the message names the groups.
+    """
+    created: dict[str, int] = {}
+    touched: set[int] = set()
+    for number, file in enumerate(sorted((path / "_delta_log").glob("*.json"))):
+        for action in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            if number == 0 and "add" in action:
+                created[action["add"]["path"]] = _group(action["add"]["path"])
+            elif "remove" in action:
+                touched |= {created[p] for p in [action["remove"]["path"]] if p in created}
+    if sorted(created.values()) != sorted(groups.base):
+        raise SeambenchError(
+            f"table {path.name}: it was created with files of the groups "
+            f"{sorted(created.values())}, expected {sorted(groups.base)}"
+        )
+    if touched != groups.replaced:
+        raise SeambenchError(
+            f"table {path.name}: files of the groups {sorted(touched)} were changed, expected "
+            f"{sorted(groups.replaced)}"
+        )
+
+
+def _group(name: str) -> int:
+    """Group of a data file, by the number of the partition that it was."""
+    match = _DATA_FILE.fullmatch(name)
+    if match is None:
+        raise SeambenchError(f"{name} is not named like a data file that Spark wrote")
+    return int(match[1])
+
+
+def writer_version(spec: Any) -> str | None:
+    """Golden Delta tables are all written by the default version."""
+    del spec
+    return None
+
+
+def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
+    """Carry out every step of a golden table; the witness is what Spark reads after each.
+
+    Args:
+        session: a Spark session with Delta.
+        spec: what to write.
+        table: where.
+        lenient: go on after a step that fails, with the table as it then is.
+    """
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()
+    for name, value in spec.settings.items():
+        session.conf.set(name, value)
+        hadoop.set(name, value)  # the Parquet writer's own settings
+    done = Written()
+    try:
+        for number, step in enumerate(spec.steps, 1):
+            try:
+                session.sql(step.replace("{path}", str(table)))
+            except Exception as error:
+                if not lenient or number == 1:
+                    raise
+                done.failures[number] = str(error)[:500]
+            _note(session, table, done)
+    finally:
+        session.sql("DROP TABLE IF EXISTS golden")
+        for name in spec.settings:
+            session.conf.unset(name)
+            hadoop.unset(name)
+    return done
+
+
+def _note(session: Any, table: Path, done: Written) -> None:
+    """Note the newest version, when it was made, and the rows that Spark reads of it."""
+    commits = (table / "_delta_log").glob("*.json")
+    newest = max((file for file in commits if file.stem.isdigit()), key=lambda file: file.stem)
+    done.instants.append(str(int(newest.stem)))
+    done.completions.append(_time(newest))
+    done.witness.append(_read(session, table))
+
+
+def _time(commit: Path) -> str:
+    """When a commit was made, as its commitInfo says."""
+    lines = commit.read_text(encoding="utf-8").splitlines()
+    [info] = [json.loads(line)["commitInfo"] for line in lines if '"commitInfo"' in line]
+    millis = info.get("inCommitTimestamp", info["timestamp"])
+    moment = dt.datetime.fromtimestamp(millis // 1000, dt.UTC)
+    moment += dt.timedelta(milliseconds=millis % 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _read(session: Any, table: Path) -> Mapping[str, Any]:
+    """The rows as Spark reads them, in the words of cases; of a large table their number."""
+    frame = session.read.format("delta").load(str(table))
+    names, count = frame.columns, frame.count()
+    if count > _WITNESSED_ROWS:
+        return {"columns": names, "count": count}
+    rows = [[canonical(plain_value(value)) for value in row] for row in frame.collect()]
+    return {"columns": names, "rows": sorted(rows)}

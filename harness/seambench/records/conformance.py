@@ -1,0 +1,91 @@
+"""Outcomes of conformance as part of a record: compact, and every verdict as it came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from seambase.errors import SeambenchError
+from seambench.contracts import registry
+from seambench.contracts.outcomes import Outcome, Word
+from seambench.records.facts import implementation_info, without_folders
+from seambench.records.model import Conformance, Record
+from seambench.records.writer import Recording
+
+__all__ = ["conformance_of", "conformance_records"]
+
+_REASON_LENGTH = 300
+_SLOW_SECONDS = 1.0
+#: A case that failed by an error which says so gave nobody wrong rows.
+_REFUSED = re.compile(
+    r"(?:.*\(fail: )?(?:refused what it offers|the refusal does not name|\w+Error instead of )",
+    re.DOTALL,
+)
+
+
+def conformance_of(seam: str, outcomes: Sequence[Outcome]) -> Conformance:
+    """The outcomes of one implementation in the cases of one seam.
+
+    A case that comes twice, as by an outdated entry of its known failures, is what came last.
+    """
+    last = {one.case: one for one in outcomes}
+    words: dict[Word, dict[str, list[str]]] = {}
+    for case, one in last.items():
+        folder, _, name = case.rpartition("/")
+        words.setdefault(one.outcome, {}).setdefault(folder, []).append(name)
+    reasons = {
+        case: _published(one.reason) or one.outcome
+        for case, one in last.items()
+        if one.outcome not in ("pass", "not-offered")
+    }
+    return Conformance(
+        seam=seam,
+        seconds=round(sum(one.seconds for one in outcomes), 3),
+        outcomes=words,
+        reasons=reasons,
+        refused=[
+            case
+            for case, one in last.items()
+            if one.outcome in ("fail", "xfail") and _REFUSED.match(one.reason)
+        ],
+        should=[case for case, one in last.items() if getattr(one, "level", "must") == "should"],
+        slow={
+            case: round(one.seconds, 3)
+            for case, one in last.items()
+            if one.seconds >= _SLOW_SECONDS
+        },
+    )
+
+
+def conformance_records(recording: Recording, outcomes: Iterable[Outcome]) -> list[Record]:
+    """A record for each implementation that was asked, not yet written.
+
+    Args:
+        recording: the run in which that was.
+        outcomes: of one seam or several, in any order.
+    """
+    found: dict[str, dict[str, list[Outcome]]] = {}
+    for one in outcomes:
+        found.setdefault(one.implementation, {}).setdefault(one.seam, []).append(one)
+    return [
+        recording.record(
+            implementation_info(name, _implementation(next(iter(seams)), name)),
+            conformance=[conformance_of(seam, listed) for seam, listed in seams.items()],
+        )
+        for name, seams in found.items()
+    ]
+
+
+def _implementation(seam: str, name: str) -> Any:
+    """The implementation, or why this machine has none."""
+    try:
+        return registry.resolve(seam, name)
+    except SeambenchError as error:
+        return error
+
+
+def _published(reason: str) -> str:
+    """One line without folders of this machine, cut to a length that 5,000 cases can bear."""
+    line = without_folders(" ".join(reason.split()))
+    return line if len(line) <= _REASON_LENGTH else f"{line[: _REASON_LENGTH - 1]}…"

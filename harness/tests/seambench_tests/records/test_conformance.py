@@ -1,0 +1,79 @@
+"""Outcomes of conformance become a record: every case once, with its word, small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seambench.contracts.outcomes import WORDS, Outcome
+from seambench.records.conformance import conformance_of, conformance_records
+from seambench.records.files import load_record, validate_tree, write_record
+from seambench.records.writer import Recording, failures
+
+
+def outcome(case: str, word: str = "pass", reason: str = "", seconds: float = 0.0) -> Outcome:
+    """An outcome of the reader `auto`."""
+    return Outcome("scan", "auto", case, word, seconds, reason)  # type: ignore[arg-type]
+
+
+def test_every_word_is_kept_with_its_reason(tmp_path: Path) -> None:
+    """What is written reads back as the outcomes that came; only `pass` has no reason."""
+    came = [outcome(f"scan/a/{word}", word, "" if word == "pass" else "why") for word in WORDS]
+    [made] = conformance_records(Recording("seambench check --record"), came)
+    [part] = load_record(write_record(tmp_path, made)).conformance
+
+    assert dict(part.cases()) == {one.case: one.outcome for one in came}
+    assert set(part.reasons) == {f"scan/a/{w}" for w in WORDS if w not in ("pass", "not-offered")}
+    assert validate_tree(tmp_path) == []
+    assert len(failures([made])) == 5
+
+
+@pytest.mark.parametrize(
+    ("reason", "refused"),
+    [
+        ("refused what it offers: RefusedError: no maps", True),
+        ("InputError instead of RefusedError: broken", True),
+        ("it is known (fail: refused what it offers: RefusedError: no)", True),
+        ("row 1, column 'k': 1 expected, 2 found", False),
+        ("it is known (fail: 2 rows expected)", False),
+        ("RefusedError expected, but 3 rows were read", False),
+    ],
+)
+def test_wrong_rows_and_refusals_are_told_apart(reason: str, refused: bool) -> None:
+    """A refusal harms nobody who reads it; wrong rows without a word do."""
+    for word in ("fail", "xfail"):
+        part = conformance_of("scan", [outcome("scan/a", word, reason)])
+        assert part.refused == (["scan/a"] if refused else [])
+
+
+def test_reasons_name_no_folder_of_a_machine() -> None:
+    """They are published; and a long one is cut."""
+    came = [
+        outcome("a/b", "fail", "/home/me/t/f.parquet: bad"),
+        outcome("a/c", "error", "x" * 999),
+    ]
+    part = conformance_of("scan", came)
+
+    assert part.reasons["a/b"] == "f.parquet: bad"
+    assert len(part.reasons["a/c"]) == 300
+
+
+def test_an_outdated_known_failure_is_the_outcome_of_its_case() -> None:
+    """A case that comes twice stands once, by what came last; slow cases say their seconds."""
+    came = [outcome("a/b", seconds=2.0), outcome("a/b", "error", "the entry is stale", 1.5)]
+    part = conformance_of("scan", came)
+
+    assert dict(part.cases()) == {"a/b": "error"}
+    assert part.slow == {"a/b": 1.5}
+
+
+def test_five_thousand_cases_are_a_small_file(tmp_path: Path) -> None:
+    """A record of a whole seam stays far below a megabyte."""
+    came = [outcome(f"serde/presto/some_kind_of_block_{n // 6}/check-{n % 6}") for n in range(5000)]
+    [made] = conformance_records(Recording("seambench check --record"), came)
+    path = write_record(tmp_path, made)
+
+    assert path.stat().st_size < 200_000
+    assert json.loads(path.read_bytes())["conformance"][0]["seam"] == "scan"
