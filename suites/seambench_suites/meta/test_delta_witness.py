@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seambench.conformance.cases import load_cases
+from seambench.conformance.load import load_cases
 from seambench.conformance.plain import canonical
 from seambench.seams.scan.cases import ScanCase
 
