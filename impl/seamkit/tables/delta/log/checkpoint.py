@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
@@ -70,9 +70,9 @@ def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str
 def _parquet_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     where = storage.full(path)
     try:
-        file = pq.ParquetFile(storage.open(path))
+        file = open_parquet(storage.open(path), where)
         table = file.read(columns=_columns(file.schema_arrow), use_threads=False)
-    except (OSError, pa.ArrowException) as error:
+    except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error
     if table.num_rows != file.metadata.num_rows:
         raise InputError(
