@@ -17,9 +17,7 @@ KNOWN_CYCLES: list[set[str]] = [
     {
         "seamkit.avro",
         "seamkit.files",
-        "seamkit.scan",
-        "seamkit.tables.hudi",
-        "seamkit.tables.hudi.listing",
+        "seamkit.tables.hudi.config",
         "seamkit.tables.hudi.log",
         "seamkit.tables.hudi.timeline",
     },
@@ -34,7 +32,6 @@ KNOWN_CYCLES: list[set[str]] = [
         "seambench.seams.scan",
         "seambench.seams.serde",
     },
-    {"seambench.data", "seambench.formats.hudi"},
 ]
 
 
