@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import UsageError
-from seambench.cli.common import JSON_SCHEMA, console, error_console, print_json
+from seambench.cli.common import JSON_SCHEMA, Results, console, error_console, print_json
+from seambench.cli.recording import recording, write_outcomes
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
@@ -51,6 +52,10 @@ def check(
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write a record of each implementation's outcomes.")
+    ] = False,
+    results: Results = Path("results"),
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench.conformance.cases import load_cases
@@ -75,7 +80,10 @@ def check(
         outcomes = run_checks(
             seam, names, golden=golden, cases=case, timeout=timeout, xfails=tuple(xfails or ())
         )
+    recorded = recording() if record else None
     seen = _as_lines(outcomes) if as_json else _as_table(seam, outcomes)
+    if recorded is not None:
+        write_outcomes(recorded, seen, results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
 
