@@ -1,1 +1,110 @@
-"""Scanners, off-heap columns, serde and exchange: the seams between query engines."""
+"""Read tables of lakes as engines see them: merged, exact, without a JVM.
+
+A Hudi or a Delta table becomes Arrow batches, with logs merged and deleted rows left out:
+
+    >>> import seamkit
+    >>> table = seamkit.open_table("trips")
+    >>> table.scan().count_rows()
+    8
+
+Columns, filters and rows of an earlier moment, or those that changed since:
+
+    >>> table.scan(columns=["k", "v"], filter="ts > 6").to_table().to_pylist()
+    [{'k': 'reinserted', 'v': 'log3'}, {'k': 'twice', 'v': 'log1'}]
+    >>> table.scan(query="incremental", begin="2020-01-01").count_rows()
+    8
+
+DuckDB, Polars and whatever else reads Arrow take a scan as it is; they push columns and filters
+down where they are given its dataset:
+
+    >>> import duckdb
+    >>> trips = table.scan().dataset()
+    >>> duckdb.sql("SELECT count(*) FROM trips WHERE ts > 5").fetchall()
+    [(3,)]
+
+`open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches.
+Its table has `schema` and `scan(...)`, whose options are
+
+- `columns`: names, in the order wanted;
+- `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
+- `query`: `snapshot`, of Hudi tables also `read-optimized` and `incremental` (`begin`, `end`);
+- `as_of`: the table as it was at an instant or in a version;
+- `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
+- `strict`: refuse what the format's own reader would skip with a warning.
+
+A scan has `schema`, `to_table`, `to_reader`, `to_pandas`, `to_polars`, `head`, `limit`,
+`count_rows`, `dataset`, and `explain`, which tells how each part of the table is read and why;
+`report` tells afterwards what was skipped. Each call reads anew.
+
+Whatever cannot be read exactly is refused with one sentence that names the file and the reason:
+`UsageError` for wrong arguments, `InputError` for a broken or missing file, `RefusedError` for what
+is legal and not supported, `UnavailableError` for what this machine lacks; each is a
+`SeambenchError`.
+
+Off-heap columns (`seamkit.offheap`), serdes of pages and rows (`seamkit.serde`) and the exchange
+(`seamkit.exchange`) are packages of their own; the last two need extras of the installation.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seambase.errors import (
+        InputError,
+        RefusedError,
+        SeambenchError,
+        UnavailableError,
+        UsageError,
+    )
+    from seambase.scan import ScanReport, ScanWarning
+    from seamkit.scan.scan import Scan
+    from seamkit.tables.hudi import HudiTable
+    from seamkit.tables.opening import open_table
+
+    __version__: str
+
+__all__ = [
+    "HudiTable",
+    "InputError",
+    "RefusedError",
+    "Scan",
+    "ScanReport",
+    "ScanWarning",
+    "SeambenchError",
+    "UnavailableError",
+    "UsageError",
+    "__version__",
+    "open_table",
+]
+
+#: Where each name lies; imported when it is first asked for.
+_HOMES = {
+    "open_table": "seamkit.tables.opening",
+    "HudiTable": "seamkit.tables.hudi",
+    "Scan": "seamkit.scan.scan",
+    "ScanReport": "seambase.scan",
+    "ScanWarning": "seambase.scan",
+    "InputError": "seambase.errors",
+    "RefusedError": "seambase.errors",
+    "SeambenchError": "seambase.errors",
+    "UnavailableError": "seambase.errors",
+    "UsageError": "seambase.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("seambench")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'seamkit' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -42,12 +42,12 @@ def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -
 
 def check_readers(readers: Sequence[str]) -> list[tuple[str, Conformance]]:
     """The conformance of readers, for the records of a comparison; each by its name."""
-    from seambench.conformance.check import run_checks
+    from seambench.conformance.run import Run
     from seambench.records.conformance import conformance_of
 
     outcomes: dict[str, list[Outcome]] = {}
     with error_console().status("checking the readers") as status:
-        for outcome in run_checks("scan", readers):
+        for outcome in Run("scan", readers).check():
             status.update(f"{outcome.implementation}: {outcome.case}")
             outcomes.setdefault(outcome.implementation, []).append(outcome)
     return [(name, conformance_of("scan", found)) for name, found in outcomes.items()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from seamkit.core._seam import ffi, lib
@@ -16,6 +18,7 @@ __all__ = [
     "batch_without_views",
     "exported_schema",
     "new_array",
+    "numbers",
     "without_views",
 ]
 
@@ -28,6 +31,18 @@ def address(pointer: Any) -> int:
 def new_array() -> Any:
     """An empty `struct ArrowArray`; it is released with the handle unless it was moved on."""
     return ffi.gc(ffi.new("struct ArrowArray *"), lib.seam_array_release)
+
+
+def numbers(array: pa.Array) -> npt.NDArray[Any]:
+    """The values of an array of numbers or booleans without nulls, not copied where they are bytes.
+
+    `Array.to_numpy` does the same and imports pandas where it is installed, which takes a second.
+    """
+    n, begin = len(array), array.offset
+    if pa.types.is_boolean(array.type):
+        bits = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+        return np.unpackbits(bits, bitorder="little")[begin : begin + n].astype(np.bool_)
+    return np.frombuffer(array.buffers()[1] or b"", array.type.to_pandas_dtype())[begin : begin + n]
 
 
 def exported_schema(schema: pa.Schema) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from seambase.errors import UsageError
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import SqlScan, sql_condition
 
-__all__ = ["check_choice", "check_flag", "chosen_columns", "filtered_scan"]
+__all__ = ["check_choice", "check_flag", "chosen_columns", "filtered_scan", "instant_text"]
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
@@ -37,6 +38,19 @@ def check_flag(name: str, value: object) -> None:
     """
     if not isinstance(value, bool):
         raise UsageError(f"{name} is {value!r}: True or False is meant")
+
+
+def instant_text(name: str, value: object) -> str | None:
+    """A moment as text: as it was given, or a `datetime` in ISO 8601.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    if isinstance(value, dt.datetime):
+        return value.isoformat()
+    if value is None or isinstance(value, str):
+        return value
+    raise UsageError(f"{name} is {value!r}: an instant as text, or a datetime, is meant")
 
 
 def chosen_columns(

@@ -35,8 +35,10 @@ class ScanOptions:
     def __post_init__(self) -> None:
         for name in ("batch_rows", "threads", "memory_limit_bytes"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"{name} is {value}: at least 1 is needed")
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UsageError(f"{name} is {value!r}: a whole number of at least 1 is meant")
 
     @property
     def most_rows(self) -> int:

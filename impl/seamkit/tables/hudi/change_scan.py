@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import UsageError
 from seambase.filters import filter_columns
 from seambase.scan import ScanReport
 from seamkit.scan.scan import Scan
@@ -45,14 +44,14 @@ class ChangeScan(Scan):
         condition: changes to keep, over any of these columns; None for all.
 
     Raises:
-        UsageError: another column, or a condition that does not fit them.
+        UsageError: a condition that does not fit them.
     """
 
     def __init__(
         self,
         schema: pa.Schema,
         moments: Sequence[Moment],
-        columns: Sequence[str] | None,
+        columns: Sequence[str] | None = None,
         condition: pc.Expression | None = None,
     ) -> None:
         row = pa.struct(list(schema))
@@ -60,10 +59,6 @@ class ChangeScan(Scan):
             {"op": pa.string(), "ts_ms": pa.string(), "before": row, "after": row}
         )
         self._columns = list(self._all.names if columns is None else columns)
-        if strange := [name for name in self._columns if name not in self._all.names]:
-            raise UsageError(
-                f"changes have no column '{strange[0]}', but {', '.join(self._all.names)}"
-            )
         filter_columns(condition, self._all)
         self._condition = condition
         self._moments = moments

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
+import datetime as dt
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +19,13 @@ from seambase.scan import META_COLUMNS, Query
 from seamkit.avro import arrow_schema
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage
+from seamkit.scan.arguments import (
+    check_choice,
+    check_flag,
+    chosen_columns,
+    filtered_scan,
+    instant_text,
+)
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
@@ -66,6 +73,7 @@ class HudiTable:
         *,
         listing: ListingSource = "auto",
     ) -> None:
+        check_choice("listing", listing, get_args(ListingSource))
         self._storage = Storage(str(path), storage_options)
         self.config = load_config(self._storage)
         self._timeline = load_timeline(self._storage, self.config)
@@ -108,11 +116,11 @@ class HudiTable:
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: pc.Expression | None = None,  # noqa: A002  (pyarrow's name for it)
+        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
-        as_of: str | None = None,
-        begin: str | None = None,
-        end: str | None = None,
+        as_of: str | dt.datetime | None = None,
+        begin: str | dt.datetime | None = None,
+        end: str | dt.datetime | None = None,
         batch_rows: int | None = None,
         threads: int | None = None,
         memory_limit_bytes: int | None = None,
@@ -127,12 +135,13 @@ class HudiTable:
             columns: names in the order wanted; None for all but the `_hoodie_*` columns. A `cdc`
                 query has the columns `op` (`i`, `u`, `d`), `ts_ms` (the write's requested instant),
                 `before` and `after` (the row as a struct, or null).
-            filter: rows to keep, an expression over any columns of the table (of the query, where
-                it is `cdc`).
+            filter: rows to keep, over any columns of the table (of the query, where it is `cdc`):
+                an expression of `pyarrow.compute`, or a condition in SQL, for which DuckDB must be
+                installed.
             query: `snapshot` merges logs, `read-optimized` reads base files alone, `incremental`
                 hands out the rows that changed after `begin` and up to `end`, `cdc` tells what
                 changed then, row by row.
-            as_of: instant up to which changes count: 14 or 17 digits, or ISO 8601.
+            as_of: instant up to which changes count: 14 or 17 digits, ISO 8601, or a `datetime`.
             begin: exclusive; a requested time up to version 6, a completion time from 8 on. None
                 for the table's beginning.
             end: inclusive, or None for now.
@@ -147,34 +156,46 @@ class HudiTable:
                 No row changes by that, but where the base holds a key twice (docs/merge.md).
 
         Raises:
-            UsageError: an unknown column, a filter that does not fit, a bad instant, a number below
-                1.
+            UsageError: an unknown column, a filter that does not fit, a bad instant or word, a
+                number below 1.
+            UnavailableError: a filter in SQL without DuckDB.
             InputError: a file is missing or broken.
             RefusedError: legal, but not supported.
         """
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
-        if query == "cdc":
-            if as_of is not None or changes_alone:
-                raise UsageError("a cdc query has begin and end, and nothing else")
-            window = self._window("incremental", None, begin, end, False)
-            views = partial(
-                self._unit_scan, options=options, strict=strict, path=path, positions=positions
-            )
-            return self._changes(columns, filter, window, views)
-        window = self._window(query, as_of, begin, end, changes_alone)
-        names = _choose(columns, self._schema_at(window), self._storage.root)
-        conditions = [c for c in (window.row_filter(), filter) if c is not None]
-        return self._unit_scan(
-            self._plan(window),
-            window,
-            names,
-            functools.reduce(operator.and_, conditions) if conditions else None,
-            options=options,
+        check_choice("query", query, get_args(Query))
+        check_choice("path", path, get_args(Path))
+        for name, value in (
+            ("strict", strict),
+            ("changes_alone", changes_alone),
+            ("positions", positions),
+        ):
+            check_flag(name, value)
+        read = partial(
+            self._unit_scan,
+            options=ScanOptions(batch_rows, threads, memory_limit_bytes),
             strict=strict,
             path=path,
             positions=positions,
-            merge_logs=query != "read-optimized",
         )
+        until, after = instant_text("as_of", as_of), instant_text("begin", begin)
+        up_to = instant_text("end", end)
+        if query == "cdc":
+            if as_of is not None or changes_alone:
+                raise UsageError("a cdc query has begin and end, and nothing else")
+            window = self._window("incremental", None, after, up_to, False)
+            return self._changes(columns, filter, window, read)
+        window = self._window(query, until, after, up_to, changes_alone)
+        schema = self._schema_at(window)
+        plan, rows = self._plan(window), window.row_filter()
+
+        def make(names: list[str], condition: pc.Expression | None) -> Scan:
+            both = [c for c in (rows, condition) if c is not None]
+            whole = functools.reduce(operator.and_, both) if both else None
+            return read(plan, window, names, whole, merge_logs=query != "read-optimized")
+
+        own = [name for name in schema.names if not name.startswith("_hoodie_")]
+        names = chosen_columns(columns, schema, own, self._storage.root)
+        return filtered_scan(make, names, filter, schema)
 
     def _unit_scan(
         self,
@@ -199,10 +220,10 @@ class HudiTable:
     def _changes(
         self,
         columns: Sequence[str] | None,
-        condition: pc.Expression | None,
+        condition: pc.Expression | str | None,
         window: Window,
         scan: Callable[[Plan, Window, Sequence[str]], UnitScan],
-    ) -> ChangeScan:
+    ) -> Scan:
         """What changed in a window; `scan` reads the states before and after each write."""
         own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
@@ -214,8 +235,10 @@ class HudiTable:
                 views = [Window(hidden=hidden) for hidden in (later, later - {i})]
                 reads = [partial(self._some, groups, view, names, scan) for view in views]
                 moments.append((i, reads[0], reads[1]))
-        schema = pa.schema([self.schema.field(name) for name in own])
-        return ChangeScan(schema, moments, columns, condition)
+        change = partial(ChangeScan, pa.schema([self.schema.field(name) for name in own]), moments)
+        schema = change().schema
+        chosen = chosen_columns(columns, schema, schema.names, self._storage.root)
+        return filtered_scan(change, chosen, condition, schema)
 
     def _some(
         self,
@@ -269,16 +292,3 @@ class HudiTable:
                 schema = open_slice_base(self._storage, slice_.base).schema
                 return pa.schema([nullable_throughout(field) for field in schema])
         raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
-
-
-def _choose(columns: Sequence[str] | None, schema: pa.Schema, where: str) -> list[str]:
-    if columns is None:
-        return [name for name in schema.names if not name.startswith("_hoodie_")]
-    for name in columns:
-        if schema.get_field_index(name) < 0:
-            near = difflib.get_close_matches(name, schema.names, n=3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise UsageError(f"{where}: there is no column '{name}'{hint}")
-    if len(set(columns)) != len(columns):
-        raise UsageError(f"{where}: a column is asked for twice: {', '.join(columns)}")
-    return list(columns)

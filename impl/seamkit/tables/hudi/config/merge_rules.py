@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.arrow_data import numbers
 
 __all__ = ["DeleteMarker", "FillRule", "MergeMode", "MergeRules", "read_merge_rules"]
 
@@ -62,7 +63,7 @@ class FillRule:
 
 
 def _words(flags: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(flags.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return numbers(flags)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from seamkit.avro import parse_schema
 from seamkit.avro.decoder import finish_native_decoder
 from seamkit.avro.plan import Column, Plan, new_native_decoder
 from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import numbers
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 
@@ -132,12 +133,12 @@ class DeleteKeys:
     @property
     def branches(self) -> npt.NDArray[np.int32]:
         """Number of each ordering value's type in `ORDERING_WORDS`; 0 = it has none."""
-        return np.asarray(self.batch.column("branch").to_numpy())
+        return numbers(self.batch.column("branch"))
 
     @property
     def words(self) -> npt.NDArray[np.int64]:
         """Values of the integer-like types (boolean, int, long, date, times); else undefined."""
-        return np.asarray(self.batch.column("word").to_numpy())
+        return numbers(self.batch.column("word"))
 
     @cached_property
     def ordering_types(self) -> list[str]:

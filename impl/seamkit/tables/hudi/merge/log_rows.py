@@ -15,6 +15,7 @@ from seamkit.avro.schema import parse_schema
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import dictionary_columns, with_dictionaries
 from seamkit.files.promotion import resolve_batch
+from seamkit.files.renamed import renamed
 from seamkit.scan.merge import spread
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.view import LogView
@@ -55,7 +56,7 @@ def decode_run(
             f"{run[0].where}: a partial update from before columns were renamed is not supported"
         )
     for batch in _decode(run, view, names.asked(schema)):
-        yield names.named(batch, schema)
+        yield renamed(batch, schema)
 
 
 def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.core._seam import lib
+from seamkit.core.arrow_data import numbers
 from seamkit.tables.hudi.config.merge_rules import DeleteMarker
 
 __all__ = [
@@ -53,7 +54,7 @@ def deleted_rows(
         found.append(pc.equal(_texts(batch.column(marker.column), marker, source), marker.text))
     deleted: npt.NDArray[np.bool_] | None = None
     for flags in found:
-        words = pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
+        words = numbers(pc.fill_null(flags, False))
         deleted = words if deleted is None else deleted | words
     return deleted
 
@@ -123,8 +124,8 @@ def default_deletes(ordering: pa.RecordBatch, rows: npt.NDArray[np.int32]) -> Fl
     if ordering.num_columns == 1:
         column = ordering.column(0)
         if is_java_integer(column.type):
-            zero = column.cast(pa.int32()).to_numpy() == 0
+            zero = numbers(column.cast(pa.int32())) == 0
         else:
-            zero = column.is_null().to_numpy(zero_copy_only=False)
-        flags[(rows < 0) & zero] = lib.SEAM_EVENT_DEFAULT
+            zero = numbers(column.is_null())
+        flags[(rows < 0) & zero] = lib.SEAM_EVENT_UNORDERED
     return flags

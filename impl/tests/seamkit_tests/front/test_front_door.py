@@ -1,0 +1,146 @@
+"""The front door: tables by what lies in a folder, and one sentence for what is none."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import seamkit
+from seamkit_tests.samples.golden_tables import unpack_table
+
+
+@pytest.fixture
+def hudi(tmp_path: Path) -> Path:
+    """A Hudi table with logs, which Spark wrote."""
+    return unpack_table("mor-v9-event", tmp_path)
+
+
+def folder(base: Path, *names: str) -> Path:
+    """A folder with empty files, and folders where a name ends with a slash."""
+    for name in names:
+        path = base / "t" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            path.mkdir()
+        else:
+            path.touch()
+    return base / "t"
+
+
+def test_a_hudi_table_is_found(hudi: Path) -> None:
+    """By its folder `.hoodie`, with a path of either kind."""
+    for path in (str(hudi), hudi, f"file://{hudi}"):
+        assert isinstance(seamkit.open_table(path), seamkit.HudiTable)
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "says"),
+    [
+        (["metadata/v1.metadata.json"], "RefusedError", "looks like an Iceberg table; Hudi"),
+        (["snapshot/LATEST", "schema/schema-0"], "RefusedError", "looks like a Paimon table"),
+        (["a.parquet", "b.orc"], "RefusedError", "a folder of ORC and Parquet files, no table"),
+        (["day=1/a.parquet"], "RefusedError", "looks like a folder of partitions, as Hive"),
+        ([".hoodie"], "InputError", "looks like no table: it holds .hoodie"),
+        (list("abcdefg"), "InputError", "it holds a, b, c, d, e, ..., and no folder"),
+        ([".hoodie/hoodie.properties"], "InputError", "hoodie.properties"),
+    ],
+)
+def test_what_is_no_table_is_told_in_a_sentence(
+    tmp_path: Path, names: list[str], error: str, says: str
+) -> None:
+    """A folder is refused with what it looks like, and with what can be read."""
+    path = folder(tmp_path, *names)
+    with pytest.raises(seamkit.SeambenchError) as raised:
+        seamkit.open_table(path)
+
+    assert type(raised.value).__name__ == error
+    assert says in str(raised.value)
+    assert str(path) in str(raised.value)
+
+
+def test_what_is_no_folder_is_told_in_a_sentence(tmp_path: Path, hudi: Path) -> None:
+    """A missing path, an empty folder, a file, and a table's own folder of metadata."""
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "rows.parquet")
+    (tmp_path / "empty").mkdir()
+    for path, says in (
+        (tmp_path / "absent", "there is no such folder"),
+        (tmp_path / "empty", "is empty, or is not there"),
+        (tmp_path / "rows.parquet", "is a Parquet file: a table is a folder"),
+        (hudi / ".hoodie", "name the folder above it"),
+    ):
+        with pytest.raises(seamkit.InputError, match=says):
+            seamkit.open_table(path)
+
+
+@pytest.mark.parametrize("path", ["", 3, None, b"x"])
+def test_a_path_of_another_kind_is_refused(path: Any) -> None:
+    """Texts and paths are taken, nothing else."""
+    with pytest.raises(seamkit.UsageError, match="a folder or an address is meant"):
+        seamkit.open_table(path)
+
+
+def test_the_page_of_help_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples that `help(seamkit)` shows run, and print what they show."""
+    unpack_table("mor-v9-event", tmp_path / "trips")
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testmod(seamkit)
+
+    assert found.attempted >= 7
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"query": "x"}, "query is 'x': one of 'snapshot'"),
+        ({"query": "read_optimized"}, "did you mean 'read-optimized'?"),
+        ({"path": "foo"}, "path is 'foo': one of"),
+        ({"threads": 0}, "threads is 0: a whole number"),
+        ({"threads": 1.5}, "threads is 1.5"),
+        ({"batch_rows": -1}, "batch_rows is -1"),
+        ({"memory_limit_bytes": -1}, "memory_limit_bytes is -1"),
+        ({"memory_limit_bytes": True}, "memory_limit_bytes is True"),
+        ({"strict": "no"}, "strict is 'no': True or False is meant"),
+        ({"positions": 1}, "positions is 1: True or False is meant"),
+        ({"columns": "k"}, "columns is 'k': a list of names is meant"),
+        ({"columns": ["kk"]}, "there is no column 'kk'; did you mean k"),
+        ({"columns": ["k", "k"]}, "asked for twice"),
+        ({"filter": 3}, "filter is a int"),
+        ({"filter": "nothing > 1"}, "filter 'nothing > 1': unknown column 'nothing'"),
+        ({"filter": "ts + 1"}, "is no condition"),
+        ({"as_of": 3.5}, "as_of is 3.5"),
+        ({"as_of": "yesterday"}, "yesterday"),
+        ({"begin": "20200101000000"}, "no begin or end"),
+    ],
+)
+def test_every_argument_of_a_scan_is_checked(
+    hudi: Path, arguments: dict[str, Any], says: str
+) -> None:
+    """What cannot be meant is refused when a scan is planned, never taken for something else."""
+    with pytest.raises(seamkit.UsageError) as raised:
+        seamkit.open_table(hudi).scan(**arguments)
+
+    assert says in str(raised.value)
+
+
+def test_a_listing_that_does_not_exist_is_refused(hudi: Path) -> None:
+    """Options of a format's own class are checked as well."""
+    with pytest.raises(seamkit.UsageError, match="listing is 'foo': one of"):
+        seamkit.HudiTable(str(hudi), listing="foo")  # type: ignore[arg-type]
+
+
+def test_tables_and_scans_say_what_they_are(hudi: Path) -> None:
+    """A `repr` names the table; a scan's its columns and parts."""
+    table = seamkit.open_table(hudi)
+    scan = table.scan(columns=["k", "v"])
+
+    assert str(hudi) in repr(table)
+    assert repr(table).startswith("<HudiTable ")
+    assert "of k, v; 1 part" in repr(scan)
+    assert pickle.loads(pickle.dumps(scan)).to_table().num_rows == scan.count_rows()  # noqa: S301

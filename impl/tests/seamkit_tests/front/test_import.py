@@ -1,0 +1,63 @@
+"""What importing and reading bring into a process: what they need, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seamkit
+from seamkit_tests.samples.golden_tables import unpack_table
+
+_HEAVY = ("pandas", "duckdb", "plotly", "typer", "polars", "fsspec", "isal", "google.protobuf")
+
+
+def modules_after(program: str, *arguments: object) -> set[str]:
+    """Names of all modules of a fresh process that has run a program."""
+    whole = f"{program}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", whole, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_importing_the_library_imports_next_to_nothing() -> None:
+    """`import seamkit` waits for no Arrow: what is asked for comes when it is asked for."""
+    found = modules_after("import seamkit")
+
+    assert {name for name in found if name.split(".")[0] in ("pyarrow", "numpy", "cffi")} == set()
+
+
+@pytest.mark.parametrize("name", ["mor-v9-base-only", "mor-v9-commit"])
+def test_reading_a_table_imports_what_reading_needs(tmp_path: Path, name: str) -> None:
+    """Neither the harness, nor DuckDB, nor pandas: not even where they are installed.
+
+    (pyarrow itself looks for pandas when it makes an array of Python's values, as it must for some
+    deletes, orderings and partitions.)
+    """
+    table = unpack_table(name, tmp_path)
+    program = (
+        "import sys, seamkit\n"
+        "table = seamkit.open_table(sys.argv[1]).scan().to_table()\n"
+        "assert 'k' in table.column_names and table.num_rows"
+    )
+    found = modules_after(program, table)
+
+    assert {module for module in found if module.split(".")[0].startswith("seambench")} == set()
+    assert {module for module in _HEAVY if module in found} == set()
+
+
+def test_every_name_of_the_front_door_is_there() -> None:
+    """What `seamkit` announces can be had, and what it lacks is told as modules tell it."""
+    for name in seamkit.__all__:
+        assert getattr(seamkit, name) is not None
+    assert set(seamkit.__all__) <= set(dir(seamkit))
+    with pytest.raises(AttributeError, match="has no attribute 'read_table'"):
+        _ = seamkit.read_table
