@@ -32,7 +32,7 @@ def run_checks(
         seam: `column`, `scan`, `serde` or `exchange`.
         implementations: names as the registry takes them.
         golden: another folder of golden files (column and serde seam).
-        cases: patterns of case ids (`scan/hudi/event/*`); None for all.
+        cases: patterns of case ids (`scan/*/event/*`); None for all.
         timeout: seconds that a case may take.
         xfails: files of known failures (`seambench.conformance.xfails`), besides those that
             implementations

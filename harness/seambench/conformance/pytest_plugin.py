@@ -3,7 +3,7 @@
     pytest --pyargs seambench_suites.conformance --impl scan=mypackage.reader:MyReader
 
 A test that is marked with `seam("scan")` and takes the fixture `outcome` is run once per
-implementation and case; the id is `auto:scan/hudi/event-v9/update`. Without `--impl`, every
+implementation and case; the id is `auto:scan/its-format/folder/case`. Without `--impl`, every
 installed implementation that is no peer and no variant is run. Heavy modules are imported only when
 such a test is collected, since pytest loads this plugin wherever the package is installed.
 """
