@@ -103,7 +103,7 @@ static int32_t column_kind(const struct seam_avro_node *node, uint8_t choice) {
     case SEAM_AVRO_FLOAT:
         return SEAM_AVRO_TO_FLOAT + choice % 2;
     case SEAM_AVRO_DOUBLE:
-        return SEAM_AVRO_TO_DOUBLE;
+        return choice % 2 ? SEAM_AVRO_TO_DOUBLE : SEAM_AVRO_TO_DOUBLE_BY_TEXT;
     case SEAM_AVRO_BYTES:
         return SEAM_AVRO_TO_DECIMAL + choice % 2;
     case SEAM_AVRO_FIXED:
@@ -258,7 +258,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int i = 0; code == SEAM_OK && i <= (options & 1); i++) {
         code = options & 2
                    ? seam_avro_decode_array(decoder, block, (int64_t)input.left, 0, &error)
-                   : seam_avro_decode(decoder, block, (int64_t)input.left, 0, n_records, &error);
+                   : seam_avro_decode(decoder, block, (int64_t)input.left, 0, n_records,
+                                      options & 4 ? SEAM_AVRO_PLAIN : SEAM_AVRO_FRAMED, &error);
     }
     struct ArrowArray array;
     if (code == SEAM_OK && seam_avro_finish(decoder, &array, &error) == SEAM_OK) {

@@ -26,12 +26,11 @@ static int new_decoder(struct seam_allocator *allocator, const struct plan *plan
 }
 
 #define PLAN(nodes_, children_, columns_)                                                          \
-    {.nodes = nodes_,                                                                              \
-     .n_nodes = sizeof nodes_ / sizeof *nodes_,                                                    \
-     .children = children_,                                                                        \
-     .n_children = sizeof children_ / sizeof *children_,                                           \
-     .columns = columns_,                                                                          \
-     .n_columns = sizeof columns_ / sizeof *columns_}
+    {                                                                                              \
+        .nodes = nodes_, .n_nodes = sizeof nodes_ / sizeof *nodes_, .children = children_,         \
+        .n_children = sizeof children_ / sizeof *children_, .columns = columns_,                   \
+        .n_columns = sizeof columns_ / sizeof *columns_                                            \
+    }
 
 /* record { a: long } into one int64 column. */
 static const struct seam_avro_node LONG_NODES[] = {
@@ -49,7 +48,7 @@ static int decode_long(const uint8_t *datum, size_t size, int64_t *value) {
     struct seam_allocator *allocator = seam_allocator_new(0);
     struct seam_avro_decoder *decoder;
     CHECK_OK(new_decoder(allocator, &LONG_PLAN, &decoder, &error));
-    int code = seam_avro_decode(decoder, block, (int64_t)size + 4, 0, 1, &error);
+    int code = seam_avro_decode(decoder, block, (int64_t)size + 4, 0, 1, SEAM_AVRO_FRAMED, &error);
     if (code == SEAM_OK) {
         struct ArrowArray array;
         CHECK_OK(seam_avro_finish(decoder, &array, &error));
@@ -192,7 +191,8 @@ static int decode_mixed(struct seam_allocator *allocator, int64_t blocks,
         return code;
     }
     for (int64_t i = 0; i < blocks && code == SEAM_OK; i++) {
-        code = seam_avro_decode(decoder, MIXED_BLOCK, sizeof MIXED_BLOCK, 0, 2, failure);
+        code = seam_avro_decode(decoder, MIXED_BLOCK, sizeof MIXED_BLOCK, 0, 2, SEAM_AVRO_FRAMED,
+                                failure);
         CHECK(code != SEAM_OK || seam_avro_rows(decoder) == 2 * i + 2);
     }
     if (code == SEAM_OK) {
@@ -219,7 +219,8 @@ static void blocks_append_and_finish_starts_anew(void) {
     CHECK_OK(decode_mixed(allocator, 1000, &error));
     CHECK_OK(new_decoder(allocator, &MIXED_PLAN, &decoder, &error));
     for (int i = 0; i < 3; i++) {
-        CHECK_OK(seam_avro_decode(decoder, MIXED_BLOCK, sizeof MIXED_BLOCK, 0, 2, &error));
+        CHECK_OK(seam_avro_decode(decoder, MIXED_BLOCK, sizeof MIXED_BLOCK, 0, 2, SEAM_AVRO_FRAMED,
+                                  &error));
         CHECK_OK(seam_avro_finish(decoder, &array, &error));
         expect_mixed(&array, 2);
         seam_array_release(&array);
@@ -243,13 +244,14 @@ static void every_truncation_is_refused(void) {
         CHECK(block != NULL);
         memcpy(block, MIXED_BLOCK, size < sizeof MIXED_BLOCK ? size : sizeof MIXED_BLOCK);
         CHECK_OK(new_decoder(allocator, &MIXED_PLAN, &decoder, &error));
-        int code = seam_avro_decode(decoder, block, (int64_t)size, 0, 2, &error);
+        int code = seam_avro_decode(decoder, block, (int64_t)size, 0, 2, SEAM_AVRO_FRAMED, &error);
         CHECK(code == (size == sizeof MIXED_BLOCK ? SEAM_OK : SEAM_BAD_INPUT));
         CHECK(code == SEAM_OK || (error.offset >= 0 && error.offset <= (int64_t)size));
         struct ArrowArray array;
         if (code != SEAM_OK) { /* and it stays so */
             CHECK(seam_avro_finish(decoder, &array, &error) == SEAM_BAD_ARGUMENT);
-            CHECK(seam_avro_decode(decoder, block, 0, 0, 0, &error) == SEAM_BAD_ARGUMENT);
+            CHECK(seam_avro_decode(decoder, block, 0, 0, 0, SEAM_AVRO_FRAMED, &error) ==
+                  SEAM_BAD_ARGUMENT);
         }
         seam_avro_free(decoder);
         free(block);
@@ -285,7 +287,8 @@ static void damage_is_named(void) {
         memcpy(block, MIXED_BLOCK, sizeof block);
         block[cases[i].at] = cases[i].byte;
         CHECK_OK(new_decoder(allocator, &MIXED_PLAN, &decoder, &error));
-        CHECK(seam_avro_decode(decoder, block, sizeof block, 0, 2, &error) == SEAM_BAD_INPUT);
+        CHECK(seam_avro_decode(decoder, block, sizeof block, 0, 2, SEAM_AVRO_FRAMED, &error) ==
+              SEAM_BAD_INPUT);
         if (strstr(error.message, cases[i].words) == NULL) {
             fprintf(stderr, "case %zu: %s\n", i, error.message);
         }
@@ -302,8 +305,8 @@ static void record_counts_are_checked_first(void) {
         struct seam_allocator *allocator = seam_allocator_new(1 << 20);
         struct seam_avro_decoder *decoder;
         CHECK_OK(new_decoder(allocator, &MIXED_PLAN, &decoder, &error));
-        CHECK(seam_avro_decode(decoder, MIXED_BLOCK, sizeof MIXED_BLOCK, 0, counts[i], &error) ==
-              SEAM_BAD_INPUT);
+        CHECK(seam_avro_decode(decoder, MIXED_BLOCK, sizeof MIXED_BLOCK, 0, counts[i],
+                               SEAM_AVRO_FRAMED, &error) == SEAM_BAD_INPUT);
         seam_avro_free(decoder);
         seam_allocator_release(allocator);
     }
@@ -318,7 +321,7 @@ static int one_field(const struct seam_avro_node *field, const struct seam_avro_
     struct seam_avro_decoder *decoder;
     int code = seam_avro_new(allocator, nodes, 2, FIRST_CHILD, 1, column, 1, &decoder, &error);
     if (code == SEAM_OK) {
-        code = seam_avro_decode(decoder, block, size, 0, 1, &error);
+        code = seam_avro_decode(decoder, block, size, 0, 1, SEAM_AVRO_FRAMED, &error);
         if (code == SEAM_OK) {
             code = seam_avro_finish(decoder, array, &error);
         }
@@ -383,7 +386,8 @@ static void floats_widen_by_their_text(void) {
                  {123456.79f, 123456.79},
                  {0.0f, 0.0}};
     const struct seam_avro_node field = {.kind = SEAM_AVRO_FLOAT, .column = 0, .name = "x"};
-    const struct seam_avro_column column = {.kind = SEAM_AVRO_TO_DOUBLE};
+    const struct seam_avro_column column = {.kind = SEAM_AVRO_TO_DOUBLE_BY_TEXT};
+    const struct seam_avro_column exact = {.kind = SEAM_AVRO_TO_DOUBLE};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t block[8] = {0, 0, 0, 4};
         uint32_t bits;
@@ -394,6 +398,9 @@ static void floats_widen_by_their_text(void) {
         }
         CHECK_OK(one_field(&field, &column, block, 8, &array));
         CHECK(((const double *)array.children[0]->buffers[1])[0] == cases[i].to);
+        seam_array_release(&array);
+        CHECK_OK(one_field(&field, &exact, block, 8, &array));
+        CHECK(((const double *)array.children[0]->buffers[1])[0] == (double)cases[i].from);
         seam_array_release(&array);
     }
 }
@@ -471,7 +478,8 @@ static void skipping_has_a_depth_limit(void) {
         block[3] = (uint8_t)(links + 1);
         memset(block + 4, 2, links);
         CHECK_OK(seam_avro_new(allocator, nodes, 3, children, 3, NULL, 0, &decoder, &error));
-        int code = seam_avro_decode(decoder, block, (int64_t)links + 5, 0, 1, &error);
+        int code =
+            seam_avro_decode(decoder, block, (int64_t)links + 5, 0, 1, SEAM_AVRO_FRAMED, &error);
         CHECK(code == (deep ? SEAM_BAD_INPUT : SEAM_OK));
         seam_avro_free(decoder);
         seam_allocator_release(allocator);
@@ -492,7 +500,7 @@ static void empty_items_cost_nothing(void) {
     struct seam_allocator *allocator = seam_allocator_new(0);
     struct seam_avro_decoder *decoder;
     CHECK_OK(seam_avro_new(allocator, nodes, 3, children, 2, NULL, 0, &decoder, &error));
-    CHECK_OK(seam_avro_decode(decoder, block, sizeof block, 0, 1, &error));
+    CHECK_OK(seam_avro_decode(decoder, block, sizeof block, 0, 1, SEAM_AVRO_FRAMED, &error));
     seam_avro_free(decoder);
     seam_allocator_release(allocator);
 }
@@ -612,7 +620,8 @@ static int decode_deep(struct seam_allocator *allocator, struct seam_error *fail
         return code;
     }
     for (int i = 0; i < 2 && code == SEAM_OK; i++) { /* a finished decoder starts anew */
-        code = seam_avro_decode(decoder, DEEP_BLOCK, sizeof DEEP_BLOCK, 0, 3, failure);
+        code = seam_avro_decode(decoder, DEEP_BLOCK, sizeof DEEP_BLOCK, 0, 3, SEAM_AVRO_FRAMED,
+                                failure);
         if (code == SEAM_OK) {
             code = seam_avro_finish(decoder, &array, failure);
         }
@@ -659,7 +668,8 @@ static void nested_damage_is_named(void) {
             block[cases[i].at] = cases[i].byte;
         }
         CHECK_OK(new_decoder(allocator, &DEEP_PLAN, &decoder, &error));
-        CHECK(seam_avro_decode(decoder, block, (int64_t)size, 0, 3, &error) == SEAM_BAD_INPUT);
+        CHECK(seam_avro_decode(decoder, block, (int64_t)size, 0, 3, SEAM_AVRO_FRAMED, &error) ==
+              SEAM_BAD_INPUT);
         if (!cut && strstr(error.message, cases[i].words) == NULL) {
             fprintf(stderr, "case %zu: %s\n", i, error.message);
             exit(1);

@@ -97,7 +97,7 @@ static void events_meet_the_base_by_the_rules(struct seam_allocator *allocator) 
         make_batch(&base_key_batch, 1, &base_key, NULL);
         make_batch(&base_order_batch, 1, &base_order, NULL);
         struct seam_events events = {
-            &key_batch.schema, &key_batch.array, s->rows, NULL, NULL, s->flags, 0};
+            &key_batch.schema, &key_batch.array, s->rows, NULL, NULL, s->flags, 0, 0};
         if (s->event_time) {
             events.ordering_schema = &order_batch.schema;
             events.ordering = &order_batch.array;
@@ -192,7 +192,7 @@ static void versions_fill_each_other(struct seam_allocator *allocator) {
         make_batch(&base_order_batch, 1, &base_order, NULL);
         struct seam_events events = {
             &key_batch.schema,  &key_batch.array, f->rows, &order_batch.schema,
-            &order_batch.array, f->flags,         4};
+            &order_batch.array, f->flags,         4,       0};
         struct seam_merge *merge;
         int32_t source = 99, loser = 99;
         CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
@@ -227,6 +227,7 @@ static void null_ordering_values_have_no_order(struct seam_allocator *allocator)
                                  &order_batch.schema,
                                  &order_batch.array,
                                  NULL,
+                                 0,
                                  0};
     struct seam_merge *merge;
     CHECK(seam_merge_new(allocator, &events, &merge, &error) == SEAM_UNSUPPORTED);
@@ -247,8 +248,8 @@ static void null_ordering_values_have_no_order(struct seam_allocator *allocator)
     seam_merge_free(merge);
 }
 
-/* A doubled base key uses its event up at the first row; keys of several columns are told apart by
- * each; what met nothing is left over in order. */
+/* A doubled base key uses its event up at the first row, unless events meet every row; keys of
+ * several columns are told apart by each; what met nothing is left over in order. */
 static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     const int64_t orders[] = {7, 1, 1, 9};
     const int32_t text_offsets[] = {0, 1, 2, 3, 4};
@@ -258,7 +259,7 @@ static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     make_column(&order, "l", 4, NULL, orders);
     make_column(&text, "u", 4, text_offsets, "abab");
     make_batch(&batch, 4, &order, &text);
-    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL, 0};
+    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL, 0, 0};
     struct seam_merge *merge;
     CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
 
@@ -274,6 +275,14 @@ static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     int32_t rest[4];
     CHECK(seam_merge_rest(merge, rest) == 2 && rest[0] == 0 && rest[1] == 3);
     seam_merge_free(merge);
+
+    events.meets_every_row = 1;
+    CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
+    CHECK_OK(seam_merge_probe(merge, &base.schema, &base.array, NULL, NULL, sources, NULL, &error));
+    const int32_t every[] = {1, 1, 2, KEEP};
+    CHECK(memcmp(sources, every, sizeof every) == 0);
+    CHECK(seam_merge_rest(merge, rest) == 2 && rest[0] == 0 && rest[1] == 3);
+    seam_merge_free(merge);
 }
 
 static void a_key_of_another_type_is_refused(struct seam_allocator *allocator) {
@@ -286,7 +295,7 @@ static void a_key_of_another_type_is_refused(struct seam_allocator *allocator) {
     make_column(&base_key, "i", 1, NULL, narrow);
     make_batch(&log_batch, 1, &log_key, NULL);
     make_batch(&base_batch, 1, &base_key, NULL);
-    struct seam_events events = {&log_batch.schema, &log_batch.array, rows, NULL, NULL, NULL, 0};
+    struct seam_events events = {&log_batch.schema, &log_batch.array, rows, NULL, NULL, NULL, 0, 0};
     struct seam_merge *merge;
     int32_t source;
     CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
@@ -394,7 +403,7 @@ static int whole_merge(struct seam_allocator *allocator, struct seam_error *out_
     make_column(&key, "l", 2, NULL, keys);
     make_column(&text, "u", 2, offsets, "ab");
     make_batch(&batch, 2, &key, NULL);
-    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL, 2};
+    struct seam_events events = {&batch.schema, &batch.array, rows, NULL, NULL, NULL, 2, 0};
     struct seam_merge *merge = NULL;
     struct seam_merge *forked = NULL;
     struct seam_plan *plan = NULL;

@@ -23,7 +23,6 @@ from seambench.cli import (
     exchange,
     inspect,
     listing,
-    matrix,
     page,
     report,
     scan,
@@ -48,7 +47,6 @@ app = typer.Typer(
 app.command("run")(run_.run)
 app.command("data")(data.data)
 app.command("check")(check.check)
-app.command("matrix")(matrix.matrix)
 app.command("bench")(bench.bench)
 app.command("exchange")(exchange.exchange)
 app.command("throughput")(throughput.throughput)

@@ -1,4 +1,4 @@
-"""`seambench list`: implementations, cases, data sets and queries."""
+"""`seambench list`: seams, implementations, cases, data sets and queries."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from seambench.cli.common import (
 
 __all__ = ["list_all"]
 
-_KINDS = ("implementations", "cases", "data", "queries")
+_KINDS = ("seams", "implementations", "cases", "data", "queries")
 
 
 def list_all(
     what: Annotated[
         str | None,
-        typer.Argument(help="implementations, cases, data or queries (default: a summary)."),
+        typer.Argument(help="seams, implementations, cases, data or queries (default: a summary)."),
     ] = None,
     folder: DataFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
@@ -35,6 +35,7 @@ def list_all(
     if what is not None and what not in _KINDS:
         raise UsageError(f"{what!r} cannot be listed; choose from {', '.join(_KINDS)}")
     makers = {
+        "seams": _seams,
         "implementations": _implementations,
         "cases": _cases,
         "data": lambda: _datasets(folder),
@@ -55,7 +56,7 @@ def _implementations() -> list[dict[str, Any]]:
     from seambench.contracts import registry
 
     rows = []
-    for seam in registry.SEAMS:
+    for seam in registry.seams():
         for name in registry.names(seam):
             row: dict[str, Any] = {"seam": seam, "name": name}
             try:
@@ -74,22 +75,29 @@ def _implementations() -> list[dict[str, Any]]:
     return rows
 
 
-def _cases() -> list[dict[str, Any]]:
-    from seambench.conformance.cases import load_cases
+def _seams() -> list[dict[str, Any]]:
     from seambench.contracts import registry
-    from seambench.seams.scan.cases import ScanCase
-    from seambench.seams.serde.cases import SerdeCase
 
-    rows = []
-    for seam in registry.SEAMS:
-        for case in load_cases(seam):
-            row: dict[str, Any] = {"seam": seam, "id": case.id}
-            if isinstance(case, ScanCase):
-                row |= {"level": case.level, "requirement": case.requirement}
-            if isinstance(case, SerdeCase):
-                row |= {"witness": case.witness, "requirement": case.requirement}
-            rows.append(row)
-    return rows
+    return [
+        {
+            "name": name,
+            "what": registry.find_seam(name).title,
+            "passes": sorted(registry.find_seam(name).passes),
+            "capabilities": dict(registry.find_seam(name).words),
+        }
+        for name in registry.seams()
+    ]
+
+
+def _cases() -> list[dict[str, Any]]:
+    from seambench.conformance.load import load_cases
+    from seambench.contracts import registry
+
+    return [
+        {"seam": seam, "id": case.id, "level": case.level, "requirement": case.requirement}
+        for seam in registry.seams()
+        for case in load_cases(seam)
+    ]
 
 
 def _datasets(folder: Any) -> list[dict[str, Any]]:
@@ -161,4 +169,4 @@ def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, (list, dict)) else str(value)

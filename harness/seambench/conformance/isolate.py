@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seambench.contracts.outcomes import Outcome
+from seambase.errors import UsageError
 
 __all__ = ["START_SECONDS", "Isolated"]
 
@@ -28,7 +28,7 @@ class Isolated:
 
     The process lives as long as it answers, and is started anew after a crash or timeout. `xfails`
     is the file of known failures that the implementation itself names (attribute `xfails`), known
-    once a case ran.
+    once it is started.
 
     Args:
         seam: seam of the implementation.
@@ -58,33 +58,28 @@ class Isolated:
         self._stop()
         self._stderr.close()
 
-    def run(self, case: str, root: Path | None = None, golden: Path | None = None) -> Outcome:
-        """Run one case by its id."""
-        begin = time.monotonic()
-        asked = {
-            "case": case,
-            "root": str(root) if root else None,
-            "golden": str(golden) if golden else None,
-        }
-        answer = self.ask(asked)
-        seconds = answer.get("seconds", time.monotonic() - begin)
-        reason = answer.get("reason", "")
-        return Outcome(self.seam, self.name, case, answer["outcome"], seconds, reason)
-
-    def ask(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Put a request (see `conformance.worker`) to the process, which is started if need be.
 
         Returns:
             Its answer, or what became of it: `{"outcome": ..., "reason": ...}`.
+
+        Raises:
+            UsageError: see `start`.
         """
-        if self._refusal is None and self._process is None:
-            self._start()
+        self.start()
         if self._refusal is not None:
             return {**self._refusal, "seconds": 0.0}
-        return self._ask(asked)
+        return self._ask(request)
 
-    def _start(self) -> None:
-        """Start the process and wait until the implementation is imported."""
+    def start(self) -> None:
+        """Start the process, unless it runs, and wait until the implementation is imported.
+
+        Raises:
+            UsageError: the name stands for no implementation.
+        """
+        if self._refusal is not None or self._process is not None:
+            return
         self._stderr.seek(0)
         self._stderr.truncate()
         self._buffer = b""
@@ -100,15 +95,17 @@ class Isolated:
             self.version = answer["version"]
             self.xfails = Path(answer["xfails"]) if answer["xfails"] else None
             return
-        self._refusal = answer
         self._stop()
+        if "usage" in answer:
+            raise UsageError(answer["usage"])
+        self._refusal = answer
 
-    def _ask(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send one request and wait for the answer."""
         assert self._process is not None
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             return self._gone()

@@ -2,8 +2,9 @@
 
     pytest --pyargs seambench_suites.conformance --impl scan=mypackage.reader:MyReader
 
-A test that is marked with `seam("scan")` and takes the fixture `outcome` is run once per
-implementation and case; the id is `auto:scan/its-format/folder/case`. Without `--impl`, every
+A test that is marked with `seam("scan")`, or `seam()` for every installed seam, and takes the
+fixture `outcome` is run once per implementation and case; the id is
+`auto:scan/its-format/folder/case`. Without `--impl`, every
 installed implementation that is no peer and no variant is run. Heavy modules are imported only when
 such a test is collected, since pytest loads this plugin wherever the package is installed.
 """
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from seambench.conformance.isolate import Isolated
     from seambench.conformance.xfails import Xfails
     from seambench.contracts.outcomes import Outcome
+    from seambench.contracts.seam import Case
 
 __all__ = ["assert_conforms", "outcome", "xfails"]
 
-_MARKER = "seam(name): runs per implementation and case of that seam"
+_MARKER = "seam(name): runs per implementation and case of that seam, or of all without a name"
 
 
 class _Pair(NamedTuple):
@@ -80,17 +82,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("seam")
     if marker is None or "outcome" not in metafunc.fixturenames:
         return
-    seam = marker.args[0]
     patterns = metafunc.config.getoption("--case")
-    cases = [
-        case
-        for case in _case_ids(seam)
-        if not patterns or any(fnmatch.fnmatchcase(case, pattern) for pattern in patterns)
-    ]
     pairs = [
         _Pair(seam, name, case)
+        for seam in ([marker.args[0]] if marker.args else _seams())
         for name in _implementations(seam, tuple(metafunc.config.getoption("--impl")))
-        for case in cases
+        for case in _cases(seam)
+        if not patterns or any(fnmatch.fnmatchcase(case, pattern) for pattern in patterns)
     ]
     ids = [f"{pair.implementation}:{pair.case}" for pair in pairs]
     metafunc.parametrize("outcome", pairs, ids=ids, indirect=True)
@@ -101,7 +99,7 @@ def xfails(pytestconfig: pytest.Config) -> list[Xfails]:
     """The known failures given by `--xfails`."""
     from seambench.conformance.xfails import load_xfails
 
-    return [load_xfails(Path(file)) for file in pytestconfig.getoption("--xfails")]
+    return [load_xfails(file) for file in _xfails_files(pytestconfig)]
 
 
 @pytest.fixture(scope="session")
@@ -114,26 +112,24 @@ def _processes() -> Iterator[dict[tuple[str, str], Isolated]]:
 
 
 @pytest.fixture
-def outcome(
-    request: pytest.FixtureRequest,
-    _processes: dict[tuple[str, str], Isolated],
-    xfails: list[Xfails],
-) -> Outcome:
+def outcome(request: pytest.FixtureRequest, _processes: dict[tuple[str, str], Isolated]) -> Outcome:
     """What became of the case that the test's id names."""
     from seambench.conformance.isolate import Isolated
-    from seambench.conformance.xfails import load_xfails
+    from seambench.conformance.run import Run
 
     pair: _Pair = request.param
+    timeout = request.config.getoption("--case-timeout")
     key = (pair.seam, pair.implementation)
     if key not in _processes:
-        timeout = request.config.getoption("--case-timeout")
         _processes[key] = Isolated(pair.seam, pair.implementation, timeout)
-    found = _processes[key].run(pair.case)
-    own = _processes[key].xfails
-    for excuse in [*xfails, *([load_xfails(own)] if own else [])]:
-        found = excuse.judge(found)
+    run = Run(pair.seam, [pair.implementation], xfails=_xfails_files(request.config))
+    found = run.check_one(_processes[key], _cases(pair.seam)[pair.case])
     request.node.user_properties.append(("outcome", found.outcome))
     return found
+
+
+def _xfails_files(config: pytest.Config) -> list[Path]:
+    return [Path(file) for file in config.getoption("--xfails")]
 
 
 def assert_conforms(outcome: Outcome) -> None:
@@ -141,7 +137,8 @@ def assert_conforms(outcome: Outcome) -> None:
     said = f"{outcome.outcome}: {outcome.reason}"
     if outcome.failed:
         pytest.fail(said, pytrace=False)
-    if outcome.outcome == "xfail":
+    if outcome.outcome in ("xfail", "fail"):
+        # A `should` that is not met fails no run.
         pytest.xfail(said)
     if outcome.outcome != "pass":
         pytest.skip(said)
@@ -155,32 +152,29 @@ def _split(text: str) -> tuple[str, str]:
     return seam, name
 
 
-@cache
-def _case_ids(seam: str) -> list[str]:
-    """Ids of the installed cases of a seam."""
-    from seambench.conformance.cases import load_cases
+def _seams() -> list[str]:
+    """Names of the installed seams."""
+    from seambench.contracts import registry
 
-    return [case.id for case in load_cases(seam)]
+    return registry.seams()
+
+
+@cache
+def _cases(seam: str) -> dict[str, Case]:
+    """The installed cases of a seam, by id."""
+    from seambench.conformance.load import load_cases
+
+    return {case.id: case for case in load_cases(seam)}
 
 
 @cache
 def _implementations(seam: str, given: tuple[str, ...]) -> list[str]:
     """Implementations of a seam: those given, or all installed ones but peers and variants."""
-    pairs = [_split(text) for text in given]
-    if pairs:
-        return [name for its_seam, name in pairs if its_seam == seam]
-    from seambase.errors import UnavailableError
+    if given:
+        return [name for its_seam, name in map(_split, given) if its_seam == seam]
     from seambench.contracts import registry
 
-    own = []
-    for name in registry.names(seam):
-        try:
-            kind = registry.resolve(seam, name).kind
-        except UnavailableError:
-            continue
-        if kind not in ("peer", "variant"):
-            own.append(name)
-    return own
+    return registry.names(seam, without=("peer", "variant", None))
 
 
 def _version(seam: str, name: str) -> str:

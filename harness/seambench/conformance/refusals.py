@@ -7,9 +7,12 @@ from contextlib import contextmanager
 
 from seambase import errors
 from seambench.contracts.common import Kind
-from seambench.contracts.outcomes import Mismatch
+from seambench.contracts.outcomes import CrashError, Mismatch, ProtocolError, TimedOutError
 
-__all__ = ["must_refuse", "told_as_mismatch"]
+__all__ = ["NO_REFUSAL", "must_refuse", "told_as_mismatch"]
+
+#: Errors that say nothing about the question: no peer here, or a program that broke down.
+NO_REFUSAL = (errors.UnavailableError, CrashError, TimedOutError, ProtocolError)
 
 
 @contextmanager
@@ -25,20 +28,20 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
 
     Raises:
         Mismatch: something else came, or nothing.
-        UnavailableError: as it came.
+        SeambenchError: one of `NO_REFUSAL`, as it came.
     """
-    wanted = tuple(getattr(errors, name) for name in refused)
+    accepted = tuple(getattr(errors, name) for name in refused)
     if kind == "peer":
-        wanted = (errors.InputError, errors.RefusedError, errors.UsageError)
+        accepted = (errors.InputError, errors.RefusedError, errors.UsageError)
     try:
         yield
-    except wanted as error:
+    except NO_REFUSAL:
+        raise
+    except accepted as error:
         for word in says:
             if word not in str(error) and kind != "peer":
                 raise Mismatch(f"the refusal does not name {word!r}: {error}") from error
         return
-    except errors.UnavailableError:
-        raise
     except errors.SeambenchError as error:
         came = type(error).__name__
         raise Mismatch(f"{came} instead of {' or '.join(refused)}: {error}") from error
@@ -51,11 +54,11 @@ def told_as_mismatch() -> Iterator[None]:
 
     Raises:
         Mismatch: the block was refused.
-        UnavailableError: as it came.
+        SeambenchError: one of `NO_REFUSAL`, as it came.
     """
     try:
         yield
-    except errors.UnavailableError:
+    except NO_REFUSAL:
         raise
     except errors.SeambenchError as error:
         raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error

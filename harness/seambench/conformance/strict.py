@@ -3,24 +3,86 @@
 from __future__ import annotations
 
 import dataclasses
+import tomllib
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from seambase.errors import UsageError
+from seambench.contracts.common import Level
 
-__all__ = ["build"]
+__all__ = ["CaseFile", "build", "case_files", "load_toml", "read_case_file", "read_toml"]
 
 T = TypeVar("T")
 
 
-def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
-    """An instance of a dataclass from a mapping.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CaseFile:
+    """Keys that a case file of any seam has.
 
-    Nested dataclasses must have been built before; values are checked, never converted.
+    Attributes:
+        level: see `seambench.contracts.common.Level`.
+        requirement: the rule in words.
+        needs: capabilities besides those that follow from the case.
+        threads: where engines were found to break the rule.
+    """
+
+    level: Level
+    requirement: str
+    needs: Sequence[str] = ()
+    threads: Sequence[str] = ()
+
+
+C = TypeVar("C", bound=CaseFile)
+
+
+def case_files(root: Path, seam: str) -> Iterator[tuple[str, Path]]:
+    """The case files of a seam below a root, each with the id that its path is."""
+    folder = root / "cases"
+    for file in sorted((folder / seam).rglob("*.toml")):
+        yield file.relative_to(folder).with_suffix("").as_posix(), file
+
+
+def read_case_file(cls: type[C], file: Path) -> C:
+    """A case file.
+
+    Raises:
+        UsageError: see `read_toml`, or the requirement is empty.
+    """
+    read = read_toml(cls, file)
+    if not read.requirement.strip():
+        raise UsageError(f"{file}: the requirement is empty")
+    return read
+
+
+def read_toml(cls: type[T], file: Path) -> T:
+    """A dataclass from a TOML file; see `build`.
+
+    Raises:
+        UsageError: no such file, no TOML, or what `build` refuses.
+    """
+    return build(cls, load_toml(file), file)
+
+
+def load_toml(file: Path) -> dict[str, Any]:
+    """The content of a TOML file.
+
+    Raises:
+        UsageError: no such file, or no TOML.
+    """
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file}: not readable as TOML ({error})") from error
+
+
+def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
+    """An instance of a dataclass from a mapping; so are fields that are dataclasses themselves.
+
+    Values are checked, never converted.
 
     Args:
         cls: the dataclass.
@@ -41,10 +103,24 @@ def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
     if missing := sorted(required - set(data)):
         raise UsageError(f"{source}: the key {missing[0]!r} is missing")
     hints = _hints(typing.cast("typing.Hashable", cls))
-    for name, value in data.items():
+    made = {name: _built(value, hints[name], source) for name, value in data.items()}
+    for name, value in made.items():
         if not _fits(value, hints[name]):
             raise UsageError(f"{source}: {name} = {value!r} is not {fields[name].type}")
-    return cls(**data)
+    return cls(**made)
+
+
+def _built(value: Any, hint: Any, source: Path | str) -> Any:
+    """A value, or the dataclass, or the list of dataclasses, that its annotation asks for."""
+    choices = typing.get_args(hint) or (hint,)
+    cls = next((c for c in choices if isinstance(c, type) and dataclasses.is_dataclass(c)), None)
+    if cls is None:
+        return value
+    if isinstance(value, dict):
+        return build(cls, value, source)
+    if isinstance(value, list) and typing.get_origin(hint) is Sequence:
+        return [build(cls, item, source) if isinstance(item, dict) else item for item in value]
+    return value
 
 
 @cache

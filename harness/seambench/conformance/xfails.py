@@ -12,16 +12,16 @@ A file is given on the command line, or named by the implementation's attribute 
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from seambase.errors import UsageError
-from seambench.conformance.strict import build
+from seambench.conformance.strict import read_toml
 from seambench.contracts.outcomes import Outcome
 
-__all__ = ["Xfail", "Xfails", "load_xfails"]
+__all__ = ["Xfail", "Xfails", "judge", "load_xfails"]
 
 _EXCUSED = frozenset({"fail", "error", "timeout", "crash"})
 
@@ -33,6 +33,14 @@ class Xfail:
     id: str
     reason: str
     link: str = ""
+
+
+@dataclass(frozen=True)
+class _File:
+    """The keys of a file."""
+
+    implementation: str
+    xfail: Sequence[Xfail] = ()
 
 
 @dataclass(frozen=True)
@@ -71,23 +79,24 @@ class Xfails:
         ]
 
 
+@cache
 def load_xfails(file: Path) -> Xfails:
     """Read an xfails file.
 
     Raises:
         UsageError: no such file, an unknown or missing key, an empty reason, or a doubled id.
     """
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{file}: not readable as an xfails file ({error})") from error
-    entries = [build(Xfail, entry, file) for entry in data.pop("xfail", [])]
-    name = data.pop("implementation", None)
-    if data or not isinstance(name, str):
-        raise UsageError(f"{file}: an xfails file holds `implementation` and `xfail` entries only")
-    if empty := [entry.id for entry in entries if not entry.reason.strip()]:
+    read = read_toml(_File, file)
+    if empty := [entry.id for entry in read.xfail if not entry.reason.strip()]:
         raise UsageError(f"{file}: {empty[0]} has no reason")
-    by_id = {entry.id: entry for entry in entries}
-    if len(by_id) != len(entries):
+    by_id = {entry.id: entry for entry in read.xfail}
+    if len(by_id) != len(read.xfail):
         raise UsageError(f"{file}: an id occurs twice")
-    return Xfails(name, file, by_id)
+    return Xfails(read.implementation, file, by_id)
+
+
+def judge(outcome: Outcome, files: Sequence[Xfails]) -> Outcome:
+    """The outcome in the light of all files of known failures."""
+    for file in files:
+        outcome = file.judge(outcome)
+    return outcome

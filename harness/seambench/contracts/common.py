@@ -8,11 +8,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-__all__ = ["Kind", "Stage", "Staged"]
+__all__ = ["Kind", "Level", "Stage", "Staged"]
 
 
 Kind = Literal["reference", "native", "peer", "variant"]
 """A variant is another way to run an implementation; suites ask it only where it is named."""
+
+Level = Literal["must", "should"]
+"""Of a case: a wrong answer to a `must` fails the run; of a `should` it is shown and counted."""
 
 
 @dataclass(frozen=True)

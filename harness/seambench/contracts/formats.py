@@ -182,6 +182,8 @@ class TableFormat:
         layouts: its layouts of data sets.
         writer: how Spark writes its tables.
         peers: Python packages of others that read its tables, and what their readers are called.
+        capabilities: words that readers of its tables may state besides those of the scan seam,
+            each with its meaning.
     """
 
     name: str
@@ -195,6 +197,7 @@ class TableFormat:
     layouts: Layouts
     writer: Writer
     peers: Mapping[str, str] = field(default_factory=dict)
+    capabilities: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def format_names() -> list[str]:

@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-__all__ = ["FAILING", "WORDS", "Mismatch", "NotOffered", "Outcome", "Word"]
+from seambase.errors import SeambenchError
+from seambench.contracts.common import Level
+
+__all__ = [
+    "FAILING",
+    "WORDS",
+    "CrashError",
+    "Mismatch",
+    "NotOffered",
+    "Outcome",
+    "ProtocolError",
+    "TimedOutError",
+    "Word",
+]
 
 Word = Literal[
     "pass",
@@ -31,6 +44,18 @@ class NotOffered(Exception):  # noqa: N818 - as above
     """The implementation does not state what the case needs."""
 
 
+class CrashError(SeambenchError):
+    """A program behind a door ended in a way that is neither success nor a refusal."""
+
+
+class TimedOutError(SeambenchError):
+    """A program behind a door did not finish in time and was killed."""
+
+
+class ProtocolError(SeambenchError):
+    """What came through a door is not what the door's contract says; never a refusal."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one case with one implementation.
@@ -38,6 +63,9 @@ class Outcome:
     Attributes:
         seconds: time the check took, unpacking and comparing included; no benchmark.
         reason: one sentence for every outcome but `pass`.
+        level: of the case; a `should` that ends in `fail` does not fail the run.
+        group: the format or the group of rules that the case belongs to.
+        version: of the implementation; empty where it did not get as far as saying it.
     """
 
     seam: str
@@ -46,11 +74,19 @@ class Outcome:
     outcome: Word
     seconds: float = 0.0
     reason: str = ""
+    level: Level = "must"
+    group: str = ""
+    version: str = ""
 
     @property
     def failed(self) -> bool:
         """Whether this outcome fails the run."""
-        return self.outcome in FAILING
+        return self.outcome in FAILING and (self.level, self.outcome) != ("should", "fail")
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether the implementation was put to the case, and judged."""
+        return self.outcome not in ("not-offered", "unavailable")
 
     def to_json(self) -> dict[str, Any]:
         """The outcome as one JSON object."""

@@ -1,14 +1,13 @@
-"""Implementations and suites by name: the harness imports none of them itself.
+"""Seams, implementations and suites by name: the harness imports none of them itself.
 
-A name is one of
+A name of an implementation is one of
 
 - a short name, announced by an installed package as entry point `<seam>.<name>` of the group
   `seambench.impl`, e.g. `auto` for `scan.auto`;
 - `package.module:Class`, any class with the seam's methods;
-- `cmd:./reader --flag`, a command (`seambench.conformance.doors.command`);
-- `lib:./reader.so`, a shared library (`seambench.conformance.doors.library`);
-- of the exchange seam `A -> B`, the senders of one such name facing the receivers of another
-  (`seambench.seams.exchange.pairs`).
+- `cmd:./reader --flag`, a command, and `lib:./reader.so`, a shared library (docs/doors.md), where
+  the seam has such a door;
+- `A -> B`, a pair of two such names, where the seam pairs implementations.
 """
 
 from __future__ import annotations
@@ -18,52 +17,101 @@ import importlib
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambench.contracts.seam import Seam
 
-__all__ = ["SEAMS", "grouped", "load", "names", "pick", "resolve", "resolve_suite", "suites"]
+__all__ = [
+    "PAIR",
+    "find_seam",
+    "grouped",
+    "load",
+    "names",
+    "pick",
+    "resolve",
+    "resolve_suite",
+    "seams",
+    "suites",
+]
 
+_SEAMS = "seambench.seam"
 _IMPLEMENTATIONS = "seambench.impl"
 _SUITES = "seambench.suite"
 
-#: Seams, and the method that every implementation of one must have.
-SEAMS = {"scan": "open", "column": "chunks", "serde": "serialize", "exchange": "open"}
+#: Between the two names of a pair.
+PAIR = " -> "
 
 
-def names(seam: str) -> list[str]:
-    """Short names of the installed implementations of a seam, in alphabetical order."""
-    _require_seam(seam)
-    return sorted(_announced(seam))
+def seams() -> list[str]:
+    """Names of the installed seams, in alphabetical order."""
+    return sorted(grouped(_SEAMS))
+
+
+def find_seam(name: str) -> Seam:
+    """The seam of a name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    known = grouped(_SEAMS)
+    if name not in known:
+        raise UsageError(f"unknown seam {name!r}; the seams are {', '.join(sorted(known))}")
+    found = load(pick(known, name, "seam"), name)
+    if not isinstance(found, Seam):
+        raise UsageError(f"the entry point of seam {name!r} is no seambench.contracts.seam.Seam")
+    return found
+
+
+def names(seam: str, *, without: tuple[str | None, ...] = ()) -> list[str]:
+    """Short names of the installed implementations of a seam, in alphabetical order.
+
+    Args:
+        seam: name of the seam.
+        without: kinds that are left out; None is that of one which cannot be made here.
+
+    Raises:
+        UsageError: unknown seam.
+    """
+    find_seam(seam)
+    known = sorted(_announced(seam))
+    return [name for name in known if _kind(seam, name) not in without] if without else known
+
+
+def _kind(seam: str, name: str) -> str | None:
+    try:
+        return str(resolve(seam, name).kind)
+    except UnavailableError:
+        return None
 
 
 def resolve(seam: str, name: str) -> Any:
     """Make the implementation that a name stands for.
 
     Args:
-        seam: `scan`, `column`, `serde` or `exchange`.
+        seam: name of the seam.
         name: see the module's text.
 
     Returns:
         A fresh instance (for `scan` a `seambench.contracts.scan.Scanner`).
 
     Raises:
-        UsageError: unknown name, module or class, or a class that is no implementation.
+        UsageError: unknown name, module, class or capability, or a class that is no implementation.
         RefusedError: this seam takes no commands or libraries.
         UnavailableError: the implementation needs a package that is not installed.
     """
-    _require_seam(seam)
-    sender, arrow, receiver = name.partition(" -> ")
-    if arrow and seam == "exchange":
-        from seambench.seams.exchange.pairs import Pair
-
-        return Pair(resolve(seam, sender), resolve(seam, receiver))
+    found = find_seam(seam)
+    first, arrow, second = name.partition(PAIR)
+    if arrow:
+        return found.pair(resolve(seam, first), resolve(seam, second))
     kind, colon, rest = name.partition(":")
     if colon and kind in ("cmd", "lib"):
-        return _open_door(seam, kind, rest)
-    if colon:
-        loaded = load(EntryPoint(name, name, _IMPLEMENTATIONS), name)
+        made = found.door(kind, rest)
+    elif colon:
+        made = _instance(found, name, load(EntryPoint(name, name, _IMPLEMENTATIONS), name))
     else:
-        loaded = load(pick(_announced(seam), name, f"implementation of the {seam} seam"), name)
-    return _instance(seam, name, loaded)
+        point = pick(_announced(seam), name, f"implementation of the {seam} seam")
+        made = _instance(found, name, load(point, name))
+    found.require_words(made.capabilities, name)
+    return made
 
 
 def suites() -> list[str]:
@@ -79,11 +127,6 @@ def resolve_suite(name: str) -> Any:
         UnavailableError: it needs a package that is not installed.
     """
     return load(pick(grouped(_SUITES), name, "suite"), name)
-
-
-def _require_seam(seam: str) -> None:
-    if seam not in SEAMS:
-        raise UsageError(f"unknown seam {seam!r}; the seams are {', '.join(SEAMS)}")
 
 
 def grouped(group: str) -> dict[str, list[EntryPoint]]:
@@ -156,7 +199,7 @@ def load(point: EntryPoint, name: str) -> Any:
     return loaded
 
 
-def _instance(seam: str, name: str, loaded: Any) -> Any:
+def _instance(seam: Seam, name: str, loaded: Any) -> Any:
     if not callable(loaded):
         raise UsageError(f"{name} is a {type(loaded).__name__}, not a class")
     try:
@@ -165,28 +208,10 @@ def _instance(seam: str, name: str, loaded: Any) -> Any:
         raise
     except TypeError as error:
         raise UsageError(f"{name} cannot be made without arguments: {error}") from error
-    wanted = ("name", "version", "kind", "capabilities", SEAMS[seam])
-    missing = [attribute for attribute in wanted if not hasattr(made, attribute)]
+    required = ("name", "version", "kind", "capabilities", seam.method)
+    missing = [attribute for attribute in required if not hasattr(made, attribute)]
     if missing:
-        raise UsageError(f"{name} is no implementation of the {seam} seam: it lacks {missing[0]!r}")
+        raise UsageError(
+            f"{name} is no implementation of the {seam.name} seam: it lacks {missing[0]!r}"
+        )
     return made
-
-
-def _open_door(seam: str, kind: str, rest: str) -> Any:
-    if seam == "scan" and kind == "cmd":
-        from seambench.conformance.doors.command import CommandScanner
-
-        return CommandScanner(rest)
-    if seam == "scan":
-        from seambench.conformance.doors.library import LibraryScanner
-
-        return LibraryScanner(rest)
-    if seam == "serde":
-        from seambench.seams.serde.door import CommandSerde, LibrarySerde
-
-        return CommandSerde(rest) if kind == "cmd" else LibrarySerde(rest)
-    if seam == "exchange" and kind == "cmd":
-        from seambench.seams.exchange.door import CommandExchange
-
-        return CommandExchange(rest)
-    raise RefusedError(f"{kind}:{rest}: the {seam} seam takes Python classes only, so far")

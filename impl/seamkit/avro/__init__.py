@@ -1,22 +1,25 @@
-"""Avro data as Hudi's log blocks hold it, decoded by the C core into Arrow columns.
+"""Avro data, as files and log blocks hold it, decoded by the C core into Arrow columns.
 
 The schema that wrote a block is matched by name to the columns asked for; each field becomes one
 node of the core's plan. Fields nobody asked for are skipped in the core, columns that the writer
-lacks are added here. Type promotions are Avro's, and floats widen to doubles by their decimal text
-(0.3f becomes 0.3), as Hudi does it.
+lacks are added here. Type promotions are Avro's, and those of the table format's rules.
 """
 
 from __future__ import annotations
 
 from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block
+from seamkit.avro.records import RecordReader, read_container, record_reader
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 
 __all__ = [
     "AvroDecoder",
     "AvroType",
     "BlockPiece",
+    "RecordReader",
     "arrow_schema",
     "arrow_type",
     "cut_block",
     "parse_schema",
+    "read_container",
+    "record_reader",
 ]

@@ -166,9 +166,32 @@ class AvroDecoder:
         """
         self._append(piece.content, piece.begin, piece.end, piece.count, piece.source)
 
-    def _append(self, view: Any, begin: int, end: int, count: int, where: str) -> None:
+    def decode_plain(self, content: Any, count: int, source: str | None = None) -> None:
+        """Append records that follow each other without lengths, as in blocks of Avro's own files.
+
+        Args:
+            content: their bytes (bytes-like, contiguous). It may go away after the call.
+            count: how many they are.
+            source: as for `decode`.
+
+        Raises:
+            InputError: as for `decode`.
+        """
+        view = ffi.from_buffer("uint8_t[]", content)
+        where = self._source if source is None else source
+        self._append(view, 0, len(view), count, where, lib.SEAM_AVRO_PLAIN)
+
+    def _append(
+        self,
+        view: Any,
+        begin: int,
+        end: int,
+        count: int,
+        where: str,
+        framing: int = lib.SEAM_AVRO_FRAMED,
+    ) -> None:
         error = new_error()
-        code = lib.seam_avro_decode(self._decoder, view, end, begin, count, error)
+        code = lib.seam_avro_decode(self._decoder, view, end, begin, count, framing, error)
         check(code, error, source=where)
 
     def finish(self) -> pa.RecordBatch:

@@ -89,7 +89,7 @@ def _plan_time(avro: AvroType, target: pa.DataType, rules: TypeRules) -> Column 
     return Column(lib.SEAM_AVRO_TO_INT64, shift=shift) if shift >= 0 else None
 
 
-def _plan_plain(avro: AvroType, target: pa.DataType) -> Column | None:
+def _plan_plain(avro: AvroType, target: pa.DataType, rules: TypeRules) -> Column | None:
     """Types without a logical type on the Arrow side."""
     number = avro.kind if not avro.logical else ""
     if target == pa.bool_() and number == "boolean":
@@ -101,7 +101,8 @@ def _plan_plain(avro: AvroType, target: pa.DataType) -> Column | None:
     if target == pa.float32() and number in ("int", "long", "float"):
         return Column(lib.SEAM_AVRO_TO_FLOAT)
     if target == pa.float64() and number in ("int", "long", "float", "double"):
-        return Column(lib.SEAM_AVRO_TO_DOUBLE)
+        by_text = rules.floats_by_text
+        return Column(lib.SEAM_AVRO_TO_DOUBLE_BY_TEXT if by_text else lib.SEAM_AVRO_TO_DOUBLE)
     plain = avro.logical in ("", "uuid")
     if target in _TEXT and plain and avro.kind in ("string", "bytes", "enum"):
         return Column(lib.SEAM_AVRO_TO_BYTES, utf8=target == pa.string())
@@ -167,7 +168,7 @@ def _plan_leaf(value: AvroType, target: pa.DataType, rules: TypeRules) -> Column
         return _plan_decimal(value, target)
     if pa.types.is_temporal(target):
         return _plan_time(value, target, rules)
-    return _plan_plain(value, target)
+    return _plan_plain(value, target, rules)
 
 
 def _own_type(name: str, value: AvroType) -> pa.DataType | None:

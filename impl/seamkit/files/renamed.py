@@ -1,32 +1,54 @@
-"""Base files from before columns were renamed."""
+"""Files whose columns are not called as the table calls them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seamkit.core._seam import ffi
 from seamkit.files.reader import FileReader
-from seamkit.tables.hudi.timeline.schema_history import FileNames
 
-__all__ = ["RenamedReader"]
+__all__ = ["NOWHERE", "FileSchema", "RenamedReader", "renamed"]
+
+NOWHERE = "\0"
+"""In front of a name: no file has such a column."""
+
+FileSchema = Callable[[pa.Schema], pa.Schema]
+"""Columns of the table under the names that they have in a file, at every depth; one that the file
+lacks has a name that no file has."""
+
+
+def renamed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The same columns under the names of a schema that differs in names alone; nothing is copied.
+
+    Args:
+        batch: as the file calls its columns.
+        schema: as the table does.
+    """
+    if not batch.num_columns:
+        return batch
+    array = ffi.new("struct ArrowArray *")
+    address = int(ffi.cast("uintptr_t", array))
+    batch._export_to_c(address)
+    return pa.RecordBatch._import_from_c(address, schema)
 
 
 class RenamedReader:
-    """A base file under the names that its columns have now: a `FileReader` too.
+    """A file under the names that the table gives its columns: a `FileReader` too.
 
     Args:
         reader: the file.
-        names: how its names differ from the table's.
+        file_schema: what columns of the table are called in it.
     """
 
-    def __init__(self, reader: FileReader, names: FileNames) -> None:
+    def __init__(self, reader: FileReader, file_schema: FileSchema) -> None:
         self.name = reader.name
         self.num_rows = reader.num_rows
         self.num_row_groups = reader.num_row_groups
         self._reader = reader
-        self._names = names
+        self._file_schema = file_schema
 
     @property
     def schema(self) -> pa.Schema:
@@ -48,11 +70,11 @@ class RenamedReader:
             InputError: as the file's own reader.
         """
         del encoded
-        asked = self._names.asked(schema)
+        own = self._file_schema(schema)
         for batch in self._reader.batches(
-            asked, batch_rows, use_threads=use_threads, row_groups=row_groups
+            own, batch_rows, use_threads=use_threads, row_groups=row_groups
         ):
-            yield self._names.named(batch, schema)
+            yield renamed(batch, schema)
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None)."""
@@ -67,5 +89,5 @@ class RenamedReader:
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """What the file's statistics tell; see `FileReader.greatest`."""
-        (asked,) = self._names.asked(pa.schema([(name, kind)])).names
-        return self._reader.greatest(asked, kind)
+        [own] = self._file_schema(pa.schema([(name, kind)])).names
+        return self._reader.greatest(own, kind)

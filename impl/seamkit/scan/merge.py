@@ -1,4 +1,4 @@
-"""Merging one file slice: folded log events, base rows that meet them, columns put together.
+"""Merging changes into a file: folded events, base rows that meet them, columns put together.
 
 The rules stand in `native/include/seam/merge.h`; this is the thin Python side of it.
 """
@@ -31,7 +31,7 @@ row; or numbers of such rows."""
 
 
 class LogIndex:
-    """The log events of a slice, folded by record key.
+    """The events of one file, folded by key.
 
     One thread at a time; the GIL is released while the core works.
 
@@ -42,6 +42,7 @@ class LogIndex:
         flags: bits of `enum seam_event_flag` for each event; None when there are none.
         allocator: where the index lives.
         filling_rows: rows of the log's data, if versions of a record fill each other's gaps.
+        meets_every_row: an event changes all base rows with its key, not the first of them alone.
         source: the slice, for messages.
 
     Raises:
@@ -57,6 +58,7 @@ class LogIndex:
         allocator: TrackedAllocator,
         *,
         filling_rows: int = 0,
+        meets_every_row: bool = False,
         source: str = "",
     ) -> None:
         self._keys = ExportedBatch(keys)
@@ -64,6 +66,7 @@ class LogIndex:
         self._ordering = None if ordering is None else ExportedBatch(ordering)
         self._flags = None if flags is None else np.ascontiguousarray(flags, dtype=np.uint8)
         self._filling_rows = filling_rows
+        self._meets_every_row = meets_every_row
         self._origin: LogIndex | None = None  # kept alive: a fork borrows from it
         self._allocator = allocator
         self._source = source
@@ -84,6 +87,7 @@ class LogIndex:
         if self._flags is not None:
             events.flags = ffi.from_buffer("uint8_t[]", self._flags)
         events.filling_rows = self._filling_rows
+        events.meets_every_row = self._meets_every_row
         return events
 
     def fork(self, allocator: TrackedAllocator) -> LogIndex:
@@ -108,7 +112,7 @@ class LogIndex:
     ) -> Words:
         """For each base row where its values come from: KEEP, REMOVE, or a row of the log.
 
-        Uses events up: a key that occurs twice in the base changes its first row only.
+        Unless events meet every row they are used up: of rows with one key the first changes.
 
         Args:
             keys: key columns of the base, in the order of the log's.

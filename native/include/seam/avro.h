@@ -52,21 +52,29 @@ struct seam_avro_node {
 /* How a column keeps its values. */
 enum seam_avro_column_kind {
     SEAM_AVRO_TO_BOOL = 0,
-    SEAM_AVRO_TO_INT32 = 1,   /* from int */
-    SEAM_AVRO_TO_INT64 = 2,   /* from int, long */
-    SEAM_AVRO_TO_FLOAT = 3,   /* from int, long, float */
-    SEAM_AVRO_TO_DOUBLE = 4,  /* from int, long, float (by its decimal text), double */
-    SEAM_AVRO_TO_DECIMAL = 5, /* decimal128; from bytes, fixed: big-endian two's complement */
-    SEAM_AVRO_TO_BYTES = 6,   /* int32 offsets; from string, bytes, fixed, enum */
-    SEAM_AVRO_TO_FIXED = 7,   /* from fixed of the same size */
+    SEAM_AVRO_TO_INT32 = 1,  /* from int */
+    SEAM_AVRO_TO_INT64 = 2,  /* from int, long */
+    SEAM_AVRO_TO_FLOAT = 3,  /* from int, long, float */
+    SEAM_AVRO_TO_DOUBLE = 4, /* from int, long, float, double */
+    /* As TO_DOUBLE, but a float becomes the double that its decimal text names: 0.3f is 0.3. */
+    SEAM_AVRO_TO_DOUBLE_BY_TEXT = 5,
+    SEAM_AVRO_TO_DECIMAL = 6, /* decimal128; from bytes, fixed: big-endian two's complement */
+    SEAM_AVRO_TO_BYTES = 7,   /* int32 offsets; from string, bytes, fixed, enum */
+    SEAM_AVRO_TO_FIXED = 8,   /* from fixed of the same size */
     /* From a union of scalars (or of records of one scalar): this column gets the number of the
      * branch (int32), the next one the value of a boolean, int, long (sign-extended), float or
      * double (its bits as int64), the one after that the bytes of anything else, undecoded. */
-    SEAM_AVRO_TO_TAGGED = 8,
-    SEAM_AVRO_TO_LIST = 9,    /* from array; one child: the item */
-    SEAM_AVRO_TO_MAP = 10,    /* from map; two children: the key, TO_BYTES that allows no nulls and
+    SEAM_AVRO_TO_TAGGED = 9,
+    SEAM_AVRO_TO_LIST = 10,   /* from array; one child: the item */
+    SEAM_AVRO_TO_MAP = 11,    /* from map; two children: the key, TO_BYTES that allows no nulls and
                                * has no node, and the value */
-    SEAM_AVRO_TO_STRUCT = 11, /* from record; a child for each field that is kept */
+    SEAM_AVRO_TO_STRUCT = 12, /* from record; a child for each field that is kept */
+};
+
+/* What stands before each record of a block. */
+enum seam_avro_framing {
+    SEAM_AVRO_PLAIN = 0,  /* nothing: records follow each other, as in Avro's own files */
+    SEAM_AVRO_FRAMED = 1, /* an int32 (big-endian): the record's length in bytes */
 };
 
 struct seam_avro_column {
@@ -90,16 +98,18 @@ int seam_avro_new(struct seam_allocator *allocator, const struct seam_avro_node 
                   struct seam_avro_decoder **out, struct seam_error *error);
 void seam_avro_free(struct seam_avro_decoder *decoder);
 
-/* Appends `n_records` records, each an int32 (big-endian) length and one datum. They begin at
- * `offset_bytes` and must end exactly at `size_bytes`, each datum exactly at its length. Offsets in
- * errors count from `data`. After a failure the decoder is good for nothing but being freed. */
+/* Appends `n_records` records. They begin at `offset_bytes` and must end exactly at `size_bytes`,
+ * and each framed one exactly at its length. Offsets in errors count from `data`. After a failure
+ * the decoder is good for nothing but being freed. SEAM_BAD_ARGUMENT for plain records that take no
+ * bytes: any number of them would fit. */
 int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
-                     int64_t offset_bytes, int64_t n_records, struct seam_error *error);
+                     int64_t offset_bytes, int64_t n_records, enum seam_avro_framing framing,
+                     struct seam_error *error);
 
-/* Where to cut a block, so that it can be decoded piece by piece: `*end_bytes` and `*count` get the
- * end of, and the number of records in, a piece that begins at `offset_bytes` and has at least
- * `piece_bytes`, or is the last one. Nothing but the records' lengths is read; where they break the
- * format, the rest is one piece, and decoding it says what is wrong. */
+/* Where to cut a block of framed records, so that it can be decoded piece by piece: `*end_bytes`
+ * and `*count` get the end of, and the number of records in, a piece that begins at `offset_bytes`
+ * and has at least `piece_bytes`, or is the last one. Nothing but the records' lengths is read;
+ * where they break the format, the rest is one piece, and decoding it says what is wrong. */
 void seam_avro_cut(const uint8_t *data, int64_t size_bytes, int64_t offset_bytes, int64_t n_records,
                    int64_t piece_bytes, int64_t *end_bytes, int64_t *count);
 

@@ -1,8 +1,9 @@
-/* Merging one file slice: log events are folded by record key, then met by the base rows.
+/* Merging changes into the rows of a file: events are folded by key, then met by the base rows.
  *
- * An event is one record of a log in scan order: a row of the log's data, or a delete. Keys are
- * typed columns, never text. The rules are those of Hudi 1.2.0 (docs/merge.md):
- * log events meet each other first, the base row last.
+ * An event is one change in the order in which it was written: a row of the log's data, or a
+ * delete. Keys are typed columns, never text. Events meet each other first, the base row last
+ * (docs/merge.md). What table formats do differently are parameters: whether ordering values or the
+ * order of events decide, flags of single events, and whether an event is used up.
  *
  * A merge borrows the arrays it was made from; they must outlive it. One thread at a time may use
  * it (a slice is one task).
@@ -26,15 +27,14 @@ enum seam_source {
 
 /* What there is to know of an event besides its columns, bits. */
 enum seam_event_flag {
-    /* A delete whose ordering value is the default, or of another type than the column: it beats
-     * whatever came before it. */
-    SEAM_EVENT_DEFAULT = 1,
-    /* A delete of a delete block. Where a default delete stands already it changes nothing; one
-     * that was written as a row takes its place. */
-    SEAM_EVENT_LISTED = 2,
+    /* It has no ordering value that counts, and beats whatever came before it. */
+    SEAM_EVENT_UNORDERED = 1,
+    /* Where an event without an ordering value stands already, it changes nothing; other events
+     * take the place of such a one. */
+    SEAM_EVENT_YIELDING = 2,
 };
 
-/* The events of a slice. */
+/* The events of one file. */
 struct seam_events {
     const struct ArrowSchema *keys_schema; /* struct of the key columns */
     const struct ArrowArray *keys;         /* one row an event */
@@ -47,10 +47,13 @@ struct seam_events {
     /* Rows of the log's data if versions of a record fill each other's gaps (partial updates), so
      * that a version that lost is still needed; 0 otherwise. */
     int64_t filling_rows;
+    /* 0: an event is used up by the first base row with its key, and further rows with that key
+     * stay as they are; otherwise it meets every base row with its key. */
+    int32_t meets_every_row;
 };
 
 /* Folds the events. The result is released with seam_merge_free. SEAM_UNSUPPORTED when a null
- * ordering value meets one that is not: Hudi has no order between them. */
+ * ordering value meets one that is not: there is no order between them. */
 int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *events,
                    struct seam_merge **out, struct seam_error *error);
 void seam_merge_free(struct seam_merge *merge);
@@ -65,8 +68,7 @@ int seam_merge_fork(struct seam_allocator *allocator, const struct seam_merge *m
 int64_t seam_merge_keys(const struct seam_merge *merge);
 
 /* Decides for each row of a base batch where its values come from: `sources` gets one word a row
- * (enum seam_source). An event is used up by the first base row with its key; further base rows
- * with that key stay as they are. `ordering` is NULL under commit-time ordering, or when the caller
+ * (enum seam_source). `ordering` is NULL under commit-time ordering, or when the caller
  * knows that no base row has a greater ordering value than any event. `losers` may be NULL;
  * otherwise it gets for each row that stays although it met a row of the log's data that row, and
  * -1 for the others. */

@@ -1,8 +1,8 @@
 /* Column builders of the Avro decoder. */
 #include "avro/avro_internal.h"
 
-#include "seam/arrow_build.h"
 #include "base/utf8.h"
+#include "seam/arrow_build.h"
 
 static seam_int128 power_of_ten(int32_t exponent) {
     seam_int128 value = 1;
@@ -26,6 +26,7 @@ static int32_t width_of(const struct seam_avro_column *spec) {
         return 4;
     case SEAM_AVRO_TO_INT64:
     case SEAM_AVRO_TO_DOUBLE:
+    case SEAM_AVRO_TO_DOUBLE_BY_TEXT:
         return 8;
     case SEAM_AVRO_TO_DECIMAL:
         return 16;
@@ -217,7 +218,7 @@ int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builde
             return code;
         }
     }
-    builder->validity.data[row >> 3] &= (uint8_t)~(1u << (row & 7));
+    builder->validity.data[row >> 3] &= (uint8_t) ~(1u << (row & 7));
     builder->null_count++;
     return put_empty(decoder, builder, row, error);
 }

@@ -335,6 +335,10 @@ static inline const uint8_t *decode_value(const struct context *context, const s
         return p + 4;
     case OP_FLOAT_TO_DOUBLE:
         NEED(4)
+        PUT(double, load_float(p));
+        return p + 4;
+    case OP_FLOAT_TO_DOUBLE_BY_TEXT:
+        NEED(4)
         PUT(double, widen(load_float(p)));
         return p + 4;
     case OP_INT_TO_FLOAT:
@@ -548,6 +552,24 @@ static int decode_framed(struct seam_avro_decoder *decoder, const uint8_t *data,
     return code;
 }
 
+/* Records without lengths, up to the end of the data. */
+static int decode_plain(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
+                        int64_t *at, int64_t n_records, struct seam_error *error) {
+    struct cursor cursor = {.begin_offset = *at};
+    int64_t size = size_bytes - *at;
+    int code = copy_aside(decoder, data + *at, size, &cursor.begin, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    cursor.at = cursor.begin;
+    cursor.end = cursor.begin + size;
+    for (int64_t i = 0; i < n_records && code == SEAM_OK; i++) {
+        code = decode_record(decoder, &cursor, decoder->levels[0].first_row + i, error);
+    }
+    *at += cursor.at - cursor.begin;
+    return code;
+}
+
 static int check_call(const struct seam_avro_decoder *decoder, int64_t size_bytes,
                       int64_t offset_bytes, struct seam_error *error) {
     if (decoder->broken) {
@@ -561,13 +583,17 @@ static int check_call(const struct seam_avro_decoder *decoder, int64_t size_byte
 }
 
 int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
-                     int64_t offset_bytes, int64_t n_records, struct seam_error *error) {
+                     int64_t offset_bytes, int64_t n_records, enum seam_avro_framing framing,
+                     struct seam_error *error) {
     int code = check_call(decoder, size_bytes, offset_bytes, error);
+    int64_t least = (framing == SEAM_AVRO_FRAMED ? 4 : 0) + (int64_t)decoder->nodes[0].min_bytes;
+    if (code == SEAM_OK && least < 1) {
+        code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "records that take no bytes have no count");
+    }
     if (code != SEAM_OK) {
         return code;
     }
     decoder->broken = true; /* until the end is reached */
-    int64_t least = 4 + (int64_t)decoder->nodes[0].min_bytes;
     if (n_records < 0 || n_records > (size_bytes - offset_bytes) / least) {
         return seam_fail(error, SEAM_BAD_INPUT, offset_bytes,
                          "%lld records of at least %lld bytes each do not fit %lld bytes",
@@ -576,7 +602,10 @@ int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int
     }
     code = seam_level_reserve(decoder, 0, n_records, error);
     int64_t at = offset_bytes;
-    for (int64_t i = 0; i < n_records && code == SEAM_OK; i++) {
+    if (code == SEAM_OK && framing == SEAM_AVRO_PLAIN) {
+        code = decode_plain(decoder, data, size_bytes, &at, n_records, error);
+    }
+    for (int64_t i = 0; framing == SEAM_AVRO_FRAMED && i < n_records && code == SEAM_OK; i++) {
         code =
             decode_framed(decoder, data, size_bytes, &at, decoder->levels[0].first_row + i, error);
     }

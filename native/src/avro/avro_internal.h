@@ -83,6 +83,7 @@ enum op_code {
     OP_INT_TO_FLOAT,
     OP_INT_TO_DOUBLE,
     OP_FLOAT_TO_DOUBLE,
+    OP_FLOAT_TO_DOUBLE_BY_TEXT,
     OP_BYTES,
     OP_FIXED_TO_BYTES,
     OP_ENUM,

@@ -170,10 +170,12 @@ static int32_t op_for(int32_t kind, int32_t to, const struct node *node,
     case SEAM_AVRO_TO_FLOAT:
         return kind == SEAM_AVRO_FLOAT ? OP_FLOAT : is_int ? OP_INT_TO_FLOAT : -1;
     case SEAM_AVRO_TO_DOUBLE:
-        return kind == SEAM_AVRO_DOUBLE  ? OP_DOUBLE
-               : kind == SEAM_AVRO_FLOAT ? OP_FLOAT_TO_DOUBLE
-               : is_int                  ? OP_INT_TO_DOUBLE
-                                         : -1;
+    case SEAM_AVRO_TO_DOUBLE_BY_TEXT:
+        return kind == SEAM_AVRO_DOUBLE ? OP_DOUBLE
+               : kind == SEAM_AVRO_FLOAT
+                   ? (to == SEAM_AVRO_TO_DOUBLE ? OP_FLOAT_TO_DOUBLE : OP_FLOAT_TO_DOUBLE_BY_TEXT)
+               : is_int ? OP_INT_TO_DOUBLE
+                        : -1;
     case SEAM_AVRO_TO_DECIMAL:
         return kind == SEAM_AVRO_BYTES                     ? OP_DECIMAL_BYTES
                : kind == SEAM_AVRO_FIXED && node->size > 0 ? OP_DECIMAL_FIXED

@@ -40,6 +40,7 @@ struct seam_merge {
      * the lowest row of each entry. */
     int32_t *below;
     int32_t *lowest;
+    bool meets_every_row;
     bool forked; /* everything but the entries belongs to another merge */
 };
 
@@ -111,10 +112,10 @@ static struct verdict replaces(const struct seam_merge *merge, int32_t older, in
     if (merge->n_ordering == 0) {
         return (struct verdict){0};
     }
-    if (has_flag(merge, older, SEAM_EVENT_DEFAULT)) {
-        return (struct verdict){.sign = has_flag(merge, newer, SEAM_EVENT_LISTED) ? -1 : 1};
+    if (has_flag(merge, older, SEAM_EVENT_UNORDERED)) {
+        return (struct verdict){.sign = has_flag(merge, newer, SEAM_EVENT_YIELDING) ? -1 : 1};
     }
-    if (has_flag(merge, newer, SEAM_EVENT_DEFAULT)) {
+    if (has_flag(merge, newer, SEAM_EVENT_UNORDERED)) {
         return (struct verdict){0};
     }
     return compare_ordering(merge, newer, merge->ordering, older);
@@ -246,6 +247,7 @@ static int take_events(struct seam_merge *merge, const struct seam_events *event
     merge->n_keys = events->keys->n_children;
     merge->rows = events->rows;
     merge->flags = events->flags;
+    merge->meets_every_row = events->meets_every_row != 0;
     if (merge->n_keys == 0) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a merge needs a key column");
     }
@@ -348,7 +350,7 @@ static void meet(const struct seam_merge *merge, struct entry *entry, struct out
                  int64_t row) {
     int32_t source = merge->rows[entry->event];
     entry->used = true;
-    if (outcome->ordering != NULL && !has_flag(merge, entry->event, SEAM_EVENT_DEFAULT)) {
+    if (outcome->ordering != NULL && !has_flag(merge, entry->event, SEAM_EVENT_UNORDERED)) {
         struct verdict verdict = compare_ordering(merge, entry->event, outcome->ordering, row);
         outcome->undefined |= verdict.undefined;
         if (verdict.sign < 0) {
@@ -465,7 +467,7 @@ static void probe_block(struct seam_merge *merge, const struct seam_view *keys, 
         uint64_t slot = find_slot(merge, found.hashes[i], keys, begin + i);
         if (merge->slots[slot].entry != 0) {
             struct entry *entry = &merge->entries[merge->slots[slot].entry - 1];
-            if (!entry->used) {
+            if (!entry->used || merge->meets_every_row) {
                 meet(merge, entry, outcome, begin + i);
             }
         }

@@ -9,17 +9,11 @@ from typing import Any
 import pytest
 
 from seambase.errors import UsageError
-from seambench.conformance.cases import load_cases
+from seambench.conformance.load import load_cases
 from seambench.contracts import registry
 from seambench.contracts.formats import format_names, resolve_format
 from seambench.formats.golden import GoldenTable, golden_table, table_folders
-from seambench.seams.column.cases import ColumnCase
-from seambench.seams.column.check import needs_of
-from seambench.seams.exchange.cases import ExchangeCase
-from seambench.seams.exchange.check import needs_of as exchange_needs
 from seambench.seams.scan.cases import ScanCase, load_scan_cases
-from seambench.seams.serde.cases import SerdeCase
-from seambench.seams.serde.check import needs_of as serde_needs
 from seambench_suites.cases import ROOT
 
 TABLES = [
@@ -110,42 +104,40 @@ def test_rows_reach_the_edges(word: str) -> None:
     assert found[word]
 
 
-@pytest.mark.parametrize("seam", ["scan", "column", "serde", "exchange"])
+#: Words that no case needs: other ways to ask, taken with every case where they are offered; and
+#: what makes an implementation a side of a pair, with the wires over which tests pair ours with
+#: programs written from the documents alone.
+_WITHOUT_CASES = {
+    *("pushdown", "where", "type-strings.lenient"),
+    *("sender", "receiver", "wires.seamxch"),
+}
+
+
+@pytest.mark.parametrize("seam", registry.seams())
 def test_claimed_capabilities_are_exercised(seam: str) -> None:
     """A capability that an own implementation claims and no case needs is a hole in the suite."""
-    claimed = set()
-    for name in registry.names(seam):
-        implementation = _resolve(seam, name)
-        if implementation is not None and implementation.kind != "peer":
-            claimed |= {word for word, yes in implementation.capabilities.items() if yes}
-    if seam == "scan":
-        # Both are ways to ask, taken with every case where they are offered.
-        needed = {need for case in _cases() for need in case.needs} | {"pushdown", "where"}
-    elif seam == "serde":
-        asked = [case for case in load_cases("serde") if isinstance(case, SerdeCase)]
-        needed = {need for case in asked for need in serde_needs(case.operation, case.vector())}
-    elif seam == "exchange":
-        dealt = [case for case in load_cases("exchange") if isinstance(case, ExchangeCase)]
-        needed = {need for case in dealt for need in exchange_needs(case)}
-        # What makes an implementation a side of a pair is asked for by pairing it.
-        needed |= {"sender", "receiver", *(word for word in claimed if word.startswith("wires."))}
-    else:
-        asked_columns = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
-        # How leniently type strings are read is asked with the golden ones, where it is offered.
-        needed = {need for case in asked_columns for need in needs_of(case.content())}
-        needed.add("type-strings.lenient")
+    claimed = {
+        word
+        for implementation in _own(seam)
+        for word, stated in implementation.capabilities.items()
+        if stated
+    }
+    needed = {need for case in load_cases(seam) for need in case.needs} | _WITHOUT_CASES
 
     assert claimed - needed == set()
 
 
-def _resolve(seam: str, name: str) -> Any:
-    """An implementation, or None where this machine lacks what it needs."""
-    from seambase.errors import UnavailableError
+@pytest.mark.parametrize("seam", registry.seams())
+def test_needs_are_words_of_the_seam(seam: str) -> None:
+    """What a case needs, the seam's table of capabilities explains."""
+    found = registry.find_seam(seam)
+    for case in load_cases(seam):
+        found.require_words(dict.fromkeys(case.needs, True), case.id)
 
-    try:
-        return registry.resolve(seam, name)
-    except UnavailableError:
-        return None
+
+def _own(seam: str) -> list[Any]:
+    """The installed implementations that are no peers."""
+    return [registry.resolve(seam, name) for name in registry.names(seam, without=("peer", None))]
 
 
 _GOOD = 'level = "must"\nrequirement = "a b c d"\ntable = "cow-v9"\n'

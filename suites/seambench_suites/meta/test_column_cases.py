@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from seambase.errors import RefusedError, UsageError
-from seambench.conformance.cases import load_cases
-from seambench.conformance.worker import run_one
+from seambench.conformance.judge import run_one
+from seambench.conformance.load import load_cases
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
 from seambench.contracts.common import Kind
-from seambench.seams.column.cases import ColumnCase, column_cases
-from seambench.seams.column.check import kinds_of, masked_difference, needs_of
+from seambench.seams.column.cases import ColumnCase, column_cases, kinds_of, needs_of
+from seambench.seams.column.check import masked_difference
 
 CASE = "column/offheap/worked_example"
 

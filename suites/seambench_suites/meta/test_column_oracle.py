@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seambase.errors import UsageError
-from seambench.conformance.cases import load_cases
+from seambench.conformance.load import load_cases
 from seambench.seams.column.cases import ColumnCase
 from seambench.seams.column.oracle import expected_slots, parse_type
 from seambench.seams.column.values import column_values

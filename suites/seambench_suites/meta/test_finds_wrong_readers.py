@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
-from seambench.conformance.cases import load_cases
-from seambench.conformance.check import run_checks
-from seambench.conformance.worker import run_one
+from seambase.errors import UsageError
+from seambench.conformance.judge import run_one
+from seambench.conformance.load import load_cases
+from seambench.conformance.run import run_checks
 from seambench.formats.hudi.golden import TableSpec
 from seambench.seams.scan.cases import ScanCase
 from seambench_suites.meta import wrong
@@ -131,15 +132,20 @@ def test_wrong_reader_is_found(
         ("Raising", 60, "error", "ZeroDivisionError"),
         ("Crashing", 60, "crash", "SIGABRT"),
         ("Hanging", 1, "timeout", "no answer in 1 s"),
-        ("NoSuchReader", 60, "error", "NoSuchReader"),
     ],
 )
 def test_breakdowns_are_outcomes(reader: str, timeout: float, word: str, reason: str) -> None:
     """A reader that raises, dies or hangs costs its own case, and the run goes on."""
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
     name = f"seambench_suites.meta.wrong:{reader}"
-    outcomes = list(run_checks("scan", [name], cases=cases, timeout=timeout))
+    outcomes = list(run_checks("scan", [name], patterns=cases, timeout=timeout))
 
     assert [outcome.outcome for outcome in outcomes] == [word, word]
     assert all(reason in outcome.reason for outcome in outcomes)
     assert all(outcome.failed for outcome in outcomes)
+
+
+def test_a_reader_that_cannot_be_found_is_one_sentence() -> None:
+    """It costs the run, not each of its cases."""
+    with pytest.raises(UsageError, match="has no 'NoSuchReader'"):
+        run_checks("scan", ["seambench_suites.meta.wrong:NoSuchReader"])

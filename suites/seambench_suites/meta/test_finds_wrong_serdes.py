@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import UsageError
-from seambench.conformance.cases import load_cases
-from seambench.conformance.worker import run_one
+from seambench.conformance.judge import run_one
+from seambench.conformance.load import load_cases
 from seambench.seams.serde.cases import SerdeCase
 from seambench_suites.cases import ROOT
 from seambench_suites.meta import plain_serde

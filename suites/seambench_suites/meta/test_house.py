@@ -23,17 +23,6 @@ KNOWN_CYCLES: list[set[str]] = [
         "seamkit.tables.hudi.log",
         "seamkit.tables.hudi.timeline",
     },
-    {
-        "seambench.conformance",
-        "seambench.conformance.doors",
-        "seambench.contracts",
-        "seambench.engines",
-        "seambench.formats",
-        "seambench.seams.column",
-        "seambench.seams.exchange",
-        "seambench.seams.scan",
-        "seambench.seams.serde",
-    },
     {"seambench.data", "seambench.formats.hudi"},
 ]
 

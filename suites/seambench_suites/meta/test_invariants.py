@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from seambench.conformance.cases import load_cases
+from seambench.conformance.load import load_cases
+from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.seams.scan.cases import ScanCase
-from seambench.seams.scan.invariants import hold_invariants, run_invariants
+from seambench.seams.scan.invariants import hold_invariants
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader
 
@@ -47,7 +48,8 @@ def test_readers_that_disagree_are_found() -> None:
     """Each holds its own invariants; that their rows differ is told under both names."""
     module = "seambench_suites.meta"
     names = [f"{module}.simulated:SimulatedReader", f"{module}.wrong:IgnoresTheWindow"]
-    *single, last = run_invariants(names, cases=[f"{_TABLE}/since-the-first"])
+    run = Run("scan", names, patterns=[f"{_TABLE}/since-the-first"])
+    *single, last = run.extra_pass("invariants")
 
     assert [outcome.outcome for outcome in single] == ["pass", "pass"]
     assert last.implementation == " = ".join(names)

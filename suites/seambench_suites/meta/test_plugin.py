@@ -27,7 +27,7 @@ def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         [
             *(sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *plugin),
             *("-c", str(folder / "pytest.ini"), "--rootdir", str(folder)),
-            *("--pyargs", "seambench_suites.conformance.test_scan", "--import-mode=importlib"),
+            *("--pyargs", "seambench_suites.conformance.test_seams", "--import-mode=importlib"),
             *options,
         ],
         cwd=folder,

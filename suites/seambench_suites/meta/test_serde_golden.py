@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from seambase.types import parse_presto
-from seambench.conformance.cases import load_cases
+from seambench.conformance.judge import run_one
+from seambench.conformance.load import load_cases
 from seambench.conformance.plain import canonical
-from seambench.conformance.worker import run_one
 from seambench.seams.serde.blocks import block_array, block_values
 from seambench.seams.serde.cases import SerdeCase, serde_cases
 from seambench.seams.serde.check import batches_of, encode_problem, marker_differs

@@ -1,4 +1,4 @@
-"""The matrix finds what a round trip cancels out, and tells memory before and after."""
+"""The matrix finds what a round trip cancels out, and what memory is left after it."""
 
 from __future__ import annotations
 
@@ -9,64 +9,81 @@ import pytest
 
 from seambase.errors import UsageError
 from seambench.cli import main
-from seambench.seams.serde.matrix import Cell, Matrix
+from seambench.conformance.run import Run
+from seambench.contracts.outcomes import Outcome
 
 HERE = "seambench_suites.meta.plain_serde:"
 RIGHT, WRONG = f"{HERE}PlainSerde", f"{HERE}LosesTheSign"
 CASES = ["serde/presto/decimal_38_38/encode", "serde/presto/bigint_some_nulls/encode"]
 
 
-def _cells(names: Sequence[str]) -> tuple[Matrix, dict[tuple[str, str, str], Cell]]:
-    matrix = Matrix(names, CASES)
-    return matrix, {(cell.producer, cell.consumer, cell.case): cell for cell in matrix.cells()}
+def _outcomes(names: Sequence[str]) -> dict[tuple[str, str], Outcome]:
+    run = Run("serde", names, patterns=CASES)
+    return {(each.implementation, each.case): each for each in run.extra_pass("matrix")}
 
 
 def test_wrong_producers_are_found_by_others() -> None:
     """Long decimals written in another form fail before every reader; other columns pass."""
-    matrix, cells = _cells([RIGHT, WRONG])
+    found = _outcomes([RIGHT, WRONG])
 
-    assert len(cells) == 8
-    assert {cells[RIGHT, name, case].outcome for name in (RIGHT, WRONG) for case in CASES} == {
-        "pass"
-    }
-    assert cells[WRONG, RIGHT, CASES[0]].outcome == "fail"
-    assert "expected" in cells[WRONG, RIGHT, CASES[0]].reason
-    assert cells[WRONG, RIGHT, CASES[1]].outcome == "pass"
-    assert matrix.memory[RIGHT].blocks == (0, 0)
-    assert all(kib > 0 for kib in matrix.memory[RIGHT].rss_kib)
+    assert len(found) == 2 * 2 * 2 + 2
+    right = {found[f"{RIGHT} -> {name}", case].outcome for name in (RIGHT, WRONG) for case in CASES}
+    assert right == {"pass"}
+    wrong = found[f"{WRONG} -> {RIGHT}", CASES[0]]
+    assert (wrong.outcome, "expected" in wrong.reason) == ("fail", True)
+    assert found[f"{WRONG} -> {RIGHT}", CASES[1]].outcome == "pass"
+
+
+def test_memory_is_judged_at_the_end() -> None:
+    """One whose blocks of memory grow from vector to vector fails, whatever it hands out."""
+    leaks = f"{HERE}Leaking"
+    memory = {name: o for (name, _), o in _outcomes([RIGHT, leaks]).items() if " -> " not in name}
+
+    assert memory[RIGHT].outcome == "pass"
+    assert "MiB" in memory[RIGHT].reason
+    assert memory[leaks].outcome == "fail"
+    assert "blocks of memory are still held" in memory[leaks].reason
 
 
 def test_what_is_not_written_is_told() -> None:
     """One that refuses to write fails its whole row, and says so."""
-    _, cells = _cells([RIGHT, f"{HERE}RefusesAll"])
-    cell = cells[f"{HERE}RefusesAll", RIGHT, CASES[0]]
+    found = _outcomes([RIGHT, f"{HERE}RefusesAll"])[f"{HERE}RefusesAll -> {RIGHT}", CASES[0]]
 
-    assert cell.outcome == "fail"
-    assert cell.reason.startswith("not written: refused what it offers")
-
-
-def test_missing_implementations_are_outcomes() -> None:
-    """An implementation that does not exist costs its own rows and columns."""
-    _, cells = _cells([RIGHT, f"{HERE}NoSuchSerde"])
-
-    assert cells[RIGHT, RIGHT, CASES[0]].outcome == "pass"
-    assert cells[RIGHT, f"{HERE}NoSuchSerde", CASES[0]].outcome == "error"
+    assert found.outcome == "fail"
+    assert found.reason.startswith("not written: refused what it offers")
 
 
-def test_patterns_must_match() -> None:
-    """A pattern that matches no case is wrong usage."""
-    with pytest.raises(UsageError, match="nothing/"):
-        list(Matrix([RIGHT], ["nothing/*"]).cells())
+def test_missing_implementations_are_wrong_usage() -> None:
+    """An implementation that does not exist ends the run in one sentence."""
+    with pytest.raises(UsageError, match="has no 'NoSuchSerde'"):
+        _outcomes([RIGHT, f"{HERE}NoSuchSerde"])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [("nothing/*", "nothing/"), ("serde/presto/bigint_1_rows/flip", "can be written")],
+)
+def test_patterns_must_match(pattern: str, says: str) -> None:
+    """A pattern that matches no case, or none with values to write, is wrong usage."""
+    with pytest.raises(UsageError, match=says):
+        list(Run("serde", [RIGHT], patterns=[pattern]).extra_pass("matrix"))
+
+
+def test_passes_are_those_of_the_seam() -> None:
+    """A pass that the seam does not have is refused with those that it has."""
+    with pytest.raises(UsageError, match="no pass 'matrix'; it has invariants"):
+        list(Run("scan", []).extra_pass("matrix"))
 
 
 @pytest.mark.parametrize(("name", "code"), [(RIGHT, 0), (WRONG, 1)])
 def test_command_ends_with_the_verdict(
     capsys: pytest.CaptureFixture[str], name: str, code: int
 ) -> None:
-    """The command prints the table, and its exit code tells whether all was right."""
-    arguments: list[Any] = ["matrix", "--impl", RIGHT, "--impl", name, "--case", CASES[0]]
+    """The command prints a line for each pair, and its exit code tells whether all was right."""
+    what = ["check", "--seam", "serde", "--pass", "matrix"]
+    arguments: list[Any] = [*what, "--impl", RIGHT, "--impl", name, "--case", CASES[0]]
     with pytest.raises(SystemExit) as ended:
         main(arguments)
 
     assert ended.value.code == code
-    assert "written by" in capsys.readouterr().out
+    assert f"{RIGHT} -> {name}" in capsys.readouterr().out

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from seambase.errors import UsageError
-from seambench.conformance.check import run_checks
+from seambench.conformance.run import run_checks
 from seambench.conformance.xfails import load_xfails
 from seambench.contracts.outcomes import FAILING, WORDS
+from seambench_suites.cases import ROOT
 
 RIGHT = "seambench_suites.meta.simulated:SimulatedReader"
 WRONG = "seambench_suites.meta.wrong:BaseRowsOnly"
@@ -28,7 +30,7 @@ def _file(folder: Path, implementation: str, case: str) -> Path:
 def test_expected_failures(tmp_path: Path, name: str, word: str) -> None:
     """A known failure is xfail; one that passes is xpass, which fails the run."""
     file = _file(tmp_path, name, CASE)
-    (outcome,) = run_checks("scan", [name], cases=[CASE], xfails=[file])
+    (outcome,) = run_checks("scan", [name], patterns=[CASE], xfails=[file])
 
     assert outcome.outcome == word
     assert outcome.failed == (word == "xpass")
@@ -38,7 +40,7 @@ def test_expected_failures(tmp_path: Path, name: str, word: str) -> None:
 def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
     """A known failure of one implementation excuses no other."""
     file = _file(tmp_path, RIGHT, CASE)
-    (outcome,) = run_checks("scan", [WRONG], cases=[CASE], xfails=[file])
+    (outcome,) = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
 
     assert outcome.outcome == "fail"
 
@@ -46,17 +48,35 @@ def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
 def test_implementations_may_name_their_own() -> None:
     """An implementation's own file of known failures counts without being given."""
     cases = [CASE, "scan/hudi/event-v9/default-delete"]
-    outcomes = run_checks("scan", ["seambench_suites.meta.wrong:Excused"], cases=cases)
+    outcomes = run_checks("scan", ["seambench_suites.meta.wrong:Excused"], patterns=cases)
 
     assert {o.case: o.outcome for o in outcomes} == dict(zip(cases, ["xfail", "fail"], strict=True))
 
 
-def test_stale_entries_fail(tmp_path: Path) -> None:
-    """An entry that names no case is an error of its own."""
-    file = _file(tmp_path, RIGHT, "scan/hudi/gone")
-    outcomes = list(run_checks("scan", [RIGHT], cases=[CASE], xfails=[file]))
+@pytest.mark.parametrize(
+    ("patterns", "stale"),
+    [(["scan/hudi/event-v9/update*"], ["scan/hudi/event-v9/updated"]), ([CASE], [])],
+)
+def test_stale_entries_fail(tmp_path: Path, patterns: list[str], stale: list[str]) -> None:
+    """An entry that names no case is an error of its own, in a run about such cases alone."""
+    file = _file(tmp_path, RIGHT, "scan/hudi/event-v9/updated")
+    outcomes = run_checks("scan", [RIGHT], patterns=patterns, xfails=[file])
 
-    assert [(o.case, o.outcome) for o in outcomes] == [(CASE, "pass"), ("scan/hudi/gone", "error")]
+    assert [(o.case, o.outcome) for o in outcomes] == [
+        (CASE, "pass"),
+        *((id_, "error") for id_ in stale),
+    ]
+
+
+def test_entries_for_installed_cases_are_not_stale_elsewhere(tmp_path: Path) -> None:
+    """With golden files of somebody's own, known failures of the installed cases say nothing."""
+    for ending in ("bin", "json"):
+        shutil.copy(ROOT / "golden" / "presto" / f"bigint_1_rows.{ending}", tmp_path)
+    serde = "seambench_suites.meta.plain_serde:PlainSerde"
+    file = _file(tmp_path, serde, "serde/presto/bigint_1_rows/decode")
+    outcomes = run_checks("serde", [serde], golden=tmp_path, xfails=[file])
+
+    assert {outcome.outcome for outcome in outcomes} == {"pass", "not-offered"}
 
 
 @pytest.mark.parametrize(

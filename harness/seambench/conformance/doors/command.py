@@ -1,44 +1,34 @@
-"""The command door: a reader is any program that takes JSON and gives an Arrow stream.
+"""The command door: an implementation is any program. Seams say what it reads and writes.
 
-It gets one JSON object on standard input (`seambench.conformance.doors.request`) and writes an
-Arrow IPC stream to standard output. Exit code 0 means the stream is complete; 2 is a refusal, with
-its reason as a sentence on standard error; anything else, or a signal, is a crash.
+A program ends with exit code 0 when its output is complete, or with 2 and a last line
+`refused: SENTENCE` on standard error when it refuses. Any other end is a crash, exit code 2 without
+that line too: so ends a Go program that panics.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-import pyarrow.dataset as ds
-
-from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
-from seambase.foreign_arrow import sound
-from seambase.scan import ScanReport
-from seambench.conformance.doors.request import read_facts, require_columns, scan_request
+from seambase.errors import RefusedError, SeambenchError, UsageError
+from seambench.conformance.doors.facts import read_facts
 from seambench.contracts.common import Kind
-from seambench.contracts.scan import Scan, ScanRequest
-from seambench.engines.stream_dataset import StreamDataset
+from seambench.contracts.outcomes import CrashError, TimedOutError
 
-__all__ = ["Command", "CommandCrashError", "CommandScanner", "CommandTimeoutError"]
+__all__ = ["Command", "Running"]
 
 _REFUSED = 2
-
-
-class CommandCrashError(SeambenchError):
-    """The command ended by a signal or with an exit code other than 0 and 2."""
-
-
-class CommandTimeoutError(SeambenchError):
-    """The command did not finish in time and was killed."""
+_MARKER = "refused: "
+_MOST_SAID = 2000
 
 
 def _find_command(command: str) -> list[str]:
@@ -86,142 +76,110 @@ class Command:
         self.capabilities: Mapping[str, bool] = self.facts.capabilities
 
 
-class CommandScanner(Command):
-    """A scanner that is a command; started anew for each read."""
+class Running:
+    """One running command, in a process group of its own.
 
-    def open(self, request: ScanRequest) -> Scan:
-        """Note the request; the command starts when schema or rows are asked for."""
-        return _CommandScan(self, request)
+    Attributes:
+        input: its standard input.
+        output: its standard output.
+    """
 
-    def start(self, request: ScanRequest) -> _Run:
-        """Start the command for one read."""
-        return _Run(self.arguments, scan_request(request, self.facts), self.name, self.timeout)
-
-
-class _CommandScan:
-    """One scan; the run that told the schema also gives the rows of the first read."""
-
-    def __init__(self, scanner: CommandScanner, request: ScanRequest) -> None:
-        self._scanner = scanner
-        self._request = request
-        self._started: _Run | None = None
-        self._schema: pa.Schema | None = None
-        self._report = ScanReport()
-
-    @property
-    def schema(self) -> pa.Schema:
-        if self._schema is None:
-            self._started = self._run()
-        return self._schema
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        run, self._started = self._started or self._run(), None
-        self._report = ScanReport(paths={"command": 1})
-
-        def counted() -> Iterator[pa.RecordBatch]:
-            with contextlib.closing(run):
-                for batch in run.batches():
-                    self._report.rows += batch.num_rows
-                    yield batch
-
-        return pa.RecordBatchReader.from_batches(self._schema, counted())
-
-    def dataset(self) -> ds.Dataset:
-        return StreamDataset(self._scanner, self._request, self.schema)
-
-    def report(self) -> ScanReport:
-        return self._report
-
-    def _run(self) -> _Run:
-        run = self._scanner.start(self._request)
-        try:
-            self._schema = run.schema()
-            require_columns(self._schema, self._request, self._scanner.name)
-        except BaseException:
-            run.close()
-            raise
-        return run
-
-    def __del__(self) -> None:
-        if self._started is not None:
-            self._started.close()
-
-
-class _Run:
-    """One running command."""
-
-    def __init__(self, arguments: list[str], request: str, name: str, timeout: float) -> None:
-        self._name = name
-        self._timeout = timeout
+    def __init__(self, command: Command) -> None:
+        self._name = command.name
+        self._timeout = command.timeout
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            command.arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
         )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.input: IO[bytes] = self._process.stdin
+        self.output: IO[bytes] = self._process.stdout
         self._timed_out = False
-        self._timer = threading.Timer(timeout, self._expire)
+        self._timer = threading.Timer(command.timeout, self._expire)
         self._timer.daemon = True
         self._timer.start()
-        self._stream: pa.RecordBatchReader | None = None
-        assert self._process.stdin is not None
-        # A command that refuses at once need not read its request.
-        with contextlib.suppress(BrokenPipeError), self._process.stdin as pipe:
-            pipe.write(request.encode())
 
-    def schema(self) -> pa.Schema:
-        """Schema of the stream, as soon as the command has written it."""
-        try:
-            self._stream = pa.ipc.open_stream(self._process.stdout)
-        except (pa.ArrowException, OSError) as error:
-            self._finish()
-            raise InputError(
-                f"{self._name}: its standard output is no Arrow IPC stream: {error}"
-            ) from error
-        return self._stream.schema
+    def send(self, request: bytes) -> None:
+        """Write to standard input; a command that refuses at once need not read it."""
+        with contextlib.suppress(BrokenPipeError):
+            self.input.write(request)
+            self.input.flush()
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """All batches; an error unless the command says at its end that they are complete."""
-        assert self._stream is not None
-        try:
-            for batch in self._stream:
-                yield sound(batch, self._name)
-        except (pa.ArrowException, OSError) as error:
-            self._finish()
-            raise InputError(f"{self._name}: its Arrow stream is broken: {error}") from error
-        self._finish()
+    def converse(self, content: bytes) -> bytes:
+        """Write all of its input, read all of its output, and wait for its end.
 
-    def close(self) -> None:
-        """End the command if it still runs, and release what it holds."""
-        self._timer.cancel()
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._errors.close()
+        Raises:
+            SeambenchError: see `end`.
+        """
+        written, _ = self._process.communicate(content)
+        self.end()
+        return written
 
-    def _finish(self) -> None:
-        """Wait for the end and raise what the exit code stands for."""
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+    def end(self, refusal: type[SeambenchError] = RefusedError) -> None:
+        """Wait for the end, and raise what it stands for unless it is success.
+
+        Args:
+            refusal: what a refusal is raised as.
+
+        Raises:
+            CrashError: neither success nor a refusal.
+            TimedOutError: it was killed, since its time was up.
+        """
+        with contextlib.suppress(BrokenPipeError):
+            self.input.close()
         code = self._process.wait()
         self._timer.cancel()
+        lines = self._said()
+        said = f"; it said: {' '.join(' '.join(lines).split())[-_MOST_SAID:]}" if lines else ""
         if self._timed_out:
-            raise CommandTimeoutError(
-                f"{self._name}: not finished after {self._timeout:g} s, killed{self._said()}"
+            raise TimedOutError(
+                f"{self._name}: not finished after {self._timeout:g} s, killed{said}"
             )
+        if code == 0:
+            return
+        sentence = lines[-1].removeprefix(_MARKER).strip() if lines else ""
+        if code == _REFUSED and sentence and lines[-1].startswith(_MARKER):
+            raise refusal(f"{self._name}: {sentence[-_MOST_SAID:]}")
         if code == _REFUSED:
-            raise RefusedError(f"{self._name}: {self._said('') or 'refused without a reason'}")
-        if code < 0:
-            raise CommandCrashError(f"{self._name}: killed by signal {-code}{self._said()}")
-        if code != 0:
-            raise CommandCrashError(f"{self._name}: ended with exit code {code}{self._said()}")
+            how = f"ended with exit code 2 without a last line `{_MARKER}SENTENCE`"
+        else:
+            how = f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        raise CrashError(f"{self._name}: {how}{said}")
 
-    def _said(self, before: str = "; it said: ") -> str:
-        """End of what the command wrote to standard error, on one line."""
+    def kill(self) -> None:
+        """End the command, and what it started, if it still runs; its output may still be read."""
+        self._timer.cancel()
+        self._kill_group()
+
+    def close(self) -> None:
+        """End the command if it still runs, and give back what it holds. Repeatable."""
+        self.kill()
+        self._process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self.input.close()
+        self.output.close()
+        self._errors.close()
+
+    def _said(self) -> list[str]:
+        """Lines of its standard error that are not empty."""
         self._errors.seek(0)
-        text = " ".join(self._errors.read().decode("utf-8", "replace").split())
-        return before + text[-2000:] if text else ""
+        text = self._errors.read().decode("utf-8", "replace")
+        return [line for line in text.splitlines() if line.strip()]
 
     def _expire(self) -> None:
         self._timed_out = True
-        self._process.kill()
+        self._kill_group()
+
+    def _kill_group(self) -> None:
+        """A child of the command may hold its output open, so it ends too.
+
+        Once the command has been waited for, its number may be another's.
+        """
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)

@@ -17,6 +17,24 @@ _META_COLUMNS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
+#: Other formats may have some of these words too, with the same meaning.
+_CAPABILITIES = {
+    **{f"table-version.{n}": f"tables of version {n}" for n in (5, 6, 8, 9)},
+    "merge.commit-time": "the later write wins",
+    "merge.event-time": "the greater ordering value wins",
+    "merge.payloads": "payload classes named by the table",
+    "blocks.avro": "log blocks of Avro records",
+    "blocks.parquet": "log blocks that are Parquet files",
+    "blocks.delete": "log blocks of deleted keys",
+    "base-files.orc": "base files in ORC",
+    "delete-marker": "a column of the user's own that marks deletes",
+    "partial-updates": "log blocks that hold some of the columns",
+    "partitions.dropped": "partitions that were dropped",
+    "replace-commit": "commits that replace file groups",
+    "schema-on-read": "a history of schemas kept by the table",
+    "several-orderings": "ordering by several columns",
+    "virtual-keys": "tables without meta columns",
+}
 
 
 def bundle(version: str | None = None) -> SparkBundle:
@@ -56,4 +74,5 @@ FORMAT = TableFormat(
     layouts=layouts,
     writer=writer,
     peers={"hudi": "hudi-rs"},
+    capabilities=_CAPABILITIES,
 )

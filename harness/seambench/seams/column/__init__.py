@@ -1,1 +1,52 @@
-"""The column seam: cases, their oracle, and the check that runs one."""
+"""The column seam: rows cross a language border in off-heap columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seambench.contracts.seam import Case, Seam
+
+if TYPE_CHECKING:
+    from seambench.contracts.column import ColumnTable
+    from seambench.seams.column.cases import ColumnCase
+
+__all__ = ["SEAM"]
+
+_KINDS = (
+    *("array", "bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "map"),
+    *("short", "string", "struct", "time", "timestamp", "tinyint", "variant"),
+)
+_WORDS = {
+    **{f"kinds.{kind}": f"columns of kind {kind}" for kind in _KINDS},
+    "pruning": "parts of nested columns alone",
+    "missing-columns": "columns that the source does not have are NULL",
+    "type-strings": "parses type strings (`parse_type`)",
+    "type-strings.lenient": "does with every type string what StarRocks does",
+}
+
+
+class _ColumnSeam(Seam):
+    name = "column"
+    title = "rows cross a language border in off-heap columns"
+    method = "chunks"
+    words = _WORDS
+
+    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+        from seambench.seams.column.cases import column_cases
+
+        return column_cases(root, golden)
+
+    def check(self, case: ColumnCase, implementation: ColumnTable) -> None:
+        from seambench.seams.column.check import check_column
+
+        check_column(case, implementation)
+
+    def attempt(self, case: ColumnCase, implementation: ColumnTable) -> None:
+        from seambench.seams.column.check import request_of
+
+        implementation.chunks(request_of(case.content()))
+
+
+SEAM = _ColumnSeam()

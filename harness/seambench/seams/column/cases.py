@@ -21,44 +21,64 @@ and the empty one at the end. `required_fields` and `nested_fields` are a golden
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from seambase.errors import UsageError
-from seambench.conformance.strict import build
+from seambench.conformance.strict import CaseFile, case_files, read_case_file
+from seambench.contracts.seam import Case
 from seambench.seams.column.golden import read_golden
 from seambench.seams.column.oracle import expected_slots, parse_type
 from seambench.seams.column.values import Nulls, column_values
 
-__all__ = ["ColumnCase", "column_cases"]
+__all__ = ["ColumnCase", "column_cases", "kinds_of", "needs_of"]
+
+_ALIASES = {
+    "smallint": "short",
+    "varchar": "string",
+    "char": "string",
+    "timestamp-micros": "timestamp",
+    "timestamp-millis": "timestamp",
+}
 
 
 @dataclass(frozen=True)
-class ColumnCase:
+class ColumnCase(Case):
     """A golden file of off-heap columns, the file of type strings, or one case of a TOML file.
 
     Attributes:
-        id: name of the case.
         file: where it is written down.
         fetch_size: of a TOML file's fetch sizes, the one this case has.
         nulls: of a TOML file's densities of nulls, the one this case has.
     """
 
-    id: str
     file: Path
     fetch_size: int = 0
     nulls: Nulls = "none"
 
-    seam = "column"
+    @property
+    def needs(self) -> Sequence[str]:
+        """See `Case`."""
+        if self.file.suffix == ".json":
+            return needs_of(read_golden(self.file))
+        read = _load(self.file)
+        return needs_of(_asked(read))
+
+    @property
+    def refused(self) -> Sequence[str]:
+        """See `Case`."""
+        if self.file.suffix == ".json":
+            return ()
+        expect = _load(self.file).expect
+        return () if expect is None else expect.refused
 
     def content(self) -> Any:
         """What a golden file holds; for a TOML file it is worked out.
-
-        A request that must be refused has `refused` instead of `chunks`.
 
         Raises:
             UsageError: a golden file that lacks something.
@@ -68,38 +88,52 @@ class ColumnCase:
         return _content(_load(self.file), self)
 
 
+def kinds_of(type_string: str) -> Iterator[str]:
+    """Kinds that a type string names, as capabilities call them."""
+    text = re.sub(r"\([^)]*\)", "", type_string)
+    text = re.sub(r"(?<=[<,])[^<>,:]*:", "", text)  # names of fields
+    for word in re.findall(r"[A-Za-z][\w-]*", text):
+        yield _ALIASES.get(word, word)
+
+
+def needs_of(data: Mapping[str, Any] | Sequence[Any]) -> list[str]:
+    """Capabilities that the content of a golden file needs."""
+    if not isinstance(data, Mapping):
+        return ["type-strings"]
+    needs = [f"kinds.{kind}" for text in data["types"] for kind in kinds_of(text)]
+    if set(data["required_fields"]) - set(data["fields"]):
+        needs.append("missing-columns")
+    if data.get("nested_fields") is not None:
+        needs.append("pruning")
+    return list(dict.fromkeys(needs))
+
+
 @dataclass(frozen=True)
 class _Expect:
     refused: Sequence[str]
 
 
-@dataclass(frozen=True)
-class _CaseFile:
+@dataclass(frozen=True, kw_only=True)
+class _CaseFile(CaseFile):
     """The keys of a TOML file."""
 
-    level: Literal["must", "should"]
-    requirement: str
     fields: Sequence[str]
     types: Sequence[str]
     rows: int | str = 0
-    threads: Sequence[str] = ()
     required_fields: Sequence[str] | None = None
     nested_fields: Sequence[str] | None = None
     fetch_sizes: Sequence[int] = (4096,)
     nulls: Sequence[Nulls] = ("none",)
     chunks: Sequence[int] | None = None
     expect: _Expect | None = None
-    seed: str = field(default="")
+    seed: str = ""
 
 
 @cache
 def _load(file: Path) -> _CaseFile:
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
-    if "expect" in data:
-        data["expect"] = build(_Expect, data["expect"], file)
-    read: _CaseFile = build(_CaseFile, data, file)
-    if not read.requirement.strip() or len(read.fields) != len(read.types):
-        raise UsageError(f"{file}: a case has a requirement, and a type for each field")
+    read = read_case_file(_CaseFile, file)
+    if len(read.fields) != len(read.types):
+        raise UsageError(f"{file}: there is a type for each field")
     return read
 
 
@@ -111,13 +145,17 @@ def column_cases(root: Path, golden: Path | None) -> list[ColumnCase]:
     """
     folder = golden or root / "golden" / "offheap"
     files = sorted(folder.glob("*.json"))
-    if not files:
-        raise UsageError(f"{folder} holds no golden files (*.json)")
-    cases = [ColumnCase(f"column/{folder.name}/{file.stem}", file) for file in files]
-    if golden is None:
-        for file in sorted((root / "cases" / "column").rglob("*.toml")):
-            cases += _expand(file.relative_to(root / "cases").with_suffix("").as_posix(), file)
-    return cases
+    if golden is not None:
+        if not files:
+            raise UsageError(f"{folder} holds no golden files (*.json)")
+        return [_golden_case(file) for file in files]
+    expanded = (_expand(name, file) for name, file in case_files(root, "column"))
+    return [*map(_golden_case, files), *chain.from_iterable(expanded)]
+
+
+def _golden_case(file: Path) -> ColumnCase:
+    id_ = f"column/{file.parent.name}/{file.stem}"
+    return ColumnCase(id_, "must", "every determined byte of the chain is the golden one", file)
 
 
 def _expand(name: str, file: Path) -> Iterator[ColumnCase]:
@@ -126,19 +164,18 @@ def _expand(name: str, file: Path) -> Iterator[ColumnCase]:
         for size in read.fetch_sizes:
             id_ = f"{name}/{nulls}" if len(read.nulls) > 1 else name
             id_ = f"{id_}/fetch-{size}" if len(read.fetch_sizes) > 1 else id_
-            yield ColumnCase(id_, file, size, nulls)
+            yield ColumnCase(id_, read.level, read.requirement, file, size, nulls)
+
+
+def _asked(read: _CaseFile) -> dict[str, Any]:
+    """What a TOML file asks for, without rows and sizes, as a golden file says it."""
+    required = read.fields if read.required_fields is None else read.required_fields
+    asked = {"fields": read.fields, "types": read.types, "required_fields": required}
+    return asked if read.nested_fields is None else {**asked, "nested_fields": read.nested_fields}
 
 
 def _content(read: _CaseFile, case: ColumnCase) -> dict[str, Any]:
-    required = read.fields if read.required_fields is None else read.required_fields
-    content: dict[str, Any] = {
-        "fields": read.fields,
-        "types": read.types,
-        "required_fields": required,
-        "fetch_size": case.fetch_size,
-    }
-    if read.nested_fields is not None:
-        content["nested_fields"] = read.nested_fields
+    content = {**_asked(read), "fetch_size": case.fetch_size}
     if isinstance(read.rows, str):
         rows = json.loads(read.rows)
         sizes = read.chunks or [len(rows)]
@@ -148,8 +185,8 @@ def _content(read: _CaseFile, case: ColumnCase) -> dict[str, Any]:
         rows = _generated(read, case, sum(sizes))
     content["rows"] = rows
     if read.expect is not None:
-        return content | {"refused": read.expect.refused, "sizes": list(sizes)}
-    content["chunks"] = list(_chunks(read, required, rows, sizes))
+        return content | {"sizes": list(sizes)}
+    content["chunks"] = list(_chunks(read, content["required_fields"], rows, sizes))
     return content
 
 

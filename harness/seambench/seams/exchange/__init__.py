@@ -1,1 +1,90 @@
-"""The exchange seam: cases, the check that runs one, and the door for programs."""
+"""The exchange seam: rows move between the workers of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seambench.contracts.seam import Case, Seam
+
+if TYPE_CHECKING:
+    from seambench.contracts.exchange import Exchange
+    from seambench.seams.exchange.cases import ExchangeCase
+
+__all__ = ["SEAM"]
+
+_FUNCTIONS = ("crc32", "fnv", "presto", "spark", "velox", "xxh3")
+_FORMATS = ("arrow", "arrow-batch", "presto", "starrocks", "unsaferow")
+_TYPES = (
+    *("array", "bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "map"),
+    *("smallint", "string", "struct", "timestamp", "timestamp_ntz", "tinyint"),
+)
+_WORDS = {
+    "partitions.hash": "rows with equal keys meet",
+    "partitions.broadcast": "every row comes to every receiver",
+    "partitions.random": "rows go anywhere, evenly",
+    "partitions.single": "every row comes to the one receiver",
+    **{f"functions.{word}": f"rows are dealt as {word} says" for word in _FUNCTIONS},
+    "drivers": "more than one reader behind a receiver",
+    "orders.sender": "rows of a sender stay in their order",
+    "orders.merge": "sorted rows come sorted",
+    **{f"formats.{word}": f"rows are carried as {word}" for word in _FORMATS},
+    "transports.pass-through": "batches change hands within the process",
+    "transports.local": "the same between threads, without sink and source",
+    "transports.*": "rows travel this way",
+    **{f"types.{word}": f"columns of type {word}" for word in _TYPES},
+    "encodings.dictionary": "columns may come as dictionaries",
+    "encodings.run": "columns may come as runs",
+    "encodings.view": "texts may come as views",
+    "encodings.large": "texts may come with wide offsets",
+    "cancel": "either side can give up",
+    "sender": "its senders can face the receivers of another",
+    "receiver": "its receivers can face the senders of another",
+    "wires.*": "what it speaks to another implementation",
+}
+
+
+class _ExchangeSeam(Seam):
+    name = "exchange"
+    title = "rows move between the workers of a query"
+    method = "open"
+    words = _WORDS
+
+    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+        from seambase.errors import UsageError
+        from seambench.seams.exchange.cases import exchange_cases
+
+        if golden is not None:
+            raise UsageError("--golden: the exchange seam has no golden files")
+        return exchange_cases(root)
+
+    def check(self, case: ExchangeCase, implementation: Exchange) -> None:
+        from seambench.seams.exchange.check import check_exchange
+
+        check_exchange(case, implementation)
+
+    def attempt(self, case: ExchangeCase, implementation: Exchange) -> None:
+        from seambench.seams.exchange.check import attempt_exchange
+
+        attempt_exchange(case, implementation)
+
+    def door(self, kind: str, rest: str) -> Any:
+        if kind != "cmd":
+            return super().door(kind, rest)
+        from seambench.seams.exchange.doors import CommandExchange
+
+        return CommandExchange(rest)
+
+    def pair(self, first: Any, second: Any) -> Any:
+        from seambench.seams.exchange.pairs import Pair
+
+        return Pair(first, second)
+
+    def pair_names(self, name: str, against: str) -> list[str]:
+        from seambench.seams.exchange.pairs import names_of_pairs
+
+        return names_of_pairs(name, against)
+
+
+SEAM = _ExchangeSeam()

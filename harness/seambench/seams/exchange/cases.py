@@ -33,7 +33,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import tomllib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -46,11 +46,12 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambase.sorting import SortKey
 from seambase.types import SerdeType, arrow_type, parse_spark
-from seambench.conformance.strict import build
+from seambench.conformance.strict import CaseFile, case_files, read_case_file
 from seambench.contracts.exchange import ExchangeRequest, Order, PartitionKind
+from seambench.contracts.seam import Case
 from seambench.seams.serde.values import arrow_array, from_golden
 
-__all__ = ["ROW", "Encoding", "ExchangeCase", "Fault", "exchange_cases"]
+__all__ = ["ROW", "Encoding", "ExchangeCase", "Fault", "exchange_cases", "needs_of"]
 
 Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
 Fault = Literal["none", "sender-cancels", "receiver-cancels"]
@@ -85,18 +86,15 @@ class _Expect:
     says: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class _CaseFile:
+@dataclass(frozen=True, kw_only=True)
+class _CaseFile(CaseFile):
     """The keys of a case's file."""
 
-    level: Literal["must", "should"]
-    requirement: str
     fields: Sequence[str]
     types: Sequence[str]
     rows: int | str
     exchange: _Exchange
     expect: _Expect = field(default_factory=_Expect)
-    threads: Sequence[str] = ()
     encodings: Sequence[Encoding] = ("plain",)
     batch_rows: int = 4096
     distinct: int | None = None
@@ -104,11 +102,10 @@ class _CaseFile:
 
 
 @dataclass(frozen=True)
-class ExchangeCase:
+class ExchangeCase(Case):
     """One case: an entry of each list of its file.
 
     Attributes:
-        id: name of the case.
         file: where it is written down.
         encoding: how columns come.
         shape: senders, receivers and drivers.
@@ -116,19 +113,26 @@ class ExchangeCase:
         format: as what.
     """
 
-    id: str
     file: Path
     encoding: Encoding
     shape: tuple[int, int, int]
     transport: str
     format: str
 
-    seam = "exchange"
+    @property
+    def needs(self) -> Sequence[str]:
+        """See `Case`."""
+        return [*needs_of(self), *_load(self.file).needs]
 
     @property
-    def requirement(self) -> str:
-        """The rule that the case checks."""
-        return _load(self.file).requirement
+    def refused(self) -> Sequence[str]:
+        """See `Case`."""
+        return self.expect.refused
+
+    @property
+    def says(self) -> Sequence[str]:
+        """See `Case`."""
+        return self.expect.says
 
     @property
     def expect(self) -> _Expect:
@@ -185,6 +189,31 @@ class ExchangeCase:
             yield _encoded(self.plain().take(numbers[at : at + size]), self.encoding)
 
 
+def needs_of(case: ExchangeCase) -> list[str]:
+    """Capabilities that a case needs."""
+    request = case.request
+    needs = [f"partitions.{request.partition}", f"transports.{request.transport}"]
+    if request.transport not in ("pass-through", "local"):
+        needs.append(f"formats.{request.format}")
+    if request.function is not None:
+        needs.append(f"functions.{request.function}")
+    if request.drivers > 1:
+        needs.append("drivers")
+    if request.order != "none":
+        needs.append(f"orders.{request.order}")
+    if case.encoding not in ("plain", "sliced"):
+        needs.append(f"encodings.{case.encoding}")
+    if case.fault != "none":
+        needs.append("cancel")
+    kinds = {word for type_ in case.types for word in re.findall("[a-z_]+", _bare(type_.text))}
+    return [*needs, *(f"types.{kind}" for kind in sorted(kinds))]
+
+
+def _bare(text: str) -> str:
+    """A type without the names of fields."""
+    return re.sub(r"[\w ]+:", "", text)
+
+
 def sorted_rows(batch: pa.RecordBatch, rows: Sequence[int], keys: Sequence[SortKey]) -> list[int]:
     """Row numbers ordered by keys; equal ones stay as they were.
 
@@ -213,12 +242,7 @@ def exchange_cases(root: Path) -> list[ExchangeCase]:
     Raises:
         UsageError: a broken case file.
     """
-    folder = root / "cases"
-    return [
-        case
-        for file in sorted((folder / "exchange").rglob("*.toml"))
-        for case in _expand(file.relative_to(folder).with_suffix("").as_posix(), file)
-    ]
+    return [case for name, file in case_files(root, "exchange") for case in _expand(name, file)]
 
 
 def _expand(name: str, file: Path) -> Iterator[ExchangeCase]:
@@ -240,17 +264,17 @@ def _expand(name: str, file: Path) -> Iterator[ExchangeCase]:
         ]
         encoding, senders, receivers, drivers, transport, format_ = chosen
         shape = (senders, receivers, drivers)
-        yield ExchangeCase("/".join([name, *words]), file, encoding, shape, transport, format_)
+        id_ = "/".join([name, *words])
+        yield ExchangeCase(
+            id_, read.level, read.requirement, file, encoding, shape, transport, format_
+        )
 
 
 @cache
 def _load(file: Path) -> _CaseFile:
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
-    data["exchange"] = build(_Exchange, data.get("exchange", {}), file)
-    data["expect"] = build(_Expect, data.get("expect", {}), file)
-    read: _CaseFile = build(_CaseFile, data, file)
-    if not read.requirement.strip() or len(read.fields) != len(read.types):
-        raise UsageError(f"{file}: a case has a requirement, and a type for each field")
+    read = read_case_file(_CaseFile, file)
+    if len(read.fields) != len(read.types):
+        raise UsageError(f"{file}: there is a type for each field")
     if ROW in read.fields:
         raise UsageError(f"{file}: {ROW!r} is the number of the row, no field of a case")
     if read.expect.parts is not None and isinstance(read.rows, int):

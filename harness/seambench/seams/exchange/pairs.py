@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from seambase.errors import UsageError
+from seambase.errors import UnavailableError, UsageError
 from seambench.contracts import registry
 from seambench.contracts.common import Kind
 from seambench.contracts.exchange import (
@@ -17,11 +17,11 @@ from seambench.contracts.exchange import (
     ExchangeRequest,
     ExchangeSender,
 )
+from seambench.contracts.outcomes import ProtocolError
+from seambench.contracts.registry import PAIR
 
-__all__ = ["ARROW", "OpenPair", "Pair", "names_of_pairs"]
+__all__ = ["OpenPair", "Pair", "names_of_pairs"]
 
-#: Between the two names of a pair: senders on its left, receivers on its right.
-ARROW = " -> "
 _WIRE = "wires."
 _WITHIN = ("transports.pass-through", "transports.local")
 
@@ -63,8 +63,8 @@ class Pair:
             )
         wire = common[0].removeprefix(_WIRE)
         self._sender, self._receiver = _speaking(sender, wire), _speaking(receiver, wire)
-        self.name = f"{sender.name}{ARROW}{receiver.name}"
-        self.version = f"{sender.version}{ARROW}{receiver.version}"
+        self.name = f"{sender.name}{PAIR}{receiver.name}"
+        self.version = f"{sender.version}{PAIR}{receiver.version}"
         self.kind: Kind = "peer" if "peer" in (sender.kind, receiver.kind) else sender.kind
         self.capabilities: Mapping[str, bool] = {
             word: True
@@ -106,9 +106,9 @@ def names_of_pairs(name: str, against: str) -> list[str]:
     under_test = registry.resolve("exchange", name)
     found = []
     if under_test.capabilities.get("sender"):
-        found.append(f"{name}{ARROW}{against}")
+        found.append(f"{name}{PAIR}{against}")
     if under_test.capabilities.get("receiver"):
-        found.append(f"{against}{ARROW}{name}")
+        found.append(f"{against}{PAIR}{name}")
     if not found:
         raise UsageError(f"{name} states neither `sender` nor `receiver`")
     for pair in found:
@@ -141,7 +141,7 @@ class OpenPair:
             addresses = [one.address for one in receivers]
             self.receivers: Sequence[ExchangeReceiver] = receivers
             self.senders: Sequence[ExchangeSender] = [
-                self._kept(sender.connect(request, number, addresses))
+                self._kept(_connected(sender, request, number, addresses))
                 for number in range(request.senders)
             ]
         except BaseException:
@@ -155,3 +155,13 @@ class OpenPair:
     def close(self) -> None:
         """End every process and connection. Repeatable."""
         self._stack.close()
+
+
+def _connected(
+    sender: Distributed, request: ExchangeRequest, number: int, addresses: Sequence[str]
+) -> Any:
+    """A sending side. The receivers said that they listen: who is not to be had breaks the wire."""
+    try:
+        return sender.connect(request, number, addresses)
+    except UnavailableError as error:
+        raise ProtocolError(f"sender {number} meets no receiver: {error}") from error

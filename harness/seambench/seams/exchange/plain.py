@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from seambase.errors import InputError, SeambenchError, UnavailableError
+from seambase.errors import InputError, SeambenchError
 from seambench import __version__
 from seambench.conformance.plain import canonical
 from seambench.contracts.common import Kind
@@ -327,5 +327,5 @@ def _connected(address: str) -> socket.socket:
         made.connect(address.removeprefix("unix:"))
     except OSError as error:
         made.close()
-        raise UnavailableError(f"nobody listens at {address}: {error}") from error
+        raise FailedError(f"nobody listens at {address}: {error}") from error
     return made

@@ -1,1 +1,85 @@
-"""The scan seam: the check that runs a case, and what holds however it is asked."""
+"""The scan seam: a scanner hands a table's rows to an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seambench.contracts.seam import Case, Pass, Request, Seam
+
+if TYPE_CHECKING:
+    from seambench.contracts.scan import Scanner
+    from seambench.seams.scan.cases import ScanCase
+
+__all__ = ["SEAM"]
+
+_WORDS = {
+    "formats.parquet": "reads folders of Parquet files",
+    "query.snapshot": "the newest state, or that of an instant",
+    "query.read-optimized": "data files alone, without what was written to be merged with them",
+    "query.incremental": "rows that changed between two instants",
+    "query.cdc": "changes with both images of a row",
+    "as-of": "earlier states",
+    "partitioned": "columns that stand in names of folders alone",
+    "path-per-slice": "reports by which path each slice was read",
+    "pushdown": "its dataset prunes columns and applies filters",
+    "schema-evolution": "columns added, widened, renamed or dropped over time",
+    "strict": "refuses on request the damage that the format's own reader skips",
+    "warnings": "reports what it skipped",
+    "where": "applies a filter in DuckDB's SQL by itself",
+}
+
+
+class _ScanSeam(Seam):
+    name = "scan"
+    title = "a scanner hands a table's rows to an engine"
+    method = "open"
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        from seambench.contracts.formats import format_names, resolve_format
+
+        words = dict(_WORDS)
+        for name in format_names():
+            found = resolve_format(name)
+            words |= {f"formats.{name}": f"reads tables of {found.title}", **found.capabilities}
+        return words
+
+    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+        from seambase.errors import UsageError
+        from seambench.seams.scan.cases import scan_cases
+
+        if golden is not None:
+            raise UsageError("--golden: golden tables of the scan seam belong to its case files")
+        return scan_cases(root)
+
+    def check(self, case: ScanCase, implementation: Scanner) -> None:
+        from seambench.seams.scan.check import check_scan
+
+        check_scan(case, implementation)
+
+    def attempt(self, case: ScanCase, implementation: Scanner) -> None:
+        from seambench.seams.scan.check import read_case
+
+        read_case(case, implementation)
+
+    def door(self, kind: str, rest: str) -> Any:
+        from seambench.seams.scan.doors import CommandScanner, LibraryScanner
+
+        return CommandScanner(rest) if kind == "cmd" else LibraryScanner(rest)
+
+    @property
+    def requests(self) -> Mapping[str, Request]:
+        from seambench.seams.scan.invariants import hold_invariants
+
+        return {"invariants": lambda case, scanner, _: {"digest": hold_invariants(case, scanner)}}
+
+    @property
+    def passes(self) -> Mapping[str, Pass]:
+        from seambench.seams.scan.invariants import compare_readers
+
+        return {"invariants": compare_readers}
+
+
+SEAM = _ScanSeam()

@@ -41,7 +41,6 @@ asked all the same, and the scanner may refuse but not answer wrongly.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -51,8 +50,9 @@ from typing import Any, Literal
 
 from seambase.errors import UsageError
 from seambench.conformance.plain import typed
-from seambench.conformance.strict import build
+from seambench.conformance.strict import CaseFile, build, case_files, read_case_file
 from seambench.contracts.formats import resolve_format
+from seambench.contracts.seam import Case
 from seambench.contracts.tables import CommitRequest, Edit
 from seambench.formats.golden import GoldenTable, golden_table
 
@@ -82,12 +82,10 @@ class ExpectSpec:
     arrow: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _CaseFile:
+@dataclass(frozen=True, kw_only=True)
+class _CaseFile(CaseFile):
     """The keys of a scan case's file."""
 
-    level: Literal["must", "should"]
-    requirement: str
     table: str
     expect: ExpectSpec = field(default_factory=ExpectSpec)
     request: CommitRequest = field(default_factory=CommitRequest)
@@ -95,21 +93,17 @@ class _CaseFile:
     variants: Sequence[str] = ()
     edit: Sequence[Edit] = ()
     focus: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    needs: Sequence[str] = ()
     otherwise: Literal["not-offered", "never-wrong"] = "not-offered"
 
 
 @dataclass(frozen=True)
-class ScanCase:
+class ScanCase(Case):
     """A case of the scan seam with the golden table it reads.
 
     `one_of_many` is set where a file asks several questions: each then compares rows alone; what
     must hold however they are asked is left to the second pass (`seambench.seams.scan.invariants`).
     """
 
-    id: str
-    level: str
-    requirement: str
     table: GoldenTable
     request: CommitRequest
     edits: Sequence[Edit]
@@ -119,7 +113,20 @@ class ScanCase:
     otherwise: str
     one_of_many: bool = False
 
-    seam = "scan"
+    @property
+    def refused(self) -> Sequence[str]:
+        """See `Case`."""
+        return self.expect.refused
+
+    @property
+    def says(self) -> Sequence[str]:
+        """See `Case`."""
+        return self.expect.says
+
+    @property
+    def never_wrong(self) -> bool:
+        """See `Case`."""
+        return self.otherwise == "never-wrong"
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
@@ -162,8 +169,7 @@ class ScanCase:
 
 def scan_cases(root: Path) -> list[ScanCase]:
     """Cases of the scan seam below a root, by id."""
-    files = sorted((root / "cases" / "scan").rglob("*.toml"))
-    return [case for file in files for case in load_scan_cases(file, root)]
+    return [case for _, file in case_files(root, "scan") for case in load_scan_cases(file, root)]
 
 
 def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
@@ -172,11 +178,7 @@ def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
     Raises:
         UsageError: unknown or missing key, unknown table, or an expectation that cannot be.
     """
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
-    data["request"] = build(CommitRequest, data.get("request", {}), file)
-    data["expect"] = build(ExpectSpec, data.get("expect", {}), file)
-    data["edit"] = [build(Edit, edit, file) for edit in data.get("edit", [])]
-    read = build(_CaseFile, data, file)
+    read = read_case_file(_CaseFile, file)
     name = file.relative_to(root / "cases").with_suffix("").as_posix()
     cases = []
     for variant, table in _tables(root, read, file):
@@ -245,8 +247,6 @@ def _lint(case: ScanCase, file: Path) -> None:
     expect = case.expect
     if [expect.rows is not None, bool(expect.any_of), bool(expect.refused)].count(True) != 1:
         raise UsageError(f"{file}: expect either rows or refused or any_of")
-    if not case.requirement.strip():
-        raise UsageError(f"{file}: the requirement is empty")
     # A read of changes has columns of its own.
     known = set(case.table.spec.columns) | set(case.request.columns or ())
     for row in chain(expect.rows or (), *expect.any_of):

@@ -17,10 +17,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from seambase import errors
 from seambench.conformance.plain import difference, rows_of
-from seambench.conformance.refusals import told_as_mismatch
-from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.seams.scan.cases import ScanCase
 
@@ -29,6 +27,7 @@ __all__ = [
     "check_scan",
     "literal",
     "query_dataset",
+    "read_case",
     "read_rows",
     "same_rows",
     "unpacked",
@@ -38,22 +37,19 @@ Rows = list[tuple[Any, ...]]
 
 
 def check_scan(case: ScanCase, scanner: Scanner) -> None:
-    """Run a case.
+    """Read a case's table; rows, schema, report and invariants must be right.
 
     Raises:
-        NotOffered: the scanner does not state what the case needs.
-        Mismatch: it does, and the answer is wrong.
+        Mismatch: something is not.
     """
-    missing = [need for need in case.needs if not scanner.capabilities.get(need)]
-    if missing and case.otherwise == "not-offered":
-        raise NotOffered(f"no {missing[0]}")
     with unpacked(case) as request:
-        if missing:
-            _must_not_be_wrong(case, scanner, request, missing[0])
-        elif case.expect.refused:
-            _must_refuse(scanner, request, case.expect.refused, case.expect.says)
-        else:
-            _must_read(case, scanner, request)
+        _must_read(case, scanner, request)
+
+
+def read_case(case: ScanCase, scanner: Scanner) -> None:
+    """Open and read a case's table, whatever comes of it."""
+    with unpacked(case) as request:
+        read_rows(scanner, request)
 
 
 @contextmanager
@@ -81,45 +77,9 @@ def _request(case: ScanCase, table: Path) -> ScanRequest:
     )
 
 
-def _must_refuse(
-    scanner: Scanner, request: ScanRequest, classes: Sequence[str], says: Sequence[str]
-) -> None:
-    """Open and read; one of the exceptions named must come, and its message must say the words."""
-    wanted = tuple(getattr(errors, name) for name in classes)
-    if scanner.kind == "peer":
-        # What comes in from outside says that it refuses, not in which of our words.
-        wanted = (errors.InputError, errors.RefusedError, errors.UsageError)
-    try:
-        rows = _read(scanner, request)[1]
-    except wanted as error:
-        for word in says:
-            if word not in str(error):
-                raise Mismatch(f"the refusal does not name {word!r}: {error}") from error
-        return
-    except errors.SeambenchError as error:
-        kind = type(error).__name__
-        raise Mismatch(f"{kind} instead of {' or '.join(classes)}: {error}") from error
-    raise Mismatch(f"{' or '.join(classes)} expected, but {len(rows)} rows were read")
-
-
-def _must_not_be_wrong(
-    case: ScanCase, scanner: Scanner, request: ScanRequest, missing: str
-) -> None:
-    """Whoever does not offer what a case needs may refuse it or be right, but never wrong."""
-    try:
-        _must_read(case, scanner, request)
-    except Mismatch as problem:
-        # What comes in from outside says that it refuses, not in which of our words.
-        refusals = (errors.SeambenchError,) if scanner.kind == "peer" else (errors.RefusedError,)
-        if isinstance(problem.__cause__, refusals):
-            raise NotOffered(f"no {missing}; refused as it must be") from problem
-        raise Mismatch(f"{missing} is not offered, yet it answers wrongly: {problem}") from problem
-
-
 def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
     """Read; rows, schema, report and invariants must be right."""
-    with told_as_mismatch():
-        scan, rows = _read(scanner, request)
+    scan, rows = _read(scanner, request)
     names = case.names
     if list(scan.schema.names) != names:
         raise Mismatch(f"columns {names} expected, the schema says {scan.schema.names}")
@@ -134,8 +94,7 @@ def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
     if case.one_of_many or scanner.kind == "peer":
         # A peer may take seconds for a read: for both, the invariants are a pass of their own.
         return
-    with told_as_mismatch():
-        _check_invariants(case, scanner, request, rows)
+    _check_invariants(case, scanner, request, rows)
 
 
 def _read(scanner: Scanner, request: ScanRequest) -> tuple[Scan, Rows]:

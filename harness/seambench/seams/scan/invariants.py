@@ -12,15 +12,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-from seambench.conformance.cases import load_cases
-from seambench.conformance.check import choose_cases
-from seambench.conformance.isolate import Isolated
+from seambench.conformance.judge import missing_capability
 from seambench.conformance.plain import canonical
 from seambench.contracts.outcomes import NotOffered, Outcome
 from seambench.contracts.scan import Scanner, ScanRequest
+from seambench.contracts.seam import PassRun
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import (
     Rows,
@@ -31,7 +28,7 @@ from seambench.seams.scan.check import (
     unpacked,
 )
 
-__all__ = ["hold_invariants", "run_invariants"]
+__all__ = ["compare_readers", "hold_invariants"]
 
 _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
     "one row at a time": lambda request: replace(request, batch_rows=1),
@@ -52,9 +49,9 @@ def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
         Mismatch: two ways give different rows.
         seambase.errors.SeambenchError: the scanner refuses the table.
     """
-    missing = [need for need in case.needs if not scanner.capabilities.get(need)]
-    if missing or case.expect.refused:
-        raise NotOffered(f"no {missing[0]}" if missing else "a refusal is expected")
+    missing = missing_capability(case, scanner)
+    if missing or case.refused:
+        raise NotOffered(f"no {missing}" if missing else "a refusal is expected")
     with unpacked(case) as request:
         names = case.names
         rows = read_rows(scanner, request)
@@ -90,43 +87,24 @@ def _hold_projections(
         same_rows(f"{names[other]} where {condition}", want, found, [names[other]])
 
 
-def run_invariants(
-    implementations: Sequence[str],
-    cases: Sequence[str] | None = None,
-    timeout: float = 60.0,
-    root: Path | None = None,
-) -> Iterator[Outcome]:
-    """Hold every scan case's invariants for every implementation, then compare their rows.
-
-    Args:
-        implementations: names as the registry takes them.
-        cases: patterns of case ids; None for all.
-        timeout: seconds that a case may take.
-        root: folder with `cases/` and `golden/`; None for the installed suite's.
+def compare_readers(run: PassRun) -> Iterator[Outcome]:
+    """Hold every case's invariants for every implementation, then compare their rows.
 
     Yields:
         An outcome per implementation and case; then a `fail` for each case where implementations
         that answered do not agree, under the name `A = B`.
     """
-    known = [case.id for case in load_cases("scan", root)]
-    chosen = choose_cases(known, cases)
     digests: dict[str, dict[str, str]] = {}
-    for name in implementations:
-        with Isolated("scan", name, timeout) as process:
-            for case in chosen:
-                asked = {"case": case, "root": str(root) if root else None, "golden": None}
-                answer = process.ask({**asked, "do": "invariants"})
-                yield _outcome(name, case, answer)
-                if "digest" in answer:
-                    digests.setdefault(case, {})[name] = answer["digest"]
-    for case, found in digests.items():
-        first, *others = found
+    for name in run.implementations:
+        for case in run.cases:
+            answer = run.ask(name, "invariants", case, {})
+            yield run.outcome(name, case, answer)
+            if "digest" in answer:
+                digests.setdefault(case.id, {})[name] = answer["digest"]
+    for case in run.cases:
+        found = digests.get(case.id, {})
+        first, *others = found or [""]
         for other in others:
             if found[other] != found[first]:
-                reason = "the two hand out different rows"
-                yield Outcome("scan", f"{first} = {other}", case, "fail", 0.0, reason)
-
-
-def _outcome(name: str, case: str, answer: Mapping[str, Any]) -> Outcome:
-    seconds, reason = answer.get("seconds", 0.0), answer.get("reason", "")
-    return Outcome("scan", name, case, answer["outcome"], seconds, reason)
+                answer = {"outcome": "fail", "reason": "the two hand out different rows"}
+                yield run.outcome(f"{first} = {other}", case, answer)

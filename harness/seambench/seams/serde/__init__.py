@@ -1,1 +1,88 @@
-"""The serde suite: golden bytes, independent witnesses of the formats, checks, and the matrix."""
+"""The serde seam: batches become bytes, and bytes batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seambench.contracts.seam import Case, Pass, Request, Seam
+
+if TYPE_CHECKING:
+    from seambench.contracts.serde import Serde
+    from seambench.seams.serde.cases import SerdeCase
+
+__all__ = ["SEAM"]
+
+_FORMATS = ("presto", "unsaferow", "compactrow", "arrow")
+_CODECS = ("none", "lz4", "zstd", "snappy", "gzip", "zlib")
+_FRAMINGS = ("be32", "packed", "velox-group")
+_TYPES = (
+    *("array", "bigint", "binary", "boolean", "char", "date", "decimal", "double", "float"),
+    *("hyperloglog", "int", "integer", "interval", "interval day to second"),
+    *("interval year to month", "ipaddress", "ipprefix", "json", "map", "p4hyperloglog"),
+    *("qdigest", "real", "row", "setdigest", "smallint", "string", "struct", "tdigest", "time"),
+    *("time with time zone", "timestamp", "timestamp microseconds", "timestamp with time zone"),
+    *("timestamp_ntz", "tinyint", "unknown", "uuid", "varbinary", "varchar", "void"),
+)
+_WORDS = {
+    "serialize": "writes",
+    "deserialize": "reads",
+    "re-encode": "writes again what it read, encodings and flags included",
+    **{f"formats.{word}": f"the format {word}" for word in _FORMATS},
+    **{f"codecs.{word}": f"compression by {word}" for word in _CODECS},
+    **{f"framings.{word}": f"rows framed as {word}" for word in _FRAMINGS},
+    **{f"types.{word}": f"columns of type {word}" for word in _TYPES},
+    "checksum": "pages with checksums",
+    "dialects.velox": "pages as Velox writes them",
+    "writers.velox": "rows as Velox writes them",
+    "nulls-first": "pages whose nulls stand before the values",
+    "timestamps.lossless": "timestamps with picoseconds",
+    "timestamps.micros": "timestamps in microseconds",
+    "encodings.dictionary": "dictionaries stay dictionaries",
+    "encodings.rle": "runs stay runs",
+    "strict": "refuses damaged bytes",
+    "limits": "options `size_limit` and `depth_limit`",
+}
+
+
+class _SerdeSeam(Seam):
+    name = "serde"
+    title = "batches become bytes, and bytes batches"
+    method = "serialize"
+    words = _WORDS
+
+    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+        from seambench.seams.serde.cases import serde_cases
+
+        return serde_cases(root, golden)
+
+    def check(self, case: SerdeCase, implementation: Serde) -> None:
+        from seambench.seams.serde.check import check_serde
+
+        check_serde(case, implementation)
+
+    def attempt(self, case: SerdeCase, implementation: Serde) -> None:
+        from seambench.seams.serde.check import attempt_serde
+
+        attempt_serde(case, implementation)
+
+    def door(self, kind: str, rest: str) -> Any:
+        from seambench.seams.serde.doors import CommandSerde, LibrarySerde
+
+        return CommandSerde(rest) if kind == "cmd" else LibrarySerde(rest)
+
+    @property
+    def requests(self) -> Mapping[str, Request]:
+        from seambench.seams.serde import matrix
+
+        return {"produce": matrix.produce, "consume": matrix.consume, "memory": matrix.memory}
+
+    @property
+    def passes(self) -> Mapping[str, Pass]:
+        from seambench.seams.serde.matrix import exchange_bytes
+
+        return {"matrix": exchange_bytes}
+
+
+SEAM = _SerdeSeam()

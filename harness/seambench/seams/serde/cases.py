@@ -37,7 +37,6 @@ A set file applies golden values to another format or to other options, by speci
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -48,16 +47,27 @@ from typing import Any, Literal
 from seambase.errors import UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema
-from seambench.conformance.strict import build
+from seambench.conformance.strict import CaseFile, case_files, load_toml, read_case_file
+from seambench.contracts.seam import Case
 from seambench.seams.serde.damage import SMALL_BYTES
 from seambench.seams.serde.pages import frame
 from seambench.seams.serde.values import from_golden
 from seambench.seams.serde.vectors import Expected, Vector, derived, load_golden
 
-__all__ = ["OPERATIONS", "SerdeCase", "kinds_of", "serde_cases"]
+__all__ = [
+    "DAMAGE",
+    "OPERATIONS",
+    "SerdeCase",
+    "common_needs",
+    "kinds_of",
+    "needs_of",
+    "serde_cases",
+]
 
 Operation = Literal["decode", "encode", "re-encode", "truncate", "flip", "garble"]
 OPERATIONS: Sequence[str] = ("decode", "encode", "re-encode", "truncate", "flip", "garble")
+DAMAGE: Sequence[str] = ("truncate", "flip", "garble")
+_GOLDEN_RULE = "bytes of the engine decode to its values, and its values encode to them"
 
 
 @dataclass(frozen=True)
@@ -99,16 +109,14 @@ class SerdeExpect:
     says: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class _Rule:
+@dataclass(frozen=True, kw_only=True)
+class _Rule(CaseFile):
     """The keys of a case file."""
 
-    level: Literal["must", "should"]
-    requirement: str
     source: str
     format: str
     columns: Sequence[Sequence[Any]]
-    expect: SerdeExpect
+    expect: SerdeExpect = field(default_factory=SerdeExpect)
     witness: Literal["engine", "specification"] = "engine"
     operations: Sequence[str] = ("decode",)
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -118,15 +126,12 @@ class _Rule:
     edit: Sequence[ByteEdit] = ()
     given: Sequence[str] = ()
     arrow: Mapping[str, str] = field(default_factory=dict)
-    needs: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class _Set:
+@dataclass(frozen=True, kw_only=True)
+class _Set(CaseFile):
     """The keys of a set file."""
 
-    level: Literal["must", "should"]
-    requirement: str
     source: str
     set: str
     format: str
@@ -138,26 +143,36 @@ class _Set:
 
 
 @dataclass(frozen=True)
-class SerdeCase:
-    """One thing asked about one vector.
+class SerdeCase(Case):
+    """One thing asked about one vector; the last part of its id is the operation.
 
     Attributes:
-        id: `serde/...`, its last part the operation.
         operation: what is asked.
         file: golden file or case file.
         root: folder with `cases/` and `golden/`, for case files that name golden ones.
         rule: the case file's content; None for a golden file.
-        requirement: the rule in words.
     """
 
-    id: str
     operation: str
     file: Path
     root: Path
     rule: _Rule | _Set | None = None
-    requirement: str = "bytes of the engine decode to its values, and its values encode to them"
 
-    seam = "serde"
+    @property
+    def needs(self) -> Sequence[str]:
+        """See `Case`."""
+        extra = self.rule.needs if self.rule is not None else ()
+        return [*needs_of(self.operation, self.vector()), *extra]
+
+    @property
+    def refused(self) -> Sequence[str]:
+        """See `Case`."""
+        return self.expect.refused
+
+    @property
+    def says(self) -> Sequence[str]:
+        """See `Case`."""
+        return self.expect.says
 
     @property
     def expect(self) -> SerdeExpect:
@@ -168,11 +183,6 @@ class SerdeCase:
     def witness(self) -> str:
         """Who vouches for the bytes: an engine, or the specification alone."""
         return self.rule.witness if self.rule is not None else "engine"
-
-    @property
-    def extra_needs(self) -> Sequence[str]:
-        """Capabilities that the case needs besides those that follow from its vector."""
-        return self.rule.needs if isinstance(self.rule, _Rule) else ()
 
     @property
     def given_types(self) -> Mapping[str, str]:
@@ -206,56 +216,56 @@ def serde_cases(root: Path, golden: Path | None = None) -> list[SerdeCase]:
         UsageError: a broken case file, or a folder without golden files.
     """
     if golden is not None:
-        return list(_of_folder(golden, root))
+        cases = list(_of_folder(golden, root))
+        if not cases:
+            raise UsageError(f"{golden} holds no golden files (*.json)")
+        return cases
     cases = [
         case
         for folder in sorted((root / "golden").glob("*"))
         if folder.name in ("presto", "unsaferow")
         for case in _of_folder(folder, root)
     ]
-    for file in sorted((root / "cases" / "serde").rglob("*.toml")):
-        cases += _of_file(file, root)
+    for name, file in case_files(root, "serde"):
+        cases += _of_file(name, file, root)
     return cases
 
 
 def _of_folder(folder: Path, root: Path) -> Iterator[SerdeCase]:
     """Every golden file of a folder with everything that is asked of it."""
-    files = sorted(folder.glob("*.json"))
-    if not files:
-        raise UsageError(f"{folder} holds no golden files (*.json)")
-    for file in files:
+    for file in sorted(folder.glob("*.json")):
         data = file.with_suffix(".bin")
         large = data.exists() and data.stat().st_size > SMALL_BYTES
         for operation in (op for op in OPERATIONS if not large or op != "flip"):
             id_ = f"serde/{folder.resolve().name}/{file.stem}/{operation}"
-            yield SerdeCase(id_, operation, file, root)
+            yield SerdeCase(id_, "must", _GOLDEN_RULE, operation, file, root)
 
 
-def _of_file(file: Path, root: Path) -> list[SerdeCase]:
+def _of_file(name: str, file: Path, root: Path) -> list[SerdeCase]:
     """Cases of one case file or set file."""
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
-    base = file.relative_to(root / "cases").with_suffix("").as_posix()
-    if "set" in data:
-        spec = build(_Set, data, file)
-        _lint(spec, file)
-        return [
-            SerdeCase(
-                f"{base}/{golden.stem}/{operation}", operation, golden, root, spec, spec.requirement
-            )
-            for golden in sorted((root / "golden" / spec.set).glob("*.json"))
-            if any(fnmatch(golden.stem, pattern) for pattern in spec.only)
-            and not _mentions(golden, spec.without)
-            for operation in spec.operations
+    rule = _load(file)
+    if isinstance(rule, _Set):
+        vectors = [
+            (f"{name}/{golden.stem}", golden)
+            for golden in sorted((root / "golden" / rule.set).glob("*.json"))
+            if any(fnmatch(golden.stem, pattern) for pattern in rule.only)
+            and not _mentions(golden, rule.without)
         ]
-    data["expect"] = build(SerdeExpect, data.get("expect", {}), file)
-    data["page"] = [build(PageSpec, page, file) for page in data.get("page", [])]
-    data["edit"] = [build(ByteEdit, edit, file) for edit in data.get("edit", [])]
-    rule = build(_Rule, data, file)
-    _lint(rule, file)
+    else:
+        vectors = [(name, file)]
     return [
-        SerdeCase(f"{base}/{operation}", operation, file, root, rule, rule.requirement)
+        SerdeCase(f"{id_}/{operation}", rule.level, rule.requirement, operation, vector, root, rule)
+        for id_, vector in vectors
         for operation in rule.operations
     ]
+
+
+def _load(file: Path) -> _Rule | _Set:
+    """A case file, or a set file, which says what set it is about."""
+    is_set = "set" in load_toml(file)
+    rule: _Rule | _Set = read_case_file(_Set, file) if is_set else read_case_file(_Rule, file)
+    _lint(rule, file)
+    return rule
 
 
 def _mentions(golden: Path, kinds: Sequence[str]) -> bool:
@@ -271,12 +281,40 @@ def kinds_of(type_: SerdeType) -> frozenset[str]:
     return frozenset({type_.kind}).union(*(kinds_of(child) for child in type_.children))
 
 
+def needs_of(operation: str, vector: Vector) -> list[str]:
+    """Capabilities that an operation on a vector needs."""
+    needs = ["serialize"] if operation in ("encode", "re-encode") else []
+    needs += ["deserialize"] if operation != "encode" else []
+    needs += ["re-encode"] if operation == "re-encode" else []
+    needs += ["strict"] if operation in DAMAGE else []
+    return [*needs, *common_needs(vector)]
+
+
+def common_needs(vector: Vector) -> list[str]:
+    """Capabilities that a vector needs whatever is done with it."""
+    request, options = vector.request, vector.request.options
+    needs = [f"formats.{request.format}"]
+    if options.get("codec", "none") != "none":
+        needs.append(f"codecs.{options['codec']}")
+    needs += ["checksum"] if options.get("checksum") else []
+    needs += ["nulls-first"] if options.get("nulls_first") else []
+    for option, usual in (("dialect", "presto"), ("timestamps", "millis"), ("writer", "spark")):
+        if options.get(option, usual) != usual:
+            needs.append(f"{option}{'' if option == 'timestamps' else 's'}.{options[option]}")
+    needs += [f"framings.{options['framing']}"] if "framing" in options else []
+    needs += ["limits"] if {"size_limit", "depth_limit"} & set(options) else []
+    needs += [f"encodings.{trait}" for trait in ("rle", "dictionary") if trait in vector.traits]
+    kinds = frozenset().union(*(kinds_of(type_) for type_ in vector.types))
+    needs += [f"types.{kind}" for kind in sorted(kinds)]
+    return list(dict.fromkeys(needs))
+
+
 def _lint(rule: _Rule | _Set, file: Path) -> None:
     """Refuse a case that cannot mean anything."""
     if strange := set(rule.operations) - set(OPERATIONS):
         raise UsageError(f"{file}: there is no operation {min(strange)!r}")
-    if not rule.requirement.strip() or not rule.source.strip():
-        raise UsageError(f"{file}: the requirement or its source is empty")
+    if not rule.source.strip():
+        raise UsageError(f"{file}: the source of the requirement is empty")
     if isinstance(rule, _Set):
         return
     if bool(rule.expect.batches) == bool(rule.expect.refused):

@@ -377,7 +377,7 @@ def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
 
     assert len(short) < 40
     assert any(line.split()[:2] == ["scan", "hudi"] for line in short)
-    assert "in full: seambench list implementations|cases|data|queries" in short
+    assert "in full: seambench list seams|implementations|cases|data|queries" in short
     assert "scan/hudi/event-v9/" in cases
 
 
@@ -407,20 +407,22 @@ def test_doctor_tells_what_to_do(
     ("fake", "outcome"), [("AbsentScanner", "unavailable"), ("RefusingScanner", "not-offered")]
 )
 def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: str) -> None:
-    """What is unavailable or not offered is told per case, and fails nothing."""
+    """What is unavailable or not offered is told per case; without any verdict nothing is right."""
     pattern = "scan/hudi/commit-v6/*"
     done = seambench("check", "--impl", FAKES + fake, "--case", pattern, "--json")
     lines = [json.loads(line) for line in done.out.splitlines()]
 
-    assert done.code == 0
+    assert done.code == 1
+    assert "so there is no verdict" in done.err
     assert len(lines) > 1
     for line in lines:
-        assert {"schema", "seam", "implementation", "case", "outcome", "seconds", "reason"} == set(
-            line
-        )
+        assert set(line) == {
+            *("schema", "seam", "group", "implementation", "version"),
+            *("case", "level", "outcome", "seconds", "reason"),
+        }
         assert (line["schema"], line["outcome"]) == (1, outcome)
     table = seambench("check", "--impl", FAKES + fake, "--case", pattern)
-    assert (table.code, outcome in table.out) == (0, True)
+    assert (table.code, outcome in table.out) == (1, True)
 
 
 def test_check_fails_when_a_case_fails(seambench: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
@@ -17,6 +17,7 @@ FAKE = "seambench_tests.samples.fakes:EmptyScanner"
 def points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
     """Entry points that stand in for those of installed packages."""
     made = [
+        *entry_points(group="seambench.seam"),
         EntryPoint("scan.empty", FAKE, "seambench.impl"),
         EntryPoint("scan.lonely", "seambench_absent_package.reader:Reader", "seambench.impl"),
         EntryPoint("column.empty", FAKE, "seambench.impl"),
@@ -52,7 +53,7 @@ def test_short_and_long_names_give_an_instance(name: str) -> None:
     [
         ("scan", "emty", r"unknown implementation .*'emty'; did you mean 'empty'; known are empty"),
         ("scan", "zzz", "known are empty, lonely"),
-        ("scam", "empty", "unknown seam 'scam'; the seams are scan"),
+        ("scam", "empty", "unknown seam 'scam'; the seams are column, exchange, scan, serde"),
         ("scan", "seambench_absent.x:Y", "there is no module 'seambench_absent'"),
         ("scan", "seambench_tests.samples.fakes:Absent", "has no 'Absent'"),
         ("scan", "seambench_tests.samples.fakes:SUITE", "not a class"),

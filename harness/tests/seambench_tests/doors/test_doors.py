@@ -9,21 +9,18 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
-from seambench.conformance.doors.command import (
-    CommandCrashError,
-    CommandScanner,
-    CommandTimeoutError,
-)
-from seambench.conformance.doors.library import LibraryScanner
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts import registry
+from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
 from seambench.contracts.scan import ScanRequest
+from seambench.seams.scan.doors import CommandScanner, LibraryScanner
 from seambench_tests import SAMPLES
 
 HERE = SAMPLES
@@ -85,12 +82,16 @@ def test_command_is_queried_through_its_dataset() -> None:
     ("behaviour", "kind", "reason"),
     [
         ("refuse properly", RefusedError, "table version 3 is not supported"),
-        ("refuse", CommandCrashError, "exit code 1; it said: 2 is refused"),
-        ("garbage", InputError, "no Arrow IPC stream"),
-        ("unsound", InputError, "column 'id' is not sound"),
-        ("crash half way", CommandCrashError, "killed by signal 11"),
-        ("fail half way", CommandCrashError, "exit code 7; it said: disk gone"),
-        ("other columns", SeambenchError, r"asked for columns \['id'\], a stream of \['other'\]"),
+        ("refuse", CrashError, "exit code 1; it said: 2 is refused"),
+        ("panic", CrashError, "without a last line `refused: SENTENCE`; it said: panic"),
+        ("refuse silently", CrashError, "without a last line"),
+        ("refuse too early", CrashError, "without a last line"),
+        ("garbage", ProtocolError, "no Arrow IPC stream"),
+        ("unsound", ProtocolError, "column 'id' is not sound"),
+        ("nothing", ProtocolError, "no Arrow IPC stream"),
+        ("crash half way", CrashError, "killed by signal 11"),
+        ("fail half way", CrashError, "exit code 7; it said: disk gone"),
+        ("other columns", ProtocolError, r"asked for columns \['id'\], a stream of \['other'\]"),
     ],
 )
 def test_failures_of_a_command(behaviour: str, kind: type[Exception], reason: str) -> None:
@@ -101,8 +102,16 @@ def test_failures_of_a_command(behaviour: str, kind: type[Exception], reason: st
 
 def test_a_command_that_hangs_is_killed() -> None:
     """After its time is up the command is killed, and that is what the error says."""
-    with pytest.raises(CommandTimeoutError, match=r"not finished after 0\.3 s"):
+    with pytest.raises(TimedOutError, match=r"not finished after 0\.3 s"):
         read(CommandScanner(COMMAND, timeout=0.3), "hang")
+
+
+def test_what_a_command_started_is_killed_with_it() -> None:
+    """A child that holds the output open does not prolong the time of its parent."""
+    begin = time.monotonic()
+    with pytest.raises(TimedOutError):
+        read(CommandScanner("sh -c 'sleep 30 & wait'", timeout=0.3), "t")
+    assert time.monotonic() - begin < 20
 
 
 def test_filter_is_sent_only_to_readers_that_state_it() -> None:
@@ -130,6 +139,14 @@ def test_facts_lie_beside_the_command(script: Path) -> None:
     assert (scanner.name, scanner.version) == ("mine", "3")
     assert scanner.capabilities == {"where": True, "strict": False}
     assert read(scanner, "t", where="id > 3").num_rows == 10
+
+
+def test_a_capability_that_does_not_exist_is_refused(script: Path) -> None:
+    """A word with a slip of the pen would silently leave cases out: the nearest one is told."""
+    facts = {"name": "mine", "capabilities": {"query.snapshoot": True}}
+    script.with_name("reader.seambench.json").write_text(json.dumps(facts))
+    with pytest.raises(UsageError, match=r"'query\.snapshoot'.*did you mean 'query\.snapshot'"):
+        registry.resolve("scan", f"cmd:{script}")
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"capability": {}}', '{"capabilities": {"a": 1}}'])
@@ -179,8 +196,9 @@ def test_library_is_queried_through_its_dataset(library: Path) -> None:
     ("behaviour", "kind", "reason"),
     [
         ("refuse", RefusedError, "table version 3 is not supported"),
-        ("fail", SeambenchError, "disk gone"),
-        ("nothing", SeambenchError, "handed out no stream"),
+        ("refuse silently", CrashError, "returned 2: no reason given"),
+        ("fail", CrashError, "disk gone"),
+        ("nothing", ProtocolError, "handed out no stream"),
         ("break", InputError, "block 2 is torn"),
     ],
 )

@@ -19,7 +19,7 @@ from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
 from seambench.seams.exchange.cases import ExchangeCase, exchange_cases
 from seambench.seams.exchange.check import check_exchange
-from seambench.seams.exchange.door import CommandExchange
+from seambench.seams.exchange.doors import CommandExchange
 from seambench.seams.exchange.frames import Frame, hello, read_frame
 from seambench.seams.exchange.plain import FailedError
 from seambench_tests import SAMPLES
@@ -140,7 +140,7 @@ def test_what_commands_do_not_do_is_refused(command: Any) -> None:
 def test_a_receiver_that_never_listens_is_refused(command: Any, tmp_path: Path) -> None:
     """One that ends before it says where it listens fails the opening, with what it said."""
     exchange = command("receiver")
-    (tmp_path / "side").write_text("#!/bin/sh\necho no room >&2; exit 2\n")
+    (tmp_path / "side").write_text("#!/bin/sh\necho refused: no room >&2; exit 2\n")
     with pytest.raises(FailedError, match="side: no room"):
         exchange.open(ExchangeRequest(_BATCH.schema, "single", transport="sockets"))
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
-from seambench.conformance.doors.command import CommandCrashError, CommandTimeoutError
 from seambench.contracts import registry
-from seambench.seams.serde.door import CommandSerde, LibrarySerde
+from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
+from seambench.seams.serde.doors import CommandSerde, LibrarySerde
 from seambench_tests import SAMPLES
 
 HERE = SAMPLES
@@ -67,9 +67,14 @@ def test_batches_of_changing_encodings_are_made_alike() -> None:
     ("format_", "error", "says"),
     [
         ("refuse", RefusedError, "no such format"),
-        ("crash", CommandCrashError, "signal 11"),
-        ("fail", CommandCrashError, "code 7"),
-        ("garbage", InputError, "no Arrow IPC stream"),
+        ("crash", CrashError, "signal 11"),
+        ("fail", CrashError, "code 7"),
+        (
+            "panic",
+            CrashError,
+            "without a last line `refused: SENTENCE`; it said: panic",
+        ),
+        ("garbage", ProtocolError, "no Arrow IPC stream"),
     ],
 )
 def test_failures_of_a_command(format_: str, error: type[SeambenchError], says: str) -> None:
@@ -80,7 +85,7 @@ def test_failures_of_a_command(format_: str, error: type[SeambenchError], says: 
 
 def test_a_command_that_hangs_is_killed() -> None:
     """A call that takes too long ends."""
-    with pytest.raises(CommandTimeoutError, match=r"0\.2 s"):
+    with pytest.raises(TimedOutError, match=r"0\.2 s"):
         CommandSerde("sleep 60", timeout=0.2).deserialize(_request(), b"")
 
 

@@ -32,7 +32,7 @@ def _bytes(kind: str, body: bytes) -> bytes:
 
 
 def _refuse(reason: str) -> None:
-    print(reason, file=sys.stderr)  # noqa: T201 - its only voice
+    print(f"refused: {reason}", file=sys.stderr)  # noqa: T201 - its only voice
     sys.stderr.flush()
     sys.exit(2)
 

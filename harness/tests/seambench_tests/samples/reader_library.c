@@ -99,6 +99,9 @@ int seambench_scan(const char *request, struct ArrowArrayStream *out, char *erro
         snprintf(error, size, "table version 3 is not supported");
         return 2;
     }
+    if (strstr(request, "\"table\": \"refuse silently\"")) {
+        return 2;
+    }
     if (strstr(request, "\"table\": \"fail\"")) {
         snprintf(error, size, "disk gone");
         return 1;

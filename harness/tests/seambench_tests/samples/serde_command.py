@@ -14,7 +14,10 @@ def main() -> None:
     request = json.loads(line)
     content = sys.stdin.buffer.read()
     if request["format"] == "refuse":
-        print("no such format", file=sys.stderr)  # noqa: T201 - its only voice
+        print("refused: no such format", file=sys.stderr)  # noqa: T201 - its only voice
+        sys.exit(2)
+    if request["format"] == "panic":
+        print("panic: index out of range", file=sys.stderr)  # noqa: T201 - as above
         sys.exit(2)
     if request["format"] == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)

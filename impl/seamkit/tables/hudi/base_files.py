@@ -28,7 +28,7 @@ def open_slice_base(storage: Storage, base: BaseFile) -> FileReader:
     if base.external is not None:
         outside = open_base(storage.elsewhere(base.external.root), base.external.path)
         reader = SkeletonReader(own, outside, base.external.values)
-    return reader if base.names is None else RenamedReader(reader, base.names)
+    return reader if base.names is None else RenamedReader(reader, base.names.asked)
 
 
 def open_base(storage: Storage, path: str) -> FileReader:

@@ -700,3 +700,33 @@ def test_parsed_schemas_are_taken_as_they_are() -> None:
         decoder = AvroDecoder(parsed, arrow_schema(parsed))
         decoder.decode(memoryview(block_of(writer, [{"x": value}])))
         assert decoder.finish().to_pylist() == [{"x": value}]
+
+
+def test_records_without_lengths_are_decoded_alike() -> None:
+    """So Avro's own files hold them; what is left over or missing is an error."""
+    writer, schema = (
+        record(("x", "long"), ("s", "string")),
+        pa.schema([("x", pa.int64()), ("s", pa.string())]),
+    )
+    rows = [{"x": i - 5, "s": f"text {i}"} for i in range(300)]
+    content = io.BytesIO()
+    for row in rows:
+        fastavro.schemaless_writer(content, fastavro.parse_schema(writer), row)
+    decoder = AvroDecoder(json.dumps(writer), schema)
+    decoder.decode_plain(content.getvalue(), len(rows))
+    assert decoder.finish().to_pylist() == rows
+    for count in (299, 301):
+        with pytest.raises(InputError):
+            AvroDecoder(json.dumps(writer), schema).decode_plain(content.getvalue(), count)
+    with pytest.raises(InputError):
+        AvroDecoder(json.dumps(writer), schema).decode_plain(content.getvalue()[:-3], 300)
+
+
+def test_floats_widen_as_the_rules_say() -> None:
+    """To the double that equals them by default; to that of their decimal text under Hudi's."""
+    writer, schema = record(("x", "float")), pa.schema([("x", pa.float64())])
+    datum = raw_block(struct.pack("<f", 0.3))
+    exact = AvroDecoder(json.dumps(writer), schema)
+    exact.decode(datum)
+    assert exact.finish().to_pydict() == {"x": [0.30000001192092896]}
+    assert decode(writer, schema, datum).to_pydict() == {"x": [0.3]}

@@ -142,7 +142,7 @@ def test_java_integers(kind: pa.DataType) -> None:
     ordering = ordering_columns(pa.record_batch({"o": column}), ["o"])
     assert ordering.column(0).cast(pa.int32()).to_pylist() == [0, 0, 1]
     flags = default_deletes(ordering, np.array([-1, -1, -1], np.int32))
-    assert flags.tolist() == [lib.SEAM_EVENT_DEFAULT, lib.SEAM_EVENT_DEFAULT, 0]
+    assert flags.tolist() == [lib.SEAM_EVENT_UNORDERED, lib.SEAM_EVENT_UNORDERED, 0]
 
 
 def test_other_types_have_no_default_but_null() -> None:
@@ -150,7 +150,7 @@ def test_other_types_have_no_default_but_null() -> None:
     ordering = ordering_columns(pa.record_batch({"o": pa.array([None, 0, None])}), ["o"])
     assert ordering.column(0).null_count == 2
     flags = default_deletes(ordering, np.array([-1, -1, 4], np.int32))
-    assert flags.tolist() == [lib.SEAM_EVENT_DEFAULT, 0, 0]
+    assert flags.tolist() == [lib.SEAM_EVENT_UNORDERED, 0, 0]
 
 
 def test_ordering_fields_inside_structs() -> None:

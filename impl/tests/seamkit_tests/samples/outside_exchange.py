@@ -25,7 +25,7 @@ Fields = dict[int, list[Any]]
 
 
 def _refuse(reason: str) -> None:
-    sys.stderr.write(reason)
+    sys.stderr.write(f"refused: {reason}\n")
     sys.stderr.flush()
     os._exit(2)  # from any thread
 

@@ -99,7 +99,7 @@ def _only_remove(events: _Events, view: LogView) -> bool:
     """Whether all events are deletes that win against any row of the base."""
     if not events.keys or any((rows >= 0).any() for rows in events.rows):
         return False
-    return not view.ordering or all((f & lib.SEAM_EVENT_DEFAULT).all() for f in events.flags)
+    return not view.ordering or all((f & lib.SEAM_EVENT_UNORDERED).all() for f in events.flags)
 
 
 def _positions_of(keys: pa.RecordBatch) -> Positions:
@@ -194,7 +194,7 @@ def _add_rows(
         events.ordering.append(ordering)
         flags = default_deletes(events.ordering[-1], rows)
         if not view.config.merge.ordered_deletes:
-            flags[rows < 0] = lib.SEAM_EVENT_DEFAULT
+            flags[rows < 0] = lib.SEAM_EVENT_UNORDERED
         events.flags.append(flags)
 
 
@@ -223,7 +223,7 @@ def _add_deletes(
         if not view.config.merge.ordered_deletes:
             unordered[:] = 1
         events.ordering.append(ordering)
-        events.flags.append(unordered * lib.SEAM_EVENT_DEFAULT | lib.SEAM_EVENT_LISTED)
+        events.flags.append(unordered * lib.SEAM_EVENT_UNORDERED | lib.SEAM_EVENT_YIELDING)
 
 
 def _fold(
@@ -276,7 +276,7 @@ def _least(
         return None, None
     words = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     counted = (
-        words if flags is None else words.filter(pa.array(flags & lib.SEAM_EVENT_DEFAULT == 0))
+        words if flags is None else words.filter(pa.array(flags & lib.SEAM_EVENT_UNORDERED == 0))
     )
     if counted.null_count:
         return None, None

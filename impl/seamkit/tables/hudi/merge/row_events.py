@@ -127,5 +127,5 @@ def default_deletes(ordering: pa.RecordBatch, rows: npt.NDArray[np.int32]) -> Fl
             zero = numbers(column.cast(pa.int32())) == 0
         else:
             zero = numbers(column.is_null())
-        flags[(rows < 0) & zero] = lib.SEAM_EVENT_DEFAULT
+        flags[(rows < 0) & zero] = lib.SEAM_EVENT_UNORDERED
     return flags

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.core._seam import ffi
+from seamkit.files.renamed import NOWHERE
 from seamkit.files.storage import Storage
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ __all__ = ["FileNames", "SchemaHistory", "file_names", "load_history"]
 
 _FOLDER = ".hoodie/.schema"
 _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")
-_NOWHERE = "\0"  # in front of a name: no file has such a column
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,6 @@ class FileNames:
         """
         return pa.schema([_asked(f, self.table, self.file) for f in schema])
 
-    def named(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """Rows read by `asked(schema)`, under the table's names. Nothing is copied."""
-        array = ffi.new("struct ArrowArray *")
-        address = int(ffi.cast("uintptr_t", array))
-        batch._export_to_c(address)
-        return pa.RecordBatch._import_from_c(address, schema)
-
 
 def _asked(wanted: pa.Field, table: _Type, file: _Type) -> pa.Field:
     known = table.fields.get(wanted.name)
@@ -84,7 +76,7 @@ def _asked(wanted: pa.Field, table: _Type, file: _Type) -> pa.Field:
     for name, (other, theirs) in file.fields.items():
         if other == number:
             return pa.field(name, _asked_type(wanted.type, own, theirs), wanted.nullable)
-    return wanted.with_name(_NOWHERE + wanted.name)
+    return wanted.with_name(NOWHERE + wanted.name)
 
 
 def _asked_type(kind: pa.DataType, table: _Type, file: _Type) -> pa.DataType:

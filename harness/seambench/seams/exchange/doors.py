@@ -11,25 +11,23 @@ import base64
 import contextlib
 import copy
 import json
-import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError, UsageError
-from seambench.conformance.doors.command import Command, CommandCrashError
-from seambench.conformance.doors.request import REQUEST_VERSION
+from seambase.errors import RefusedError, UsageError
+from seambench.conformance.doors.command import Command, Running
+from seambench.conformance.doors.facts import REQUEST_VERSION
 from seambench.contracts.exchange import ExchangeRequest
+from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.exchange.frames import Frame, read_frame
 from seambench.seams.exchange.pairs import OpenPair
 from seambench.seams.exchange.plain import FRAMES, WINDOW, FailedError, PlainExchange
 
 __all__ = ["CommandExchange"]
 
-_REFUSED = 2
 _SECONDS_TO_LISTEN = 20.0
 
 
@@ -118,76 +116,33 @@ class CommandExchange(Command):
         return json.dumps(kept).encode() + b"\n"
 
 
-class _Process:
-    """One running command."""
+class _Side(Running):
+    """One running command that is a side of an exchange."""
 
     def __init__(self, exchange: CommandExchange, request: bytes) -> None:
-        self._name = exchange.name
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
-        self._process = subprocess.Popen(
-            exchange.arguments,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self.input = self._process.stdin
-        self.output = self._process.stdout
-        self._timer = threading.Timer(exchange.timeout, self._process.kill)
-        self._timer.daemon = True
-        self._timer.start()
-        with contextlib.suppress(BrokenPipeError):
-            self.input.write(request)
-            self.input.flush()
+        super().__init__(exchange)
+        self._side = exchange.name
+        self.send(request)
 
     def put(self, frame: Frame) -> None:
         """Hand a frame over.
 
         Raises:
-            FailedError: the command has ended; see `end`.
+            SeambenchError: the command has ended; see `Running.end`.
         """
         try:
             self.input.write(frame.encode())
             self.input.flush()
         except (BrokenPipeError, ValueError):
-            self.end()
-            raise FailedError(f"{self._name}: it ended before its input did") from None
-
-    def end(self) -> None:
-        """Wait for the end and raise what the exit code stands for."""
-        with contextlib.suppress(BrokenPipeError):
-            self.input.close()
-        code = self._process.wait()
-        self._timer.cancel()
-        self._errors.seek(0)
-        said = " ".join(self._errors.read().decode("utf-8", "replace").split())[-2000:]
-        if code == _REFUSED:
-            raise FailedError(f"{self._name}: {said or 'refused without a reason'}")
-        if code != 0:
-            raise CommandCrashError(f"{self._name}: ended with {code}; it said: {said}")
-
-    def kill(self) -> None:
-        """End the command if it still runs; its output may still be read."""
-        self._timer.cancel()
-        if self._process.poll() is None:
-            self._process.kill()
-
-    def close(self) -> None:
-        """End the command if it still runs, and give back what it holds."""
-        self.kill()
-        self._process.wait()
-        with contextlib.suppress(BrokenPipeError):
-            self.input.close()
-        self.output.close()
-        self._errors.close()
+            self.end(FailedError)
+            raise ProtocolError(f"{self._side}: it ended before its input did") from None
 
 
 class _CommandSender:
     """A sending side that is a command."""
 
     def __init__(self, exchange: CommandExchange, asked: bytes) -> None:
-        self._process = _Process(exchange, asked)
+        self._process = _Side(exchange, asked)
         self._sent = 0
         self.close = self._process.close
 
@@ -199,13 +154,13 @@ class _CommandSender:
     def finish(self) -> None:
         """Say that nothing follows, and wait for the command's end."""
         self._process.put(Frame("E", self._sent))
-        self._process.end()
+        self._process.end(FailedError)
 
     def cancel(self, reason: str) -> None:
         """Tell the command, which must tell its receivers."""
-        with contextlib.suppress(FailedError, CommandCrashError, ValueError):
+        with contextlib.suppress(FailedError, ValueError):
             self._process.put(Frame("X", body=reason.encode()))
-            self._process.end()
+            self._process.end(FailedError)
 
 
 class _CommandReceiver:
@@ -213,7 +168,7 @@ class _CommandReceiver:
 
     def __init__(self, exchange: CommandExchange, request: ExchangeRequest, asked: bytes) -> None:
         self.address = ""
-        self._process = _Process(exchange, asked)
+        self._process = _Side(exchange, asked)
         self._changed = threading.Condition()
         self._rows: list[list[pa.RecordBatch]] = [[] for _ in range(request.drivers)]
         self._over = False
@@ -230,7 +185,7 @@ class _CommandReceiver:
         with self._changed:
             self._changed.wait_for(lambda: self.address or self._over, _SECONDS_TO_LISTEN)
             if not self.address:
-                raise self._error or FailedError(
+                raise self._error or ProtocolError(
                     f"{name}: it does not say that it listens (frame L)"
                 )
 
@@ -242,13 +197,13 @@ class _CommandReceiver:
                 ended = frame.kind == "E"
                 if not ended:
                     self._keep(frame)
-            self._process.end()
+            self._process.end(FailedError)
             if not ended:
-                error = FailedError("the receiver ended without an end of its rows")
+                error = ProtocolError("the receiver ended without an end of its rows")
         except Exception as caught:  # told to whoever reads
             error = caught
         with self._changed:
-            self._over, self._error = True, error
+            self._over, self._error = True, self._error or error
             self._changed.notify_all()
 
     def _keep(self, frame: Frame) -> None:
@@ -258,7 +213,7 @@ class _CommandReceiver:
                 self._changed.notify_all()
             return
         if not self.address or frame.kind != "D" or frame.driver >= len(self._rows):
-            raise InputError(f"the receiver gives frame {frame.kind} for driver {frame.driver}")
+            raise ProtocolError(f"the receiver gives frame {frame.kind} for driver {frame.driver}")
         with self._changed:
             self._rows[frame.driver].append(frame.batch())
             self._changed.notify_all()

@@ -1,8 +1,7 @@
 """The serde seam's doors: a command, or a shared library, that turns batches into bytes and back.
 
 A command gets one JSON line on standard input, then what is to be turned: an Arrow IPC stream
-(`serialize`) or the bytes (`deserialize`). The other form comes back on standard output. Exit code
-0, 2 for a refusal with its sentence on standard error, anything else is a crash.
+(`serialize`) or the bytes (`deserialize`). The other form comes back on standard output.
 
 A library has two functions:
 
@@ -12,35 +11,32 @@ A library has two functions:
                               struct ArrowArrayStream *out, char *error, size_t error_size);
     void seambench_free(unsigned char *bytes);
 
-They return 0, 2 for a refusal or another number for a failure, and then leave a sentence in
-`error`. `seambench_serialize` releases the stream it is given; the bytes it hands out go back
-through `seambench_free`. Both are called with the interpreter's lock released.
+`seambench_serialize` releases the stream it is given; the bytes it hands out go back through
+`seambench_free`. What ends and numbers mean is told in `seambench.conformance.doors`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
-import subprocess
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
-from seambase.foreign_arrow import sound_batches, sound_stream
+from seambase.errors import InputError, RefusedError
+from seambase.foreign_arrow import sound_stream
 from seambase.serde import SerdeRequest
 from seambase.types import schema_of
-from seambench.conformance.doors.command import Command, CommandCrashError, CommandTimeoutError
-from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream
-from seambench.conformance.doors.request import REQUEST_VERSION, read_facts
-from seambench.contracts.common import Kind
+from seambench.conformance.doors.command import Command, Running
+from seambench.conformance.doors.facts import REQUEST_VERSION
+from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library, trusted
+from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.serde.values import plain_batch
 
 __all__ = ["CommandSerde", "LibrarySerde", "serde_request"]
 
-_REFUSED = 2
+_FUNCTIONS = ("seambench_serialize", "seambench_deserialize", "seambench_free")
 
 
 def serde_request(operation: str, request: SerdeRequest) -> str:
@@ -106,52 +102,24 @@ class CommandSerde(Command):
     ) -> list[pa.RecordBatch]:
         """Batches of bytes; see `seambench.contracts.serde.Serde`."""
         written = self._run(serde_request("deserialize", request), bytes(data))
-        return sound_stream(written, f"{self.name}: its standard output")
+        try:
+            return sound_stream(written, f"{self.name}: its standard output")
+        except InputError as error:
+            raise ProtocolError(str(error)) from error
 
     def _run(self, line: str, content: bytes) -> bytes:
         """One call of the command."""
-        try:
-            done = subprocess.run(
-                self.arguments,
-                input=line.encode() + b"\n" + content,
-                capture_output=True,
-                timeout=self.timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise CommandTimeoutError(
-                f"{self.name}: not finished after {self.timeout:g} s, killed"
-            ) from error
-        if done.returncode == 0:
-            return done.stdout
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())[-2000:]
-        if done.returncode == _REFUSED:
-            raise RefusedError(f"{self.name}: {said or 'refused without a reason'}")
-        how = f"signal {-done.returncode}" if done.returncode < 0 else f"code {done.returncode}"
-        raise CommandCrashError(
-            f"{self.name}: ended with {how}{f'; it said: {said}' if said else ''}"
-        )
+        with contextlib.closing(Running(self)) as running:
+            return running.converse(line.encode() + b"\n" + content)
 
 
-class LibrarySerde:
-    """A serde that is a shared library; it stays loaded until the process ends."""
-
-    kind: Kind = "peer"
+class LibrarySerde(Library):
+    """A serde that is a shared library."""
 
     def __init__(self, library: str) -> None:
-        """Load the library.
-
-        Raises:
-            UsageError: there is no such library, or it lacks one of the functions.
-        """
-        path = Path(library).absolute()
-        try:
-            loaded = ctypes.CDLL(str(path))
-            self._serialize = loaded.seambench_serialize
-            self._deserialize = loaded.seambench_deserialize
-            self._free = loaded.seambench_free
-        except (OSError, AttributeError) as error:
-            raise UsageError(f"lib:{library}: {error}") from error
+        """Load the library; see `Library`."""
+        super().__init__(library, _FUNCTIONS)
+        self._serialize, self._deserialize, self._free = self.functions.values()
         stream, text, size = ctypes.POINTER(ArrowArrayStream), ctypes.c_char_p, ctypes.c_size_t
         address = ctypes.c_void_p
         self._serialize.restype = self._deserialize.restype = ctypes.c_int
@@ -162,10 +130,6 @@ class LibrarySerde:
         self._deserialize.argtypes = (text, address, size, stream, text, size)
         self._free.restype = None
         self._free.argtypes = (address,)
-        facts = read_facts(path)
-        self.name = facts.name
-        self.version = facts.version
-        self.capabilities: Mapping[str, bool] = facts.capabilities
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """Bytes of batches; see `seambench.contracts.serde.Serde`."""
@@ -179,7 +143,7 @@ class LibrarySerde:
             *(ctypes.byref(given), ctypes.byref(bytes_), ctypes.byref(size)),
             *(said, ERROR_BYTES),
         )
-        self._check(code, said)
+        self.require_success(code, said.value)
         try:
             return ctypes.string_at(bytes_, size.value) if size.value else b""
         finally:
@@ -196,18 +160,9 @@ class LibrarySerde:
             serde_request("deserialize", request).encode(),
             *(view.address, view.size, ctypes.byref(stream), said, ERROR_BYTES),
         )
-        self._check(code, said)
-        if not stream.release:
-            raise SeambenchError(f"{self.name}: it returned 0 but handed out no stream")
+        self.require_success(code, said.value)
         try:
-            with pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)) as reader:
-                return list(sound_batches(reader, self.name))
+            with self.reader(stream) as reader:
+                return [trusted(batch, self.name) for batch in reader]
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.name}: its stream is broken: {error}") from error
-
-    def _check(self, code: int, said: Any) -> None:
-        """Raise what a code other than 0 stands for."""
-        if code != 0:
-            reason = said.value.decode("utf-8", "replace") or "no reason given"
-            kind = RefusedError if code == _REFUSED else SeambenchError
-            raise kind(f"{self.name}: {reason}")

@@ -1,0 +1,97 @@
+"""The verdict on one case, for all seams alike: capabilities, refusals, answers and memory."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from seambase.errors import RefusedError, SeambenchError, UnavailableError
+from seambench.conformance.refusals import must_refuse, told_as_mismatch
+from seambench.contracts.outcomes import (
+    CrashError,
+    Mismatch,
+    NotOffered,
+    ProtocolError,
+    TimedOutError,
+    Word,
+)
+from seambench.contracts.registry import find_seam
+from seambench.contracts.seam import Case, Seam
+
+__all__ = ["missing_capability", "outcome_of", "run_one"]
+
+
+def run_one(case: Case, implementation: Any) -> tuple[Word, str]:
+    """Put a case to an implementation: the word for the outcome, and the reason."""
+    seam = find_seam(case.seam)
+    return outcome_of(lambda: _judge(seam, case, implementation))
+
+
+def outcome_of(check: Callable[[], None]) -> tuple[Word, str]:
+    """Run a check: the word for the outcome, and the reason."""
+    try:
+        check()
+    except NotOffered as reason:
+        return "not-offered", str(reason)
+    except (Mismatch, ProtocolError) as reason:
+        return "fail", str(reason)
+    except UnavailableError as reason:
+        return "unavailable", str(reason)
+    except CrashError as reason:
+        return "crash", str(reason)
+    except TimedOutError as reason:
+        return "timeout", str(reason)
+    except Exception as error:  # whatever a foreign implementation raises
+        return "error", f"{type(error).__name__}: {error}"
+    return "pass", ""
+
+
+def missing_capability(case: Case, implementation: Any) -> str | None:
+    """The first capability that a case needs and an implementation does not state."""
+    stated = implementation.capabilities
+    return next((need for need in case.needs if not stated.get(need)), None)
+
+
+def _judge(seam: Seam, case: Case, implementation: Any) -> None:
+    """Put a case to an implementation.
+
+    Raises:
+        NotOffered: it does not state what the case needs.
+        Mismatch: it does, and its answer is wrong, or memory is still held afterwards.
+    """
+    missing = missing_capability(case, implementation)
+    if missing is not None and not case.never_wrong:
+        raise NotOffered(f"no {missing}")
+    held = _held(implementation)
+    if missing is not None:
+        _must_not_be_wrong(seam, case, implementation, missing)
+    elif case.refused:
+        with must_refuse(case.refused, case.says, implementation.kind):
+            seam.attempt(case, implementation)
+    else:
+        with told_as_mismatch():
+            seam.check(case, implementation)
+    if _held(implementation) > held:
+        gc.collect()
+    if (still := _held(implementation) - held) > 0:
+        raise Mismatch(f"{still} blocks of memory are still held afterwards")
+
+
+def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str) -> None:
+    """Whoever does not offer what a case needs may refuse it or be right, but never wrong."""
+    # What comes in from outside says that it refuses, not in which of our words.
+    refusals = SeambenchError if implementation.kind == "peer" else RefusedError
+    try:
+        with told_as_mismatch():
+            seam.check(case, implementation)
+    except Mismatch as problem:
+        if isinstance(problem.__cause__, refusals):
+            raise NotOffered(f"no {missing}; refused as it must be") from problem
+        raise Mismatch(f"{missing} is not offered, yet it answers wrongly: {problem}") from problem
+
+
+def _held(implementation: Any) -> int:
+    """Blocks of memory that an implementation holds; 0 from one that does not count."""
+    count = getattr(implementation, "live_blocks", None)
+    return 0 if count is None else int(count())

@@ -1,0 +1,66 @@
+"""The cases of installed suites, and which of them a run is about."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from seambase.errors import UnavailableError, UsageError
+from seambench.contracts.registry import find_seam
+from seambench.contracts.seam import Case
+
+__all__ = ["choose_cases", "load_cases", "roots"]
+
+
+def roots() -> list[Path]:
+    """Folders with `cases/` and `golden/` of installed suites (entry point `seambench.cases`).
+
+    Raises:
+        UnavailableError: no suite is installed.
+    """
+    found = dict.fromkeys(Path(entry.load()) for entry in entry_points(group="seambench.cases"))
+    if not found:
+        raise UnavailableError(
+            "no installed package brings cases (entry point group seambench.cases)"
+        )
+    return list(found)
+
+
+def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) -> list[Case]:
+    """All cases of a seam.
+
+    Args:
+        seam: its name.
+        root: folder with `cases/` and `golden/`; None for those of all installed suites.
+        golden: folder of golden files to take instead.
+
+    Raises:
+        UsageError: a broken case file, an unknown seam, or an id that is there twice.
+    """
+    found = find_seam(seam)
+    if golden is not None:
+        return list(found.cases(root or roots()[0], golden))
+    cases = [case for one in ([root] if root else roots()) for case in found.cases(one, None)]
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise UsageError(f"two cases have the id {case.id!r}")
+        seen.add(case.id)
+    return cases
+
+
+def choose_cases(cases: Sequence[Case], patterns: Sequence[str] | None) -> list[Case]:
+    """Cases whose ids match any of the patterns; None for all.
+
+    Raises:
+        UsageError: a pattern matches nothing.
+    """
+    if patterns is None:
+        return list(cases)
+    ids = [case.id for case in cases]
+    for pattern in patterns:
+        if not fnmatch.filter(ids, pattern):
+            raise UsageError(f"no case matches {pattern!r}")
+    return [case for case in cases if any(fnmatch.fnmatchcase(case.id, p) for p in patterns)]

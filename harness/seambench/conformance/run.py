@@ -1,0 +1,148 @@
+"""Running the cases of a seam over implementations: one outcome per pair."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import UsageError
+from seambench.conformance.isolate import Isolated
+from seambench.conformance.load import choose_cases, load_cases
+from seambench.conformance.xfails import Xfails, judge, load_xfails
+from seambench.contracts.outcomes import Outcome
+from seambench.contracts.registry import find_seam
+from seambench.contracts.seam import Case, PassRun
+
+__all__ = ["Run", "run_checks"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is checked, of which implementations.
+
+    Each implementation runs in a process of its own, so that a crash or a hang is an outcome.
+
+    Attributes:
+        seam: its name.
+        implementations: names as the registry takes them.
+        golden: folder of golden files to take in place of the installed cases.
+        patterns: of case ids (`scan/hudi/event/*`); None for all.
+        timeout: seconds that a case may take.
+        xfails: files of known failures (`seambench.conformance.xfails`), besides those that
+            implementations name themselves.
+        root: folder with `cases/` and `golden/`; None for the installed suites'.
+    """
+
+    seam: str
+    implementations: Sequence[str]
+    golden: Path | None = None
+    patterns: Sequence[str] | None = None
+    timeout: float = 60.0
+    xfails: Sequence[Path] = ()
+    root: Path | None = None
+
+    def cases(self) -> list[Case]:
+        """The cases that are chosen.
+
+        Raises:
+            UsageError: a broken case file, a pattern that matches nothing, or no case at all.
+        """
+        chosen = choose_cases(load_cases(self.seam, self.root, self.golden), self.patterns)
+        if not chosen:
+            raise UsageError(f"the {self.seam} seam has no cases")
+        return chosen
+
+    def check(self) -> Iterator[Outcome]:
+        """Put every case to every implementation.
+
+        Yields:
+            An outcome per implementation and case, in that order; last, an `error` for each stale
+            entry of `xfails`.
+
+        Raises:
+            UsageError: see `cases`; a broken xfails file; an implementation that cannot be found.
+        """
+        chosen = self.cases()
+        excuses = dict.fromkeys(self.xfails)
+        for name in self.implementations:
+            with Isolated(self.seam, name, self.timeout) as process:
+                for case in chosen:
+                    yield self.check_one(process, case)
+                excuses |= dict.fromkeys([process.xfails] if process.xfails else [])
+        for excuse in map(load_xfails, excuses):
+            if excuse.implementation in self.implementations:
+                yield from self._stale(excuse)
+
+    def check_one(self, process: Isolated, case: Case) -> Outcome:
+        """Put one case to an implementation, and judge it in the light of its known failures.
+
+        Raises:
+            UsageError: a broken xfails file, or an implementation that cannot be found.
+        """
+        answer = self._ask(process, "check", case, {})
+        outcome = _outcome(case, process.name, process.version, answer)
+        files = [*self.xfails, *([process.xfails] if process.xfails else [])]
+        return judge(outcome, [load_xfails(file) for file in files])
+
+    def extra_pass(self, name: str) -> Iterator[Outcome]:
+        """Run an extra pass of the seam.
+
+        Raises:
+            UsageError: there is no such pass; see `check`.
+        """
+        passes = find_seam(self.seam).passes
+        if name not in passes:
+            known = ", ".join(sorted(passes)) or "none"
+            raise UsageError(f"the {self.seam} seam has no pass {name!r}; it has {known}")
+        with ExitStack() as stack:
+            running: dict[str, Isolated] = {}
+
+            def ask(name: str, do: str, case: Case, more: Mapping[str, Any]) -> Mapping[str, Any]:
+                if name not in running:
+                    process = Isolated(self.seam, name, self.timeout)
+                    running[name] = stack.enter_context(process)
+                return self._ask(running[name], do, case, more)
+
+            def outcome(name: str, case: Case, answer: Mapping[str, Any]) -> Outcome:
+                version = running[name].version if name in running else ""
+                return _outcome(case, name, version, answer)
+
+            yield from passes[name](PassRun(self.implementations, self.cases(), ask, outcome))
+
+    def _ask(
+        self, process: Isolated, do: str, case: Case, more: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        where = {"root": self.root, "golden": self.golden}
+        paths = {key: str(value) if value else None for key, value in where.items()}
+        return process.ask({"do": do, "case": case.id, **paths, **more})
+
+    def _stale(self, excuse: Xfails) -> list[Outcome]:
+        """Entries that name no installed case, as far as the run is about such cases."""
+        if self.golden is not None:
+            return []
+        known = [case.id for case in load_cases(self.seam, self.root)]
+        return [
+            outcome
+            for outcome in excuse.stale(self.seam, known)
+            if self.patterns is None
+            or any(fnmatch.fnmatchcase(outcome.case, pattern) for pattern in self.patterns)
+        ]
+
+
+def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> Outcome:
+    word, reason = answer["outcome"], answer.get("reason", "")
+    seconds = answer.get("seconds", 0.0)
+    return Outcome(case.seam, name, case.id, word, seconds, reason, case.level, case.group, version)
+
+
+def run_checks(seam: str, implementations: Sequence[str], **options: Any) -> list[Outcome]:
+    """The outcomes of a run; see `Run` for the options.
+
+    Raises:
+        UsageError: see `Run.check`.
+    """
+    return list(Run(seam, implementations, **options).check())

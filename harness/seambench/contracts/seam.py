@@ -1,0 +1,187 @@
+"""What a seam is to the harness: its cases, how one is checked, its doors and its extra passes.
+
+A seam is announced by an installed package as entry point `NAME` of the group `seambench.seam`,
+whose value is an instance of `Seam`. Nothing central knows which seams there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import RefusedError, UsageError
+from seambench.contracts.common import Level
+from seambench.contracts.outcomes import Outcome
+
+__all__ = ["Case", "Pass", "PassRun", "Request", "Seam"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case. Seams add what is theirs.
+
+    Attributes:
+        id: the seam, a format or a group of rules, and a name: `scan/hudi/event-v9/update`.
+        level: `must` or `should`; see `seambench.contracts.common.Level`.
+        requirement: the rule in words.
+    """
+
+    id: str
+    level: Level
+    requirement: str
+
+    @property
+    def seam(self) -> str:
+        """Name of the seam."""
+        return self.id.partition("/")[0]
+
+    @property
+    def group(self) -> str:
+        """The format or the group of rules that the case belongs to."""
+        return self.id.split("/")[1]
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """Capabilities that an implementation must state for the case to be put to it."""
+        return ()
+
+    @property
+    def refused(self) -> Sequence[str]:
+        """Exceptions of `seambase.errors`, one of which must come in place of an answer."""
+        return ()
+
+    @property
+    def says(self) -> Sequence[str]:
+        """Words that the message of the refusal must contain."""
+        return ()
+
+    @property
+    def never_wrong(self) -> bool:
+        """Whether an implementation without the capabilities must refuse or be right all the same.
+
+        Otherwise the case is not put to it.
+        """
+        return False
+
+
+@dataclass(frozen=True)
+class PassRun:
+    """What an extra pass over the cases of a seam is given.
+
+    Attributes:
+        implementations: their names.
+        cases: those chosen, in order.
+        ask: puts a request to an implementation's own process: name of the implementation, what to
+            do (a key of `Seam.requests`), the case, further members. The answer has at least
+            `outcome` and `reason`.
+        outcome: makes an outcome, given implementation, case, and such an answer.
+    """
+
+    implementations: Sequence[str]
+    cases: Sequence[Any]
+    ask: Callable[[str, str, Case, Mapping[str, Any]], Mapping[str, Any]]
+    outcome: Callable[[str, Case, Mapping[str, Any]], Outcome]
+
+
+Pass = Callable[[PassRun], Iterator[Outcome]]
+Request = Callable[[Any, Any, Mapping[str, Any]], Mapping[str, Any]]
+"""Of a case, an implementation and the members of a request; what it returns joins the answer."""
+
+
+class Seam(ABC):
+    """One seam. Methods import what they need when they are called: a seam itself is light.
+
+    Attributes:
+        name: as in ids of cases and names of implementations.
+        title: one line for lists and the page.
+        method: what every implementation must have besides `name`, `version`, `kind` and
+            `capabilities`.
+    """
+
+    name: str
+    title: str
+    method: str
+
+    @property
+    @abstractmethod
+    def words(self) -> Mapping[str, str]:
+        """Every capability that there is, with its meaning; `*` stands for any text."""
+
+    @abstractmethod
+    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+        """All cases below a root; none where it has none of this seam.
+
+        Args:
+            root: folder with `cases/` and `golden/`.
+            golden: folder of golden files to take instead of the root's cases.
+
+        Raises:
+            UsageError: a broken case, or `golden` holds none.
+        """
+
+    @abstractmethod
+    def check(self, case: Any, implementation: Any) -> None:
+        """Put a case to an implementation that states what it needs, and judge the answer.
+
+        Raises:
+            Mismatch: the answer is wrong.
+        """
+
+    def attempt(self, case: Any, implementation: Any) -> None:
+        """Ask an implementation for what it must refuse (`Case.refused`)."""
+        raise NotImplementedError(f"the {self.name} seam has no refusals")
+
+    def door(self, kind: str, rest: str) -> Any:
+        """An implementation that is a command (`cmd`) or a shared library (`lib`).
+
+        Raises:
+            UsageError: there is no such program or library.
+            RefusedError: the seam has no such door.
+        """
+        raise RefusedError(f"{kind}:{rest}: the {self.name} seam takes Python classes only")
+
+    def pair(self, first: Any, second: Any) -> Any:
+        """One implementation made of two, named `FIRST -> SECOND`.
+
+        Raises:
+            UsageError: the seam does not pair implementations, or these do not go together.
+        """
+        raise UsageError(f"the {self.name} seam has no pairs: {first.name} -> {second.name}")
+
+    def pair_names(self, name: str, against: str) -> list[str]:
+        """Names of the pairs that two implementations make.
+
+        Raises:
+            UsageError: they make none.
+        """
+        raise UsageError(f"{name} against {against}: the {self.name} seam has no pairs")
+
+    @property
+    def requests(self) -> Mapping[str, Request]:
+        """What the extra passes ask of the process of an implementation, by name."""
+        return {}
+
+    @property
+    def passes(self) -> Mapping[str, Pass]:
+        """Extra passes over the cases, by name: what must hold beyond each case for itself."""
+        return {}
+
+    def require_words(self, capabilities: Mapping[str, bool], owner: str) -> None:
+        """Refuse a capability that does not exist.
+
+        Raises:
+            UsageError: the word, and the one that was probably meant.
+        """
+        for word in capabilities:
+            if not any(fnmatchcase(word, known) for known in self.words):
+                near = get_close_matches(word, [k for k in self.words if "*" not in k], n=1)
+                hint = f"; did you mean {near[0]!r}" if near else ""
+                raise UsageError(
+                    f"{owner} states the capability {word!r}, which the {self.name} seam does not "
+                    f"know{hint}"
+                )
