@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.common import JSON_SCHEMA, console, error_console, print_json
+from seambench.cli.common import JSON_SCHEMA, Results, console, error_console, print_json
+from seambench.cli.recording import recording, write_outcomes
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
@@ -54,6 +55,10 @@ def check(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write a record of each implementation's outcomes.")
+    ] = False,
+    results: Results = Path("results"),
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench.conformance.run import Run
@@ -65,10 +70,15 @@ def check(
     if against is not None:
         pairs = registry.find_seam(seam).pair_names
         names = [pair for name in names for pair in pairs(name, against)]
+    if record and extra is not None:
+        raise UsageError("--record keeps what a check finds; an extra pass has no record")
     run = Run(seam, names, golden, case, timeout, tuple(xfails or ()))
     outcomes = run.check() if extra is None else run.extra_pass(extra)
+    recorded = recording() if record else None
     seen = _as_lines(outcomes) if as_json else _as_table(seam, outcomes)
     _require_verdicts(seen, names if impl else ())
+    if recorded is not None:
+        write_outcomes(recorded, seen, results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
 

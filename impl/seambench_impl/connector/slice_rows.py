@@ -22,7 +22,7 @@ from seambase.scan import ScanWarning
 from seambench_impl.connector.plain_values import floating_text, row_converter
 from seamkit.avro import arrow_type, parse_schema
 from seamkit.core.arrow_data import batch_of
-from seamkit.files.parquet import ParquetReader
+from seamkit.files.parquet import PARQUET_ERRORS, ParquetReader, open_parquet
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import stream
@@ -150,12 +150,12 @@ def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
             yield from batch.to_pylist()
         return
     try:
-        file = pq.ParquetFile(view.storage.open(slice_.base.path))
+        file = open_parquet(view.storage.open(slice_.base.path), name)
         present = [n for n in view.schema.names if n in file.schema_arrow.names]
         convert = row_converter(_columns(file), view.schema, name)
         for batch in file.iter_batches(batch_size=_FETCH_SIZE, columns=present):
             yield from map(convert, batch.to_pylist())
-    except (OSError, pa.ArrowInvalid) as error:
+    except PARQUET_ERRORS as error:
         raise InputError(f"{name}: not readable as Parquet ({error})") from error
 
 
@@ -243,6 +243,10 @@ def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
 def _key_of(row: Row, view: LogView) -> str:
     """The text that names a record; without meta columns it is made of the key fields."""
     if not view.config.virtual_keys:
+        if row[RECORD_KEY] is None:
+            raise InputError(
+                f"{view.storage.root}: a record without a key (column '{RECORD_KEY}' is null)"
+            )
         return str(row[RECORD_KEY])
     names = view.config.record_keys
     texts = [_key_text(row.get(name), view.schema.field(name).type) for name in names]
@@ -294,11 +298,11 @@ def _avro_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
 def _parquet_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
     if len(block.content):
         try:
-            file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+            file = open_parquet(pa.BufferReader(pa.py_buffer(block.content)), block.where)
             convert = row_converter(_columns(file), view.schema, block.where)
             for batch in file.iter_batches(batch_size=_FETCH_SIZE):
                 yield from map(convert, batch.to_pylist())
-        except (OSError, pa.ArrowInvalid) as error:
+        except PARQUET_ERRORS as error:
             raise InputError(f"{block.where} is not readable: {error}") from error
 
 

@@ -8,14 +8,18 @@ lacks are added here. Type promotions are Avro's, and those of the table format'
 from __future__ import annotations
 
 from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block
+from seamkit.avro.records import RecordReader, read_container, record_reader
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 
 __all__ = [
     "AvroDecoder",
     "AvroType",
     "BlockPiece",
+    "RecordReader",
     "arrow_schema",
     "arrow_type",
     "cut_block",
     "parse_schema",
+    "read_container",
+    "record_reader",
 ]

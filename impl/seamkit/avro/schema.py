@@ -15,6 +15,8 @@ __all__ = ["LOGICAL_TYPES", "AvroType", "arrow_schema", "arrow_type", "parse_sch
 
 # Types within types: above any real schema's, below what Python's stack and the core bear.
 _MAX_DEPTH = 100
+# All types of a schema: far more than the columns of any real table.
+_MOST_TYPES = 100_000
 _PRIMITIVES = frozenset(
     ("null", "boolean", "int", "long", "float", "double", "bytes", "string"),
 )
@@ -83,11 +85,15 @@ class _Parser:
     def __init__(self) -> None:
         self.named: dict[str, AvroType] = {}
         self._depth = 0
+        self._types = 0
 
     def parse(self, schema: Any, namespace: str, where: str) -> AvroType:
         if self._depth == _MAX_DEPTH:
             raise InputError(f"Avro schema: more than {_MAX_DEPTH} types are nested.")
         self._depth += 1
+        self._types += 1
+        if self._types > _MOST_TYPES:
+            raise InputError(f"Avro schema: it has more than {_MOST_TYPES} types.")
         parsed = self._parse(schema, namespace, where)
         self._depth -= 1
         return parsed
@@ -143,13 +149,15 @@ class _Parser:
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise InputError(f"Avro schema: {where} is a record without fields.")
+        known: set[str] = set()
         for entry in fields:
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                 raise InputError(f"Avro schema: {where} has a field without a name: {entry!r}.")
             name = entry["name"]
             inner = f"{where}.{name}" if where != "the schema" else f"field {name!r}"
-            if name in made.names:
+            if name in known:
                 raise InputError(f"Avro schema: {inner} is defined twice.")
+            known.add(name)
             made.names.append(name)
             made.children.append(self.parse(entry.get("type"), namespace, inner))
             if "default" in entry:

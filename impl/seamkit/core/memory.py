@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -78,6 +80,20 @@ class TrackedAllocator:
             int(out.live_blocks),
             int(out.total_blocks),
         )
+
+    @contextmanager
+    def reserve(self, size_bytes: int) -> Iterator[None]:
+        """Count memory that somebody else hands out, such as a library that decodes for us.
+
+        Raises:
+            seamkit.core.errors.NativeMemoryError: the limit.
+        """
+        error = new_error()
+        check(lib.seam_reserve(self.pointer, size_bytes, error), error)
+        try:
+            yield
+        finally:
+            lib.seam_unreserve(self.pointer, size_bytes)
 
     def fail_after(self, n: int) -> None:
         """Make the n-th allocation from now on fail once (0 switches it off); a test aid."""

@@ -18,6 +18,7 @@ from pyarrow import orc
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.orc_zones import stripe_zones
+from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.reader import OneGroup
 from seamkit.files.storage import Storage
@@ -45,10 +46,12 @@ class OrcReader(OneGroup):
         self._content = storage.open(path)
         try:
             self._file = orc.ORCFile(self._content)
-        except (OSError, pa.ArrowException) as error:
+            names = self._file.schema.names
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"{self.name}: not readable as ORC ({error})") from error
+        check_names(names, self.name)
         self.num_rows: int = self._file.nrows
-        self._names = set(self._file.schema.names)
+        self._names = set(names)
 
     @property
     def schema(self) -> pa.Schema:

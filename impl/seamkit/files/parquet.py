@@ -17,7 +17,49 @@ from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.statistics import that_may_match
 from seamkit.files.storage import Storage
 
-__all__ = ["ParquetReader", "dictionary_columns", "with_dictionaries"]
+__all__ = [
+    "PARQUET_ERRORS",
+    "ParquetReader",
+    "check_names",
+    "dictionary_columns",
+    "open_parquet",
+    "with_dictionaries",
+]
+
+
+PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
+"""What pyarrow raises of a broken file, names in it that are no text among it."""
+
+
+def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
+    """Open a Parquet file, whoever made it.
+
+    Args:
+        source: what `pyarrow.parquet.ParquetFile` takes.
+        where: what messages call it.
+        options: further arguments of `ParquetFile`.
+
+    Raises:
+        InputError: it is none, or two columns have one name.
+    """
+    try:
+        file = pq.ParquetFile(source, **options)
+        names = file.schema_arrow.names
+    except PARQUET_ERRORS as error:
+        raise InputError(f"{where}: not readable as Parquet ({error})") from error
+    check_names(names, where)
+    return file
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Make sure that a name means one column.
+
+    Raises:
+        InputError: two columns have it.
+    """
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{where}: two columns have the name {twice!r}")
 
 
 class ParquetReader:
@@ -37,10 +79,7 @@ class ParquetReader:
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
-        try:
-            self._file = pq.ParquetFile(storage.open(path))
-        except (OSError, pa.ArrowInvalid) as error:
-            raise InputError(f"{self.name}: not readable as Parquet ({error})") from error
+        self._file = open_parquet(storage.open(path), self.name)
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
@@ -79,7 +118,7 @@ class ParquetReader:
             ):
                 rows += batch.num_rows
                 yield resolve_batch(batch, schema, self._rules, self.name)
-        except (OSError, pa.ArrowInvalid) as error:
+        except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
         told = self.rows_in(row_groups)
         if rows != told:
@@ -150,7 +189,7 @@ class ParquetReader:
             guarantees = [
                 _guarantee(group.statistics or {}, names) for group in fragment.row_groups
             ]
-        except (OSError, pa.ArrowInvalid) as error:
+        except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return that_may_match(guarantees, condition, schema)
 

@@ -6,8 +6,12 @@
  * block holds a reference, so releasing the owner's reference early is allowed).
  *
  * Blocks that were freed are kept for reuse: small ones by the thread that freed them, up to 16 MiB
- * and until it ends, large ones up to 512 MiB in the process. They count for no allocator. Builds
- * with sanitizers or poisoning keep none, so that every block is seen to go back.
+ * and until it ends, large ones up to 512 MiB in the process. They count for no allocator, and
+ * `seam_kept_bytes` tells how many there are. An allocator with a limit keeps a block only where
+ * all that is kept and its own blocks stay below the limit together; what the process and the
+ * calling thread keep goes back to the system when such an allocator is made, fails or ends, and
+ * when the system has no memory. Builds with sanitizers or poisoning keep none, so that every block
+ * is seen to go back.
  */
 #ifndef SEAM_MEMORY_H
 #define SEAM_MEMORY_H
@@ -60,6 +64,11 @@ int seam_realloc(struct seam_allocator *allocator, void **block, size_t size,
                  struct seam_error *error);
 /* NULL is ignored. */
 void seam_free(void *block);
+/* Bytes of freed blocks that wait for reuse, in all threads. */
+int64_t seam_kept_bytes(void);
+/* Counts memory that somebody else hands out, until it is given back with the same size. */
+int seam_reserve(struct seam_allocator *allocator, size_t size, struct seam_error *error);
+void seam_unreserve(struct seam_allocator *allocator, size_t size);
 
 /* A growable run of bytes: the building block of every column builder. */
 struct seam_buffer {

@@ -40,6 +40,9 @@ struct seam_allocator *seam_allocator_new(int64_t limit_bytes) {
     if (allocator != NULL) {
         atomic_init(&allocator->limit_bytes, limit_bytes);
         atomic_init(&allocator->references, 1);
+        if (limit_bytes > 0) {
+            seam_recycle_release();
+        }
     }
     return allocator;
 }
@@ -55,6 +58,9 @@ struct seam_allocator *seam_allocator_new_backed(int64_t limit_bytes,
 
 static void drop_reference(struct seam_allocator *allocator) {
     if (atomic_fetch_sub(&allocator->references, 1) == 1) {
+        if (atomic_load(&allocator->limit_bytes) > 0) {
+            seam_recycle_release();
+        }
         free(allocator);
     }
 }
@@ -97,6 +103,7 @@ static int charge(struct seam_allocator *allocator, size_t size, struct seam_err
     long long limit = atomic_load(&allocator->limit_bytes);
     if (limit > 0 && now > limit) {
         atomic_fetch_sub(&allocator->current_bytes, (long long)size);
+        seam_recycle_release(); /* whoever set a limit is short of memory */
         return seam_fail(error, SEAM_NO_MEMORY, -1,
                          "memory limit of %lld bytes reached: %lld in use, %zu more wanted", limit,
                          now - (long long)size, size);
@@ -117,6 +124,10 @@ static struct block_header *system_block(size_t size) {
     size_t alignment = whole >= HUGE_BYTES ? HUGE_BYTES : SEAM_ALIGNMENT;
     whole = (whole + alignment - 1) / alignment * alignment;
     struct block_header *header = aligned_alloc(alignment, whole);
+    if (header == NULL) {
+        seam_recycle_release();
+        header = aligned_alloc(alignment, whole);
+    }
 #ifdef MADV_HUGEPAGE
     if (header != NULL && alignment == HUGE_BYTES) {
         madvise(header, whole, MADV_HUGEPAGE); /* only advice: its failure does not matter */
@@ -138,12 +149,20 @@ static struct block_header *host_block(const struct seam_backing *backing, size_
     return header;
 }
 
+/* Whether a block may be kept: what is kept and what is in use stay below a limit together. */
+static bool may_keep(struct seam_allocator *allocator, size_t whole) {
+    long long limit = atomic_load(&allocator->limit_bytes);
+    long long taken = atomic_load(&allocator->current_bytes) + (long long)seam_recycle_held();
+    return limit <= 0 || taken + (long long)whole <= limit;
+}
+
 /* The way back of both. */
 static void give_back(struct block_header *header) {
     const struct seam_backing *backing = &header->allocator->backing;
+    size_t whole = sizeof(struct block_header) + header->size;
     if (backing->free != NULL) {
         backing->free(backing->context, header->start);
-    } else if (!seam_recycle_keep(header, sizeof(struct block_header) + header->size)) {
+    } else if (!may_keep(header->allocator, whole) || !seam_recycle_keep(header, whole)) {
         free(header);
     }
 }
@@ -201,6 +220,18 @@ void seam_free(void *block) {
 #endif
     give_back(header);
     drop_reference(allocator);
+}
+
+int64_t seam_kept_bytes(void) {
+    return (int64_t)seam_recycle_held();
+}
+
+int seam_reserve(struct seam_allocator *allocator, size_t size, struct seam_error *error) {
+    return charge(allocator, size, error);
+}
+
+void seam_unreserve(struct seam_allocator *allocator, size_t size) {
+    atomic_fetch_sub(&allocator->current_bytes, (long long)size);
 }
 
 void seam_buffer_init(struct seam_buffer *buffer, struct seam_allocator *allocator) {

@@ -13,9 +13,16 @@ bool seam_recycle_keep(void *block, size_t whole) {
     return false;
 }
 
+size_t seam_recycle_held(void) {
+    return 0;
+}
+
+void seam_recycle_release(void) {}
+
 #else
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -50,6 +57,8 @@ struct shelf {
 
 static struct shelf process;
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static atomic_size_t held_bytes; /* on all shelves */
 
 static _Thread_local struct shelf *small; /* of this thread, made when first used */
 static pthread_key_t small_key;           /* empties it when the thread ends */
@@ -74,11 +83,30 @@ static int class_of(size_t *whole) {
     return UNIT_CLASSES + (power - FIRST_POWER) * STEPS + (int)step - STEPS - 1;
 }
 
+static void lock(void) {
+    pthread_mutex_lock(&process_lock);
+}
+
+static void unlock(void) {
+    pthread_mutex_unlock(&process_lock);
+}
+
+/* A child that was forked while another thread held the lock would wait for ever. */
+static void watch_forks(void) {
+    pthread_atfork(lock, unlock, unlock);
+}
+
+static void lock_process(void) {
+    pthread_once(&fork_once, watch_forks);
+    lock();
+}
+
 static void *pop(struct shelf *shelf, int number, size_t whole) {
     struct kept *block = shelf->blocks[number];
     if (block != NULL) {
         shelf->blocks[number] = block->next;
         shelf->held_bytes -= whole;
+        atomic_fetch_sub(&held_bytes, whole);
     }
     return block;
 }
@@ -91,11 +119,11 @@ static bool push(struct shelf *shelf, int number, void *freed, size_t whole, siz
     block->next = shelf->blocks[number];
     shelf->blocks[number] = block;
     shelf->held_bytes += whole;
+    atomic_fetch_add(&held_bytes, whole);
     return true;
 }
 
-static void empty_small(void *argument) {
-    struct shelf *shelf = argument;
+static void empty(struct shelf *shelf) {
     for (int i = 0; i < CLASSES; i++) {
         while (shelf->blocks[i] != NULL) {
             struct kept *block = shelf->blocks[i];
@@ -103,7 +131,13 @@ static void empty_small(void *argument) {
             free(block);
         }
     }
-    free(shelf);
+    atomic_fetch_sub(&held_bytes, shelf->held_bytes);
+    shelf->held_bytes = 0;
+}
+
+static void empty_small(void *argument) {
+    empty(argument);
+    free(argument);
     small = NULL;
 }
 
@@ -126,9 +160,9 @@ static struct shelf *small_shelf(void) {
 }
 
 static void *take_from_process(int number, size_t whole) {
-    pthread_mutex_lock(&process_lock);
+    lock_process();
     void *block = pop(&process, number, whole);
-    pthread_mutex_unlock(&process_lock);
+    unlock();
     return block;
 }
 
@@ -155,10 +189,23 @@ bool seam_recycle_keep(void *block, size_t whole) {
             return true;
         }
     }
-    pthread_mutex_lock(&process_lock);
+    lock_process();
     bool kept = push(&process, number, block, whole, KEPT_BY_PROCESS_BYTES);
-    pthread_mutex_unlock(&process_lock);
+    unlock();
     return kept;
+}
+
+size_t seam_recycle_held(void) {
+    return atomic_load(&held_bytes);
+}
+
+void seam_recycle_release(void) {
+    if (small != NULL) {
+        empty(small);
+    }
+    lock_process();
+    empty(&process);
+    unlock();
 }
 
 #endif

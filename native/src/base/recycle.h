@@ -11,5 +11,9 @@ void *seam_recycle_take(size_t *whole);
 /* Keeps a block for which `whole` bytes were asked (the size before rounding). False if there is no
  * room for it: it then goes back to the system. */
 bool seam_recycle_keep(void *block, size_t whole);
+/* Bytes of all kept blocks, whichever thread keeps them. */
+size_t seam_recycle_held(void);
+/* Gives the blocks that the process and this thread keep back to the system. */
+void seam_recycle_release(void);
 
 #endif

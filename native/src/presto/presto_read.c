@@ -1,9 +1,9 @@
 /* Payloads into columns. */
 #include "presto/presto_column.h"
 
+#include "base/utf8.h"
 #include "seam/arrow_build.h"
 #include "seam/presto_page.h"
-#include "base/utf8.h"
 
 struct reader {
     const uint8_t *payload;

@@ -1,8 +1,8 @@
 #include "presto/presto_values.h"
 
 #include "base/bits.h"
-#include "presto/presto_wide.h"
 #include "base/wide.h"
+#include "presto/presto_wide.h"
 
 #include <string.h>
 

@@ -229,6 +229,11 @@ class HudiTable:
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
         moments = []
         for instant, body in self._timeline.told(archived=True):
+            if not body and window.hands_out(instant.requested):
+                raise InputError(
+                    f"{self._storage.full(instant.path)}: an empty file where a write says what it "
+                    "changed"
+                )
             if changes_rows(body) and window.sees(i := instant.requested) and window.hands_out(i):
                 groups = written_groups(body) | set(replaced_groups(instant, body))
                 later = self._timeline.completed_since(instant)

@@ -9,15 +9,14 @@ have the instant 00000000000001; base files of later instants hold whole rows ag
 
 from __future__ import annotations
 
-import io
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-import fastavro
-
 from seambase.errors import InputError
+from seamkit.avro import read_container
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.hfile import read_hfile
@@ -86,11 +85,10 @@ def _read_index(
 
 
 def _entry(value: bytes, where: str) -> Mapping[str, Any]:
-    try:
-        (entry,) = fastavro.reader(io.BytesIO(value))
-    except Exception as error:  # fastavro raises whatever the bytes lead it to
-        raise InputError(f"{where}: not readable ({error})") from error
-    return dict(entry)
+    entries = list(itertools.islice(read_container(value, where), 2))
+    if len(entries) != 1 or not isinstance(entries[0], dict):
+        raise InputError(f"{where}: not one entry of an index")
+    return entries[0]
 
 
 def _external(entry: Mapping[str, Any], root: str, config: TableConfig, where: str) -> External:

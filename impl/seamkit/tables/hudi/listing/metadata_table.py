@@ -8,13 +8,11 @@ deleted; the record `__all_partitions__` names the partitions (Hudi 1.2.0, `Hood
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import fastavro
-
 from seambase.errors import InputError, RefusedError
+from seamkit.avro import record_reader
 from seamkit.files.storage import FileStatus, Storage
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.hfile import HFile, read_hfile
@@ -117,10 +115,10 @@ def _fold(
 def _apply(
     records: dict[str, _Files], content: HFile, schema_text: str | bytes, where: str
 ) -> None:
+    read = record_reader(schema_text, where)
     try:
-        schema = fastavro.parse_schema(json.loads(schema_text))
         for key, value in content.entries:
-            record = fastavro.schemaless_reader(io.BytesIO(value), schema)
+            record = read(io.BytesIO(value))
             files = records.setdefault(key.decode(), {})
             for name, info in (record["filesystemMetadata"] or {}).items():
                 _combine(files, name, info)
@@ -130,6 +128,8 @@ def _apply(
 
 def _combine(files: _Files, name: str, info: dict[str, Any]) -> None:
     """A deletion takes the file away; sizes only grow, whichever order their writers come in."""
+    if "/" in name:
+        raise ValueError(f"{name!r} is no name of a file")
     known = files.get(name)
     if known is not None and not info["isDeleted"]:
         info = {"size": max(known["size"], info["size"]), "isDeleted": False}

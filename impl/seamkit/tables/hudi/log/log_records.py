@@ -7,15 +7,13 @@ int32 version, int32 count, then for each record int32 length and one Avro datum
 from __future__ import annotations
 
 import io
-import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import fastavro
-
 from seambase.errors import InputError
+from seamkit.avro import record_reader
 from seamkit.tables.hudi.log.log import LogBlock
 
 __all__ = ["AvroRecord", "avro_records"]
@@ -44,13 +42,13 @@ def avro_records(block: LogBlock) -> Iterator[AvroRecord]:
     """
     content = bytes(block.content)
     at = 8
-    schema = _schema(block)
+    read = record_reader(block.schema or "null", block.where)
     try:
         (count,) = struct.unpack_from(">i", content, 4)
         for _ in range(count):
             (size,) = struct.unpack_from(">i", content, at)
             datum = io.BytesIO(content[at + 4 : at + 4 + max(size, 0)])
-            row: Any = fastavro.schemaless_reader(datum, schema, None)
+            row: Any = read(datum)
             _check_size(block, at, datum.tell(), size)
             yield AvroRecord(at, size, row)
             at += 4 + size
@@ -70,10 +68,3 @@ def _check_size(block: LogBlock, at: int, read: int, said: int) -> None:
             f"{block.where}: the record at byte {at} of the content has {read} bytes, its length "
             f"says {said}"
         )
-
-
-def _schema(block: LogBlock) -> Any:
-    try:
-        return fastavro.parse_schema(json.loads(block.schema or "null"))
-    except Exception as error:  # as above
-        raise InputError(f"{block.where}: its schema is no Avro schema ({error})") from error

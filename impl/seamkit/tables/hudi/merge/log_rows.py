@@ -13,7 +13,12 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro import AvroDecoder, BlockPiece, cut_block
 from seamkit.avro.schema import parse_schema
 from seamkit.core.arrow_data import batch_of
-from seamkit.files.parquet import dictionary_columns, with_dictionaries
+from seamkit.files.parquet import (
+    PARQUET_ERRORS,
+    dictionary_columns,
+    open_parquet,
+    with_dictionaries,
+)
 from seamkit.files.promotion import resolve_batch
 from seamkit.files.renamed import renamed
 from seamkit.scan.merge import spread
@@ -29,6 +34,8 @@ _LEAST_PIECE_BYTES = 64 * 1024
 _LEAST_SHARE_BYTES = 1 << 20
 # So many pieces a thread: whoever is done early takes another one.
 _PIECES_A_THREAD = 3
+# Rows of a Parquet block at once, where memory is bounded.
+_BOUNDED_ROWS = 4096
 
 
 def decode_run(
@@ -62,7 +69,7 @@ def decode_run(
 def _decode(run: Sequence[LogBlock], view: LogView, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     first = run[0]
     if first.kind == "parquet":
-        yield _decode_parquet(first, schema, view)
+        yield from _decode_parquet(first, schema, view)
         return
     assert first.schema is not None  # read_blocks refuses an Avro block without one
     if view.held_bytes is not None:
@@ -113,24 +120,50 @@ def _decode_by_threads(
         pool.shutdown(cancel_futures=True)
 
 
-def _decode_parquet(block: LogBlock, schema: pa.Schema, view: LogView) -> pa.RecordBatch:
+def _decode_parquet(block: LogBlock, schema: pa.Schema, view: LogView) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet block.
+
+    Where memory is bounded they come in small batches, and what a row group claims to take when it
+    is decoded counts as long as it is read.
+    """
     if len(block.content) == 0:  # Hudi writes nothing at all for no records
-        return _empty(schema)
+        yield _empty(schema)
+        return
     where = block.where
+    content = pa.BufferReader(pa.py_buffer(block.content))
+    file = open_parquet(content, where)
+    encoded = dictionary_columns(file, schema, schema.names)
+    file = open_parquet(content, where, metadata=file.metadata, read_dictionary=encoded)
+    present = [n for n in schema.names if n in file.schema_arrow.names]
+    decoded = with_dictionaries(schema, encoded)
+    rows = 0
+    for batch in _parquet_batches(file, present, view, where):
+        rows += batch.num_rows
+        yield spread(resolve_batch(batch, decoded, HUDI_TYPES, where), encoded, view.allocator)
+    if rows != file.metadata.num_rows:
+        raise InputError(f"{where}: {rows} rows, but its footer says {file.metadata.num_rows}")
+    if not rows:
+        yield _empty(schema)
+
+
+def _parquet_batches(
+    file: pq.ParquetFile, names: Sequence[str], view: LogView, where: str
+) -> Iterator[pa.RecordBatch]:
     try:
-        content = pa.BufferReader(pa.py_buffer(block.content))
-        file = pq.ParquetFile(content)
-        encoded = dictionary_columns(file, schema, schema.names)
-        file = pq.ParquetFile(content, metadata=file.metadata, read_dictionary=encoded)
-        present = [n for n in schema.names if n in file.schema_arrow.names]
-        table = file.read(columns=present, use_threads=view.threads > 1).combine_chunks()
-    except (OSError, pa.ArrowInvalid) as error:
+        if view.held_bytes is None:
+            table = file.read(columns=names, use_threads=view.threads > 1)
+            yield from table.combine_chunks().to_batches()
+            return
+        for group in range(file.num_row_groups):
+            claimed = file.metadata.row_group(group).total_byte_size
+            with view.allocator.reserve(max(claimed, 0)):
+                for batch in file.iter_batches(
+                    _BOUNDED_ROWS, row_groups=[group], columns=names, use_threads=False
+                ):
+                    with view.allocator.reserve(batch.nbytes):
+                        yield batch
+    except PARQUET_ERRORS as error:
         raise InputError(f"{where} is not readable: {error}") from error
-    batches = table.to_batches()
-    if not batches:
-        return _empty(schema)
-    rows = resolve_batch(batches[0], with_dictionaries(schema, encoded), HUDI_TYPES, where)
-    return spread(rows, encoded, view.allocator)
 
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:

@@ -16,6 +16,7 @@ from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.merge.block_checks import strange_blocks
 from seamkit.tables.hudi.merge.keys import check_fields
 from seamkit.tables.hudi.merge.row_events import OPERATION, leaf_field
 from seamkit.tables.hudi.timeline.timeline import Timeline
@@ -94,13 +95,18 @@ def read_ordered_blocks(
         name = view.storage.full(".hoodie/hoodie.properties")
         reason = "records are merged by ordering values, but no ordering field is named"
         _warn(ScanWarning(name, -1, f"{reason}; the last write wins"), view.strict, warnings)
+    logs = []
     for log in slice_.logs:
         name = view.storage.full(log.path)
         content = memoryview(view.storage.map(log.path))
         known = len(warnings)
-        blocks += read_blocks(content, file=name, warnings=warnings, strict=view.strict)
+        own = read_blocks(content, file=name, warnings=warnings, strict=view.strict)
         if len(warnings) == known:
             _tell_missing_end(log, name, len(content), view.strict, warnings)
+        blocks += own
+        logs.append((log, own))
+    for warning in strange_blocks(logs, view.timeline):
+        _warn(warning, view.strict, warnings)
     ordered = order_blocks(blocks, view.valid_block)
     for block in ordered:
         if block.kind not in _SUPPORTED_KINDS:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-import fastavro
-
 from seambase.errors import InputError, UsageError
+from seamkit.avro import read_container
 from seamkit.tables.hudi.config.properties import TableConfig
 
 __all__ = [
@@ -106,10 +104,10 @@ def parse_body(content: bytes, where: str) -> dict[str, Any]:
     """
     try:
         if content[:4] == b"Obj\x01":
-            body = next(fastavro.reader(io.BytesIO(content)))
+            body = next(read_container(content, where))
         else:
             body = json.loads(content) if content.strip() else {}
-    except Exception as error:  # fastavro raises whatever the bytes lead it to
+    except (ValueError, RecursionError, StopIteration) as error:
         raise InputError(f"{where}: not readable as an instant ({error})") from error
     if not isinstance(body, dict):
         raise InputError(f"{where}: not readable as an instant (a {type(body).__name__})")
@@ -136,6 +134,8 @@ def parse_write(content: bytes, where: str) -> dict[str, Any]:
         for stat in files:
             if not all(isinstance(stat.get(name) or "", str) for name in ("path", "fileId")):
                 raise InputError(f"{where}: not readable as a write (a file's name is no text)")
+            if not isinstance(stat.get("fileSizeInBytes") or 0, int):
+                raise InputError(f"{where}: not readable as a write (a file's size is no number)")
     return body
 
 

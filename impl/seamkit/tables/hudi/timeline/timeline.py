@@ -7,6 +7,7 @@ Instants are compared as strings.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +44,8 @@ Write = tuple[Instant, dict[str, Any]]
 """A completed write, and what it says of itself."""
 
 
+#: Actions that take back what others wrote.
+_UNDOING = ("rollback", "restore")
 # These put rows elsewhere and leave the schema as it was, whatever their metadata says
 # (WriteOperationType, canUpdateSchema): it is the one of the time at which they were planned.
 _REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
@@ -67,6 +70,7 @@ class Timeline:
     def __post_init__(self) -> None:
         self._completed = {i.requested: i for i in self.instants if i.is_write}
         self._bodies: dict[str, dict[str, Any]] = {}
+        self._written_columns: dict[str, frozenset[str] | None] = {}
         self._pending = {
             i.requested
             for i in self.instants
@@ -100,6 +104,54 @@ class Timeline:
         if requested in self._pending:
             return False
         return requested < self.start or requested in self._archived_times
+
+    def knows(self, requested: str) -> bool:
+        """Whether the timeline has ever heard of an instant that wrote a log block.
+
+        Instants that were rolled back are named by the rollback alone. What is older than the
+        active timeline counts as known, since an archive may be gone.
+
+        Raises:
+            InputError: a rollback cannot be read.
+        """
+        if requested < self.start or any(i.requested == requested for i in self.instants):
+            return True
+        if requested in self._rolled_back:
+            return True
+        return any(
+            i.requested == requested or (i.action in _UNDOING and i.requested > requested)
+            for i in self.archive.instants
+        )
+
+    @cached_property
+    def _rolled_back(self) -> frozenset[str]:
+        """Instants that active rollbacks and restores have undone, or are about to."""
+        undone: set[str] = set()
+        for instant in self.instants:
+            if instant.action in _UNDOING:
+                body = parse_body(self.storage.read(instant.path), self.storage.full(instant.path))
+                for name in ("commitsRollback", "instantsToRollback"):
+                    listed = body.get(name) or ()
+                    undone.update(i["commitTime"] if isinstance(i, dict) else i for i in listed)
+                target = body.get("instantToRollback") or {}
+                undone.add(target.get("commitTime") or "")
+        return frozenset(undone)
+
+    def written_columns(self, requested: str) -> frozenset[str] | None:
+        """Columns of the schema that an active write says it wrote; None if it does not tell.
+
+        Raises:
+            InputError: its file cannot be read.
+        """
+        if requested not in self._written_columns:
+            instant = self._completed.get(requested)
+            text = None if instant is None else _schema_of(self.metadata(instant))
+            try:
+                names = frozenset(f["name"] for f in json.loads(text)["fields"]) if text else None
+            except (ValueError, TypeError, KeyError, RecursionError):
+                names = None  # whoever needs the schema tells what is wrong
+            self._written_columns[requested] = names
+        return self._written_columns[requested]
 
     def completion(self, requested: str) -> str | None:
         """When a write completed, or None if it did not, or nobody knows."""

@@ -1,0 +1,148 @@
+"""Avro records as plain Python values, and files of them: instants, archives, indexes.
+
+fastavro decodes, and whoever wrote the bytes wrote the schema, too. So schemas are checked before
+it meets them: a type that holds itself could be nested until the stack ends, an item that takes no
+byte could come ten billion times, and a block that was compressed a thousandfold could take all
+memory. Each is refused here; what is left takes time and memory in proportion to its bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import fastavro
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro.schema import AvroType, parse_schema
+
+__all__ = ["RecordReader", "read_container", "record_reader"]
+
+RecordReader = Callable[[io.BytesIO], Any]
+"""Reads one datum from where the stream stands; raises whatever broken bytes lead fastavro to."""
+
+_MAGIC = b"Obj\x01"
+_SYNC_BYTES = 16
+_MOST_BYTES = 1 << 30  # of one block, decompressed
+
+
+def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
+    """A reader for data of one schema.
+
+    Raises:
+        InputError: it is no schema.
+        RefusedError: data of it could take more time or memory than their bytes say.
+    """
+    checked = parse_schema(schema_text)
+    _check_bounded(checked, where, ())
+    try:
+        parsed: Any = fastavro.parse_schema(json.loads(schema_text))
+    except Exception as error:  # fastavro raises whatever the schema leads it to
+        raise InputError(f"{where}: its schema is no Avro schema ({error})") from error
+    return lambda stream: fastavro.schemaless_reader(stream, parsed, None)
+
+
+def read_container(content: bytes, where: str) -> Iterator[Any]:
+    """The records of an Avro object container file.
+
+    Raises:
+        InputError: it is none, or breaks; records before that have been handed out.
+        RefusedError: another compression than deflate, or a schema as of `record_reader`.
+    """
+    stream = io.BytesIO(content)
+    if stream.read(4) != _MAGIC:
+        raise InputError(f"{where}: no Avro file")
+    metadata = _metadata(stream, where)
+    sync = stream.read(_SYNC_BYTES)
+    codec = metadata.get("avro.codec", b"null")
+    if codec not in (b"null", b"deflate"):
+        raise RefusedError(f"{where}: compressed by {codec!r:.40}; only null and deflate are read")
+    read = record_reader(metadata.get("avro.schema", b""), where)
+    while stream.tell() < len(content):
+        at = stream.tell()
+        count, size = _long(stream, where), _long(stream, where)
+        block = stream.read(max(size, 0))
+        if count < 0 or len(block) != size or stream.read(_SYNC_BYTES) != sync:
+            raise InputError(f"{where}: the block at byte {at} is broken")
+        yield from _records(
+            _whole(block, codec, where), count, read, f"{where}, block at byte {at}"
+        )
+
+
+def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterator[Any]:
+    stream = io.BytesIO(block)
+    for number in range(count):
+        if number and stream.tell() >= len(block):
+            raise InputError(f"{where}: it ends after {number} of {count} records")
+        try:
+            record = read(stream)
+        except Exception as error:  # fastavro raises whatever the bytes lead it to
+            reason = str(error) or "it ends too early"
+            raise InputError(f"{where}: record {number} is not readable ({reason})") from error
+        yield record
+    if stream.tell() != len(block):
+        raise InputError(f"{where}: bytes follow its {count} records")
+
+
+def _whole(block: bytes, codec: bytes, where: str) -> bytes:
+    """A block's bytes without their compression."""
+    if codec == b"null":
+        return block
+    unzip = zlib.decompressobj(-15)
+    try:
+        whole = unzip.decompress(block, _MOST_BYTES)
+    except zlib.error as error:
+        raise InputError(f"{where}: a block is not readable ({error})") from error
+    if unzip.unconsumed_tail:
+        raise RefusedError(f"{where}: a block of more than {_MOST_BYTES} bytes")
+    return whole
+
+
+def _metadata(stream: io.BytesIO, where: str) -> dict[str, bytes]:
+    entries: dict[str, bytes] = {}
+    while count := _long(stream, where):
+        if count < 0:
+            _long(stream, where)  # how many bytes they take
+        for _ in range(abs(count)):
+            key, value = _bytes(stream, where), _bytes(stream, where)
+            entries[key.decode("utf-8", "replace")] = value
+    return entries
+
+
+def _bytes(stream: io.BytesIO, where: str) -> bytes:
+    size = _long(stream, where)
+    found = stream.read(max(size, 0))
+    if len(found) != size:
+        raise InputError(f"{where}: the header of an Avro file ends too early")
+    return found
+
+
+def _long(stream: io.BytesIO, where: str) -> int:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = stream.read(1)
+        if not byte:
+            break
+        value |= (byte[0] & 0x7F) << shift
+        if byte[0] < 0x80:
+            return (value >> 1) ^ -(value & 1)
+    raise InputError(f"{where}: a number at byte {stream.tell()} does not end")
+
+
+def _check_bounded(avro: AvroType, where: str, above: tuple[int, ...]) -> bool:
+    """Refuse what takes more than its bytes say.
+
+    Returns:
+        Whether each datum takes a byte at least.
+    """
+    if id(avro) in above:
+        raise RefusedError(f"{where}: a type of its schema holds itself, which is not supported")
+    inner = [_check_bounded(child, where, (*above, id(avro))) for child in avro.children]
+    if avro.kind == "array" and not all(inner):
+        raise RefusedError(f"{where}: its schema has a list of items that take no bytes")
+    if avro.kind == "record":
+        return any(inner)
+    return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"

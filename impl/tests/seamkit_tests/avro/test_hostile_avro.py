@@ -1,0 +1,120 @@
+"""Avro bytes made to hang or kill a reader: named errors, in time that fits their length."""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from typing import Any
+
+import fastavro
+import pytest
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro import parse_schema, read_container, record_reader
+
+_SYNC = b"s" * 16
+
+
+def _long(value: int) -> bytes:
+    word, out = (value << 1) ^ (value >> 63), bytearray()
+    while word > 0x7F:
+        out.append(word & 0x7F | 0x80)
+        word >>= 7
+    return bytes([*out, word])
+
+
+def _container(
+    schema: Any, datum: bytes, count: int = 1, codec: bytes = b"null", size: int | None = None
+) -> bytes:
+    entries = {b"avro.schema": json.dumps(schema).encode(), b"avro.codec": codec}
+    header = b"".join(_long(len(text)) + text for pair in entries.items() for text in pair)
+    block = _long(count) + _long(len(datum) if size is None else size) + datum + _SYNC
+    return b"Obj\x01" + _long(len(entries)) + header + _long(0) + _SYNC + block
+
+
+def _record(**fields: Any) -> dict[str, Any]:
+    listed = [{"name": name, "type": kind} for name, kind in fields.items()]
+    return {"type": "record", "name": "r", "fields": listed}
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate"])
+def test_records_are_those_that_fastavro_wrote(codec: str) -> None:
+    """An independent writer, several blocks, both compressions that are read."""
+    schema = _record(a="long", b=["null", "string"], c={"type": "array", "items": "int"})
+    records = [{"a": i, "b": None if i % 3 else str(i), "c": [i] * 3} for i in range(5000)]
+    out = io.BytesIO()
+    fastavro.writer(out, schema, records, codec=codec, sync_interval=1000)
+    assert list(read_container(out.getvalue(), "file")) == records
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "reason"),
+    [
+        (_container(_record(a=["null", "r"]), b"\x02" * 300_000), RefusedError, "holds itself"),
+        (
+            _container(_record(a={"type": "array", "items": "null"}), _long(10**10)),
+            RefusedError,
+            "items that take no bytes",
+        ),
+        (
+            _container(
+                _record(a={"type": "array", "items": {"type": "fixed", "name": "f", "size": 0}}),
+                _long(10**10),
+            ),
+            RefusedError,
+            "items that take no bytes",
+        ),
+        (_container(_record(a="string"), _long(1 << 60)), InputError, "record 0 is not readable"),
+        (_container(_record(a="null"), b"", count=10**10), InputError, "ends after 1 of"),
+        (_container("string", b"", size=1 << 60), InputError, "is broken"),
+        (_container("string", b"\0", codec=b"snappy"), RefusedError, "compressed"),
+        (_container("string", b"\0\0"), InputError, "bytes follow"),
+        (_container(_record(a="nobody"), b""), InputError, "unknown type"),
+        (b"Obj\x01" + b"\xff" * 20, InputError, "does not end"),
+        (b"", InputError, "no Avro file"),
+    ],
+)
+def test_what_takes_more_than_its_bytes_say_is_refused(
+    content: bytes, error: type[Exception], reason: str
+) -> None:
+    """Nesting without end, items for nothing, lengths beyond the file: each by its reason."""
+    with pytest.raises(error, match=reason):
+        list(read_container(content, "file"))
+
+
+def test_a_block_that_grows_without_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deflate makes a thousand bytes of one."""
+    monkeypatch.setattr("seamkit.avro.records._MOST_BYTES", 1 << 20)
+    packer = zlib.compressobj(wbits=-15)
+    packed = packer.compress(bytes(2 << 20)) + packer.flush()
+    with pytest.raises(RefusedError, match="more than"):
+        list(read_container(_container("bytes", packed, codec=b"deflate"), "file"))
+
+
+def test_every_cut_and_flip_of_a_file_is_the_same_or_an_error() -> None:
+    """Cut anywhere it is refused; a flipped bit gives records or a named error."""
+    schema = _record(a="long", b={"type": "map", "values": {"type": "array", "items": "string"}})
+    out = io.BytesIO()
+    fastavro.writer(out, schema, [{"a": 1, "b": {"x": ["y", "z"]}}])
+    content = out.getvalue()
+    for length in range(1, len(content)):
+        with pytest.raises((InputError, RefusedError, StopIteration)):  # or there is no record
+            next(read_container(content[:length], "file"))
+    for at in range(len(content)):
+        changed = bytearray(content)
+        changed[at] ^= 1 << at % 8
+        try:
+            list(read_container(bytes(changed), "file"))
+        except (InputError, RefusedError) as error:
+            assert str(error)  # noqa: PT017 - either outcome is right
+
+
+def test_schemas_with_more_types_than_any_table_has_are_refused() -> None:
+    """Two hundred thousand columns; twenty thousand are read."""
+    wide = _record(**{f"c{i}": "int" for i in range(200_000)})
+    with pytest.raises(InputError, match="more than 100000 types"):
+        parse_schema(wide)
+    few = _record(**{f"c{i}": "int" for i in range(20_000)})
+    assert len(parse_schema(few).names) == 20_000
+    assert record_reader(json.dumps(few), "schema")(io.BytesIO(b"\2" * 20_000))["c7"] == 1
