@@ -12,6 +12,7 @@ from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
+from seambench_impl.scan_delta import DELTA_CAPABILITIES, is_delta, open_delta
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.explain import explain_log, explain_table
@@ -84,6 +85,8 @@ class _HudiReader:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
+        if "formats.delta" in self.capabilities and is_delta(request):
+            return open_delta(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
         return table.scan(
             request.columns,
@@ -110,13 +113,16 @@ class AutoReader(_HudiReader):
 
     name = "auto"
     path = "auto"
-    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (*_CAPABILITIES, *DELTA_CAPABILITIES, "path-per-slice"), True
+    )
 
 
 class MetadataReader(AutoReader):
     """As `auto`, but the files are those that the table's metadata table lists."""
 
     name = "metadata"
+    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
     kind: Kind = "variant"
     listing = "metadata"
 
@@ -157,6 +163,6 @@ class NativeReader(_HudiReader):
     path = "native"
     capabilities: Mapping[str, bool] = {
         word: True
-        for word in _CAPABILITIES
+        for word in (*_CAPABILITIES, *DELTA_CAPABILITIES)
         if not word.startswith(("merge.", "blocks.")) and word not in _OF_MERGING
     }

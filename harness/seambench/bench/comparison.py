@@ -26,9 +26,6 @@ from seambench.records.writer import Measurement, Recording, answered
 
 __all__ = ["ComparisonOptions", "compare_readers"]
 
-#: Knobs of a data set that say how it was made, and not what its tables are like.
-_NO_DIMENSIONS = frozenset({"generator", "digest_kind", "seed"})
-
 
 @dataclass(frozen=True)
 class ComparisonOptions:
@@ -199,16 +196,11 @@ def _origin(dataset: Dataset) -> Origin:
 
 def _rows(dataset: Dataset, state: State) -> Rows:
     """What a timing says of the tables it was taken over."""
-    knobs = dataset.manifest["knobs"]
     return Rows(
         name=dataset.layout,
         scale=dataset.scale,
         state=state,
         digest=dataset.digest,
-        format=dataset.tables[tables_to_read(dataset)[0]].kind,
-        dimensions={
-            name: value
-            for name, value in knobs.items()
-            if name not in _NO_DIMENSIONS and isinstance(value, str | int | float)
-        },
+        format=" and ".join(dataset.formats),
+        dimensions=dataset.dimensions,
     )

@@ -24,7 +24,7 @@ def tables_to_read(dataset: Dataset) -> list[str]:
     Raises:
         UsageError: there are none.
     """
-    found = [name for name, table in dataset.tables.items() if table.kind != "parquet"]
+    found = [name for name, table in dataset.tables.items() if not table.is_plain]
     if not found:
         raise UsageError(
             f"data set {dataset.name} holds no table in a table format, so nothing to compare"
@@ -114,7 +114,7 @@ def _connect(dataset: Dataset, threads: int | None) -> duckdb.DuckDBPyConnection
     if threads is not None:
         con.execute(f"SET threads = {int(threads)}")
     for name, table in dataset.tables.items():
-        if table.kind == "parquet":
+        if table.is_plain:
             files = str(table.path / "*.parquet").replace("'", "''")
             con.execute(f"CREATE VIEW {quote(name)} AS SELECT * FROM read_parquet('{files}')")  # noqa: S608 - our own path, quoted
     return con

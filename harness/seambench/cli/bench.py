@@ -30,6 +30,7 @@ from seambench.cli.common import (
 
 if TYPE_CHECKING:
     from seambench.data import Dataset
+    from seambench.records.model import Conformance
 
 __all__ = ["bench", "run_bench"]
 
@@ -69,8 +70,7 @@ def bench(
     datasets = [
         dataset
         for dataset in list_datasets(data, scale)
-        if any(table.kind != "parquet" for table in dataset.tables.values())
-        and (layout is None or dataset.layout in layout)
+        if dataset.formats and (layout is None or dataset.layout in layout)
     ]
     missing = [name for name in layout or () if name not in {d.layout for d in datasets}]
     if missing or not datasets:
@@ -105,6 +105,7 @@ def run_bench(
     budget: float,
     memory: bool,
     results: Path,
+    conformance: Sequence[tuple[str, Conformance]] = (),
 ) -> int:
     """Compare, write the records, print the summary; the exit code."""
     from seambench.bench.comparison import ComparisonOptions, compare_readers
@@ -124,6 +125,6 @@ def run_bench(
         command=shlex.join(["seambench", *sys.argv[1:]]),
     )
     with Shown(error_console()) as shown:
-        records = compare_readers(options, shown)
+        records = compare_readers(options, shown, conformance)
     show = partial(print_summary, records)
     return tell_records(records, results, show, failures_shown=_FAILURES_SHOWN)

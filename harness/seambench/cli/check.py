@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.common import JSON_SCHEMA, console, error_console, print_json
+from seambench.cli.common import JSON_SCHEMA, Results, console, error_console, print_json
+from seambench.cli.recording import recording, write_outcomes
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
@@ -28,7 +29,8 @@ def check(
         typer.Option(help="Implementation, repeatable (default: all but variants)."),
     ] = None,
     case: Annotated[
-        list[str] | None, typer.Option(help="Pattern of case ids, repeatable: scan/hudi/event/*.")
+        list[str] | None,
+        typer.Option(help="Pattern of case ids, repeatable: scan/*/event/*."),
     ] = None,
     golden: Annotated[
         Path | None, typer.Option(help="Another folder of golden files (column, serde).")
@@ -54,6 +56,10 @@ def check(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write a record of each implementation's outcomes.")
+    ] = False,
+    results: Results = Path("results"),
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench.conformance.run import Run
@@ -65,10 +71,15 @@ def check(
     if against is not None:
         pairs = registry.find_seam(seam).pair_names
         names = [pair for name in names for pair in pairs(name, against)]
+    if record and extra is not None:
+        raise UsageError("--record keeps what a check finds; an extra pass has no record")
     run = Run(seam, names, golden, case, timeout, tuple(xfails or ()))
     outcomes = run.check() if extra is None else run.extra_pass(extra)
+    recorded = recording() if record else None
     seen = _as_lines(outcomes) if as_json else _as_table(seam, outcomes)
     _require_verdicts(seen, names if impl else ())
+    if recorded is not None:
+        write_outcomes(recorded, seen, results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
 
@@ -118,7 +129,8 @@ def _as_table(seam: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
             status.update(f"{outcome.implementation}: {outcome.case}")
             same = (outcome.implementation, outcome.outcome, outcome.reason)
             told[same] += 1
-            if outcome.outcome not in ("pass", "not-offered") and told[same] == 1:
+            repeated = told[same] > 1 and not outcome.failed
+            if outcome.outcome not in ("pass", "not-offered") and not repeated:
                 colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
                 out.print(
                     f"[{colour}]{_word(outcome)}[/] {escape(outcome.implementation)} "
@@ -126,7 +138,7 @@ def _as_table(seam: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
                     soft_wrap=True,
                 )
     for (name, word, reason), count in told.items():
-        if count > 1 and word not in ("pass", "not-offered"):
+        if count > 1 and word in ("xfail", "unavailable"):
             more = f"{word} {escape(name)}: {count - 1} more cases: {escape(reason)}"
             out.print(more, soft_wrap=True)
     words = [word for word, _ in Counter(map(_word, seen)).most_common()]

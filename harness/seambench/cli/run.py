@@ -24,6 +24,7 @@ from seambench.cli.common import (
     default_readers,
     error_console,
 )
+from seambench.cli.recording import check_readers
 
 __all__ = ["run"]
 
@@ -63,6 +64,9 @@ def run(
     memory: Annotated[
         bool, typer.Option(help="Measure the memory of streamed scans, each in its own process.")
     ] = True,
+    conformance: Annotated[
+        bool, typer.Option(help="Check the readers first: all cases of the scan seam.")
+    ] = True,
     folder: DataFolder = None,
     results: Results = Path("results"),
     site: Site = Path("site"),
@@ -71,7 +75,7 @@ def run(
         typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
     ] = None,
 ) -> None:
-    """Make the data, compare the readers, build the page.
+    """Make the data, check the readers, compare them, build the page.
 
     Without --update-ratio and --slice-share: 0, 5, 20, 50 and 100 % in every slice, and 20 % in a
     fifth of the slices. Derived from TPC-H, not comparable with published TPC-H results.
@@ -95,9 +99,11 @@ def run(
         jars=tuple(jars or ()),
     )
     err = error_console()
-    err.print(f"1 of 3: data sets of scale {scale:g}")
+    err.print(f"1 of 4: data sets of scale {scale:g}")
     datasets = generate(options)
-    err.print("2 of 3: comparison")
+    err.print("2 of 4: conformance" + ("" if conformance else " is left out"))
+    checked = check_readers(readers) if conformance else []
+    err.print("3 of 4: comparison")
     code = run_bench(
         datasets,
         readers,
@@ -111,8 +117,9 @@ def run(
         budget=60.0,
         memory=memory,
         results=results,
+        conformance=checked,
     )
-    err.print("3 of 3: page")
+    err.print("4 of 4: page")
     page = build(results, site)
     typer.echo(f"page: {page.resolve()}")
     raise typer.Exit(code)
@@ -121,12 +128,11 @@ def run(
 def _offered(readers: Sequence[str]) -> list[str]:
     """Table formats that any of the readers offers; all, if none can tell."""
     from seambench.contracts import registry
-    from seambench.contracts.formats import format_names
+    from seambench.contracts.formats import offered_formats
 
-    offered: set[str] = set()
-    for name in readers:
+    names: set[str] = set()
+    for reader in readers:
         with contextlib.suppress(SeambenchError):
-            offered |= {
-                word for word, yes in registry.resolve("scan", name).capabilities.items() if yes
-            }
-    return [name for name in format_names() if f"formats.{name}" in offered]
+            capabilities = registry.resolve("scan", reader).capabilities
+            names |= {format_.name for format_ in offered_formats(capabilities)}
+    return sorted(names)

@@ -49,7 +49,7 @@ def conformance_of(seam: str, outcomes: Sequence[Outcome]) -> Conformance:
             for case, one in last.items()
             if one.outcome in ("fail", "xfail") and _REFUSED.match(one.reason)
         ],
-        should=[case for case, one in last.items() if getattr(one, "level", "must") == "should"],
+        should=[case for case, one in last.items() if one.level == "should"],
         slow={
             case: round(one.seconds, 3)
             for case, one in last.items()

@@ -19,7 +19,7 @@ from seambench.data import Dataset
 from seambench.data.tpch import TABLES, generate_single_process
 from seambench.engines.digest import digest_reader, rows_of
 from seambench.records.files import validate_tree, write_record
-from seambench.records.model import Answered, Record, Skipped, Timing
+from seambench.records.model import Answered, Conformance, Record, Skipped, Timing
 from seambench.records.writer import failures
 
 FAKES = "seambench_tests.samples.fakes:"
@@ -185,6 +185,15 @@ def test_a_reader_may_take_part_in_scans_only(dataset: Dataset) -> None:
 
     assert list(outcomes(both)) == ["scan/count", "tpch/q01"]
     assert list(outcomes(scans)) == ["scan/count"]
+
+
+def test_the_conformance_of_a_reader_stands_in_its_record(dataset: Dataset) -> None:
+    """The main job checks the readers it compares; each record has its own outcomes."""
+    part = Conformance(seam="scan", seconds=1.0, outcomes={"pass": {"scan/a": ["b"]}})
+    asked = options(dataset, "FolderScanner", "LossyScanner", queries=(), scans=("count",))
+    good, bad = compare_readers(asked, conformance=[(FAKES + "FolderScanner", part)])
+
+    assert (good.conformance, bad.conformance) == ([part], [])
 
 
 def test_another_type_is_a_wrong_answer(dataset: Dataset) -> None:

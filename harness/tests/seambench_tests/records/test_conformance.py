@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from seambench.cli.app import app
 from seambench.contracts.outcomes import WORDS, Outcome
 from seambench.records.conformance import conformance_of, conformance_records
 from seambench.records.files import load_record, validate_tree, write_record
+from seambench.records.model import Implementation
 from seambench.records.writer import Recording, failures
+
+ABOUT = Implementation(name="auto", version="1", kind="native", capabilities={})
 
 
 def outcome(case: str, word: str = "pass", reason: str = "", seconds: float = 0.0) -> Outcome:
@@ -77,3 +83,27 @@ def test_five_thousand_cases_are_a_small_file(tmp_path: Path) -> None:
 
     assert path.stat().st_size < 200_000
     assert json.loads(path.read_bytes())["conformance"][0]["seam"] == "scan"
+
+
+def test_a_disputed_rule_fails_no_run() -> None:
+    """A `should` that fails is recorded, and is no failure of the run; a crash in it is."""
+    came = [outcome("a/b", "fail", "2 rows expected"), outcome("a/c", "crash", "signal 11")]
+    part = conformance_of("scan", [dataclasses.replace(one, level="should") for one in came])
+    [made] = [Recording("x").record(ABOUT, (), [part])]
+
+    assert part.should == ["a/b", "a/c"]
+    assert failures([made]) == ["auto: a/c: signal 11"]
+
+
+def test_the_command_records_what_it_checks(tmp_path: Path) -> None:
+    """`seambench check --record` leaves a sound record of every outcome it told."""
+    pattern = "column/fixed/bigint/none/*"
+    asked = ["check", "--seam", "column", "--impl", "offheap", "--case", pattern, "--json"]
+    done = CliRunner().invoke(app, [*asked, "--record", "--results", str(tmp_path)])
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    [path] = (tmp_path / "runs").rglob("*.json")
+    [part] = load_record(path).conformance
+
+    assert done.exit_code == 0
+    assert {one["case"]: one["outcome"] for one in told} == dict(part.cases())
+    assert validate_tree(tmp_path) == []

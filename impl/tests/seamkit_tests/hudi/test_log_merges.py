@@ -23,6 +23,7 @@ import pytest
 from seambase.errors import RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
+from seamkit.scan.merge import LogIndex
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import load_config
@@ -84,22 +85,29 @@ class Log:
             record = dict(zip(names, row, strict=True))
             fastavro.schemaless_writer(datum, schema, record)
             content += struct.pack(">i", len(datum.getvalue())) + datum.getvalue()
-        header = {SCHEMA: json.dumps(schema)}
+        header = {SCHEMA: json.dumps(schema), **_positions(at, of_base)}
         if partial:
             header[PARTIAL] = "true"
-        if at is not None:
-            bits = bitmap_64([(0, bitmap_32([(0, len(at), array(list(at)))]))])
-            header |= {POSITIONS: base64.b64encode(bits).decode(), OF_BASE: of_base}
         return self._add("avro", content, header)
 
-    def deletes(self, *records: tuple[str, Any], version: int = 3) -> Log:
-        """A delete block of keys and ordering values."""
+    def deletes(
+        self, *records: tuple[str, Any], version: int = 3, at: Sequence[int] | None = None
+    ) -> Log:
+        """A delete block of keys and ordering values; `at` are positions in the base file."""
         content = delete_content([(key, "", order) for key, order in records], version=version)
-        return self._add("delete", content, {})
+        return self._add("delete", content, _positions(at, BASE_INSTANT))
 
     def other(self, kind: str) -> Log:
         """A block of a kind that has no place in an ordinary log."""
         return self._add(kind, b"", {SCHEMA: '"int"'})
+
+
+def _positions(at: Sequence[int] | None, of_base: str) -> dict[int, str]:
+    """Headers of a block whose records lie at rows of a base file."""
+    if at is None:
+        return {}
+    bits = bitmap_64([(0, bitmap_32([(0, len(at), array(list(at)))]))])
+    return {POSITIONS: base64.b64encode(bits).decode(), OF_BASE: of_base}
 
 
 def merged(
@@ -363,3 +371,32 @@ def test_a_key_that_the_base_holds_twice(
     base = [("a", "x", 1, 5), ("b", "z", 1, 5), ("a", "y", 1, 5)]
     rows = merged(tmp_path, base, log, path=path)
     assert rows == [*expected, ("b", "z", 1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("order", "mode", "is_mask"),
+    [
+        (None, "EVENT_TIME_ORDERING", True),
+        (("LongWrapper", {"value": 4}), "EVENT_TIME_ORDERING", False),
+        (("LongWrapper", {"value": 4}), "COMMIT_TIME_ORDERING", True),
+    ],
+)
+def test_deletes_by_position_are_a_mask_where_they_win(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Any, mode: str, is_mask: bool
+) -> None:
+    """No index is made of them unless ordering values must be compared with the base's."""
+    made: list[int] = []
+
+    def counting(*args: Any, **options: Any) -> LogIndex:
+        made.append(1)
+        return LogIndex(*args, **options)
+
+    monkeypatch.setattr("seamkit.tables.hudi.merge.events.LogIndex", counting)
+    base = [("a", "x", 1, 5), ("b", "y", 1, 3), ("c", "z", 1, 5), ("d", "w", 1, 5)]
+    log = Log().deletes(("a", order), ("b", order), at=[0, 1]).deletes(("c", None), at=[2])
+
+    rows = merged(tmp_path, base, log, path="positions", mode=mode)
+
+    older = [] if is_mask else [("a", "x", 1, 5)]  # its ordering value is above the delete's
+    assert rows == [*older, ("d", "w", 1, 5)]
+    assert made == ([] if is_mask else [1])

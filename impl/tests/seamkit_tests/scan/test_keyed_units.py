@@ -1,0 +1,252 @@
+"""Events by key under the contract of read units, by a format that keeps them in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seambase.errors import InputError
+from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.reader import FileReader
+from seamkit.scan.merge import LogIndex, Words, assemble
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, Events, Positions, ReadContext, ReadUnit
+from seamkit_tests.scan.units import open_file, plan, positions, write_unit
+
+_ROWS = 1000
+_BASE = pa.table(
+    {
+        "id": pa.array([i // 2 for i in range(_ROWS)], pa.int64()),  # each key twice
+        "v": pa.array(range(_ROWS), pa.int64()),
+        "s": pa.array([f"s{i}" for i in range(_ROWS)]),
+    }
+)
+
+
+@dataclass
+class FoldedEvents:
+    """Events of the tiny format, as the core folds them."""
+
+    data: pa.RecordBatch
+    index: LogIndex
+    fills: bool = False
+
+    def columns(self, reader: FileReader) -> Sequence[str]:
+        """The key."""
+        del reader
+        return ["id"]
+
+    def meet(
+        self, batch: pa.RecordBatch, first_row: int, source: str, losers: Words | None
+    ) -> Words:
+        """By the key alone."""
+        del first_row, source
+        return self.index.probe(batch.select(["id"]), None, losers)
+
+    def put_together(
+        self,
+        batch: pa.RecordBatch,
+        sources: Words,
+        losers: Words | None,
+        allocator: TrackedAllocator,
+    ) -> pa.RecordBatch:
+        """Whole rows."""
+        del losers
+        return assemble(batch, self.data, ExportedBatch(self.data), sources, allocator)
+
+    def rest(self) -> Words:
+        """New rows."""
+        return self.index.rest()
+
+    def beside(self, further: Events) -> FoldedEvents:
+        """More columns."""
+        columns = [*self.data.columns, *further.data.columns]
+        names = [*self.data.schema.names, *further.data.schema.names]
+        return replace(self, data=pa.RecordBatch.from_arrays(columns, names=names))
+
+    def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> FoldedEvents:
+        """For another read."""
+        return FoldedEvents(self.data.select(list(names)), self.index.fork(allocator))
+
+
+@dataclass
+class KeyedRows:
+    """Rows that replace those of the same key, and keys that are gone."""
+
+    rows: pa.RecordBatch
+    gone: Sequence[int]
+    every: bool = False
+    key_columns: frozenset[str] = frozenset({"id"})
+    error: InputError | None = None
+
+    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+        """Fold them."""
+        if self.error is not None:
+            raise self.error
+        ids = pa.array([*self.rows["id"].to_pylist(), *self.gone], pa.int64())
+        rows = np.array([*range(self.rows.num_rows), *([-1] * len(self.gone))], np.int32)
+        keys = pa.RecordBatch.from_arrays([ids], names=["id"])
+        index = LogIndex(keys, rows, None, None, context.allocator, meets_every_row=self.every)
+        return FoldedEvents(self.rows.select(list(names)), index)
+
+
+@dataclass
+class RowsByPosition:
+    """Events of which nothing is left but positions that are gone."""
+
+    gone: Sequence[int]
+    key_columns: frozenset[str] = frozenset()
+
+    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+        """The positions."""
+        del names, context
+        return positions(self.gone)
+
+
+def _changed(ids: Sequence[int]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(
+        {"id": ids, "v": [-i for i in ids], "s": [f"new{i}" for i in ids]}
+    )
+
+
+def _expected(
+    changed: Sequence[int], gone: Sequence[int], *, every: bool
+) -> list[tuple[int, int, str]]:
+    """The merged rows by a dictionary, in the order of the file; new rows last."""
+    waiting: dict[int, tuple[int, int, str] | None] = {i: (i, -i, f"new{i}") for i in changed}
+    waiting |= dict.fromkeys(gone)
+    met = set()
+    rows = []
+    for row in _BASE.to_pylist():
+        key = row["id"]
+        if key in waiting and (every or key not in met):
+            met.add(key)
+            if (new := waiting[key]) is not None:
+                rows.append(new)
+        else:
+            rows.append((key, row["v"], row["s"]))
+    return rows + [row for key, row in waiting.items() if key not in met and row is not None]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the files lie."""
+    return tmp_path_factory.mktemp("keyed")
+
+
+def _unit(folder: Path, changes: Any) -> ReadUnit:
+    return replace(write_unit(folder, "base", _BASE, group_rows=90), changes=changes)
+
+
+CHANGED, GONE = [3, 7, 250, 499, 700, 801], [0, 7_000, 100, 101, 102, 499_000]
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("batch_rows", [7, 64, 5000])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_events_meet_the_first_row_of_a_key_or_every_row(
+    folder: Path, every: bool, batch_rows: int, threads: int
+) -> None:
+    """Rows are replaced, removed and added as a dictionary would do it, by one thread or more."""
+    changes = KeyedRows(_changed(CHANGED), GONE, every)
+    options = ScanOptions(batch_rows, threads)
+    scan = UnitScan(plan(_BASE.schema, _unit(folder, changes)), ["id", "v", "s"], None, options)
+
+    found = scan.to_table()
+
+    rows = [tuple(row.values()) for row in found.to_pylist()]
+    assert rows == _expected(CHANGED, GONE, every=every)
+    assert scan.report().paths == {"merge": 1}
+    only = UnitScan(plan(_BASE.schema, _unit(folder, changes)), ["s"], None, options).to_table()
+    assert only["s"].to_pylist() == [row[2] for row in rows]
+
+
+def test_a_filter_on_keys_leaves_row_groups_unread(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statistics of keys count below a merge; those of values that events change do not."""
+    read: list[list[int]] = []
+    original = ParquetReader.batches
+
+    def spy(self: ParquetReader, *args: Any, **options: Any) -> Any:
+        read.append(list(options["row_groups"]))
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(ParquetReader, "batches", spy)
+    unit = _unit(folder, KeyedRows(_changed(CHANGED), GONE))
+
+    def ids(condition: pc.Expression) -> set[int]:
+        read.clear()
+        found = UnitScan(plan(_BASE.schema, unit), ["id"], condition, ScanOptions(threads=1))
+        return set(found.to_table()["id"].to_pylist())
+
+    assert ids(pc.field("id") == 250) == {250}
+    assert {group for groups in read for group in groups} == {5}
+    assert ids(pc.field("v") == -250) == {250}
+    assert {group for groups in read for group in groups} == set(range(12))
+    assert ids(pc.field("v") == -801) == {801}  # only the events have it
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_positions_are_a_mask(folder: Path, threads: int) -> None:
+    """Changes that come to positions alone take rows out, over all row groups."""
+    gone = [0, 5, *range(90, 180), 999]
+    scan = UnitScan(
+        plan(_BASE.schema, _unit(folder, RowsByPosition(gone))),
+        ["v"],
+        None,
+        ScanOptions(batch_rows=50, threads=threads),
+    )
+    assert scan.to_table()["v"].to_pylist() == [i for i in range(_ROWS) if i not in set(gone)]
+    wrong = UnitScan(plan(_BASE.schema, _unit(folder, RowsByPosition([1000]))), ["v"])
+    with pytest.raises(InputError, match="row 1000"):
+        wrong.to_table()
+
+
+def test_a_unit_without_a_file_has_the_rows_of_its_events(folder: Path) -> None:
+    """Nothing is met; what is deleted was nowhere."""
+    del folder
+    unit = ReadUnit("no file", [], changes=KeyedRows(_changed(CHANGED), GONE))
+    found = UnitScan(plan(_BASE.schema, unit), ["v"], pc.field("id") > 400).to_table()
+    assert found["v"].to_pylist() == [-499, -700, -801]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_an_error_of_events_ends_the_scan(folder: Path, threads: int) -> None:
+    """It comes out as it is, and nobody waits for a turn."""
+    changes = KeyedRows(_changed([]), [], error=InputError("events.log: damaged at byte 9"))
+    options = ScanOptions(batch_rows=20, threads=threads)
+    scan = UnitScan(plan(_BASE.schema, _unit(folder, changes)), ["v"], None, options)
+    with pytest.raises(InputError, match="byte 9"):
+        scan.to_table()
+
+
+def test_changes_go_with_one_file(folder: Path) -> None:
+    """A plan with more is a fault of the format, told at once."""
+    file = DataFile("x", 1, lambda: open_file(str(folder), "x"))
+    with pytest.raises(ValueError, match="one file"):
+        ReadUnit("two", [file, file], changes=KeyedRows(_changed([]), []))
+
+
+def test_another_way_to_read_units_is_tested_and_cut_alike(folder: Path) -> None:
+    """A scan read by a function filters what the function gives, and calls its path by name."""
+
+    def read(unit: ReadUnit, schema: pa.Schema, rows: int, context: ReadContext) -> Any:
+        del unit, rows, context
+        yield pa.RecordBatch.from_pydict({"id": [1, 2, 3], "v": [4, 5, 6]}).select(schema.names)
+
+    planned = UnitScan(plan(_BASE.schema, _unit(folder, None)), ["v"], pc.field("id") > 1)
+    scan = planned.read_by("by hand", read)
+    assert scan.to_table().to_pydict() == {"v": [5, 6]}
+    assert scan.report().paths == {"by hand": 1}
+    assert planned.report().paths == {"native": 1}
