@@ -12,7 +12,9 @@ from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
+from seambench_impl.scan_delta import DELTA_CAPABILITIES, explain_delta, is_delta, open_delta
 from seamkit.scan.unit_scan import UnitScan
+from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.explain import explain_log, explain_table
 from seamkit.tables.hudi.listing.planning import ListingSource
@@ -84,6 +86,8 @@ class _HudiReader:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
+        if "formats.delta" in self.capabilities and is_delta(request):
+            return open_delta(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
         return table.scan(
             request.columns,
@@ -102,6 +106,8 @@ class _HudiReader:
 
     def explain(self, path: FilePath) -> Iterator[Met]:
         """What a table's folder or a log file says; see `seambench.contracts.scan.Scanner`."""
+        if path.is_dir() and is_delta(ScanRequest(str(path))):
+            return explain_delta(DeltaTable(str(path)))
         return explain_table(HudiTable(str(path))) if path.is_dir() else explain_log(path)
 
 
@@ -110,13 +116,16 @@ class AutoReader(_HudiReader):
 
     name = "auto"
     path = "auto"
-    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (*_CAPABILITIES, *DELTA_CAPABILITIES, "path-per-slice"), True
+    )
 
 
 class MetadataReader(AutoReader):
     """As `auto`, but the files are those that the table's metadata table lists."""
 
     name = "metadata"
+    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
     kind: Kind = "variant"
     listing = "metadata"
 
@@ -157,6 +166,6 @@ class NativeReader(_HudiReader):
     path = "native"
     capabilities: Mapping[str, bool] = {
         word: True
-        for word in _CAPABILITIES
+        for word in (*_CAPABILITIES, *DELTA_CAPABILITIES)
         if not word.startswith(("merge.", "blocks.")) and word not in _OF_MERGING
     }

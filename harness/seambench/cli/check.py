@@ -29,7 +29,8 @@ def check(
         typer.Option(help="Implementation, repeatable (default: all but variants)."),
     ] = None,
     case: Annotated[
-        list[str] | None, typer.Option(help="Pattern of case ids, repeatable: scan/hudi/event/*.")
+        list[str] | None,
+        typer.Option(help="Pattern of case ids, repeatable: scan/*/event/*."),
     ] = None,
     golden: Annotated[
         Path | None, typer.Option(help="Another folder of golden files (column, serde).")
@@ -128,7 +129,8 @@ def _as_table(seam: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
             status.update(f"{outcome.implementation}: {outcome.case}")
             same = (outcome.implementation, outcome.outcome, outcome.reason)
             told[same] += 1
-            if outcome.outcome not in ("pass", "not-offered") and told[same] == 1:
+            repeated = told[same] > 1 and not outcome.failed
+            if outcome.outcome not in ("pass", "not-offered") and not repeated:
                 colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
                 out.print(
                     f"[{colour}]{_word(outcome)}[/] {escape(outcome.implementation)} "
@@ -136,7 +138,7 @@ def _as_table(seam: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
                     soft_wrap=True,
                 )
     for (name, word, reason), count in told.items():
-        if count > 1 and word not in ("pass", "not-offered"):
+        if count > 1 and word in ("xfail", "unavailable"):
             more = f"{word} {escape(name)}: {count - 1} more cases: {escape(reason)}"
             out.print(more, soft_wrap=True)
     words = [word for word, _ in Counter(map(_word, seen)).most_common()]

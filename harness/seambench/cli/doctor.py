@@ -89,6 +89,7 @@ def examine(data: Path) -> Iterator[Finding]:
         "C compiler", ("cc", "gcc", "clang"), "building from source", "install gcc or clang"
     )
     yield _core()
+    yield from _seams()
     yield _java()
     yield from _formats()
     yield from _machine(data)
@@ -115,6 +116,18 @@ def _core() -> Finding:
             "own readers", False, str(error), f"pip install . {IN_A_CHECKOUT}", "reader auto"
         )
     return Finding("own readers", True, f"version {reader.version}")
+
+
+def _seams() -> Iterator[Finding]:
+    """Every installed seam, with the implementations that can be had here."""
+    from seambench.contracts import registry
+
+    for seam in registry.seams():
+        names = registry.names(seam, without=(None,))
+        found = f"{len(names)} implementations: {', '.join(names)}"
+        yield Finding(
+            f"{seam} seam", bool(names), found, "`seambench list implementations` says why"
+        )
 
 
 def _java() -> Finding:

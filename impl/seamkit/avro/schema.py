@@ -1,4 +1,4 @@
-"""Avro schemas: parsed, names resolved, and the Arrow types that hold what Hudi and Spark write."""
+"""Avro schemas: parsed, names resolved, and the Arrow types that hold their values."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ LOGICAL_TYPES: dict[tuple[str, str], pa.DataType] = {
 
 
 def arrow_type(avro: AvroType, where: str = "the schema") -> pa.DataType:
-    """The Arrow type that holds what Hudi and Spark write as this Avro type.
+    """The Arrow type that holds the values of an Avro type.
 
     Raises:
         RefusedError: a union of several types, a type that holds itself, a decimal of more

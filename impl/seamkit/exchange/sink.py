@@ -56,7 +56,8 @@ class ExchangeSink:
     """All drivers of a sink and the buffer they share. Thread-safe.
 
     Unless every channel passes through, requests leave from a thread of the sink's own, so that
-    drivers deal rows while the system copies bytes. It ends with `close`.
+    drivers deal rows while the system copies bytes. It ends, and closes the channels, when every
+    request is answered or none will be, at the latest with `close`.
 
     Args:
         schema: of what is written.
@@ -104,8 +105,7 @@ class ExchangeSink:
         self._sending: set[int] = set()
         self._error: str | None = None
         self._closed = False
-        for number, channel in enumerate(channels):
-            channel.open(*self._callbacks(number), be_number)
+        self._open_channels()
         self._has_thread = not all(channel.pass_through for channel in channels)
         if self._has_thread:
             threading.Thread(target=self._send_until_closed, daemon=True).start()
@@ -148,6 +148,7 @@ class ExchangeSink:
             self._error = self._error or reason
             while not self._buffer.is_cancelled:
                 self._buffer.cancel_one_sinker()
+            self._drop_outgoing()
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -162,6 +163,16 @@ class ExchangeSink:
     def buffered_bytes(self) -> int:
         """Bytes of requests that wait or are in flight."""
         return self._buffer.buffered_bytes
+
+    def _open_channels(self) -> None:
+        """All of them or none: a receiver that was told of this sender hears that it is gone."""
+        for number, channel in enumerate(self.channels):
+            try:
+                channel.open(*self._callbacks(number), self.be_number)
+            except BaseException:
+                for opened in self.channels[:number]:
+                    opened.close()
+                raise
 
     def _callbacks(self, number: int) -> tuple[OnAnswer, OnFailure]:
         def on_answer(answer: Answer) -> None:
@@ -184,7 +195,18 @@ class ExchangeSink:
                 self._sendable.notify_all()
             elif isinstance(effect, CancelFragment):
                 self._error = self._error or effect.reason
+                self._drop_outgoing()
+        if self._buffer.is_finished:
+            self._sendable.notify_all()
         self._changed.notify_all()
+
+    def _drop_outgoing(self) -> None:
+        """What has not left does not leave any more; the lock is held."""
+        for number, waiting in enumerate(self._outgoing):
+            while waiting:
+                sequence = waiting.popleft().sequence
+                self._buffer.on_failure(number, sequence, "it never left")
+        self._sendable.notify_all()
 
     def _let_leave(self) -> None:
         """See to it that what may leave does: by the sink's thread, or at once."""
@@ -194,13 +216,18 @@ class ExchangeSink:
     def _send_until_closed(self) -> None:
         while True:
             with self._changed:
-                self._sendable.wait_for(lambda: self._closed or any(self._outgoing))
-                if not any(self._outgoing):
-                    return
+                self._sendable.wait_for(
+                    lambda: self._closed or self._buffer.is_finished or any(self._outgoing)
+                )
+                over = not any(self._outgoing)
+            if over:
+                break
             try:
                 self._send_waiting()
             except Exception as error:  # whoever waits for the answer must not wait for ever
                 self.cancel(f"a request could not be sent: {error}")
+        for channel in self.channels:  # all is answered, or given up: receivers may wait for this
+            channel.close()
 
     def _send_waiting(self) -> None:
         """Send what may leave, one thread to a channel, so that requests leave in order.
@@ -209,11 +236,16 @@ class ExchangeSink:
         """
         while (number := self._claim()) is not None:
             try:
-                while self._outgoing[number]:
-                    self.channels[number].send(self._outgoing[number].popleft())
+                while (request := self._next(number)) is not None:
+                    self.channels[number].send(request)
             finally:
                 with self._changed:
                     self._sending.discard(number)
+
+    def _next(self, number: int) -> Request | None:
+        with self._changed:
+            waiting = self._outgoing[number]
+            return waiting.popleft() if waiting else None
 
     def _claim(self) -> int | None:
         """A channel with something to send and nobody who does it, claimed for this thread."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import SeambenchError, UsageError
+from seambase.errors import InputError, SeambenchError, UsageError
 from seamkit.exchange.formats.formats import ChunkFormat
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.logic.options import ReceiverOptions
@@ -147,7 +147,13 @@ class ExchangeSource:
             raise ExchangeFailedError(f"nothing came to queue {names} in {timeout} s")
 
     def _batch(self, payload: Any) -> pa.RecordBatch:
-        return payload if self._format is None else self._format.decode(payload)
+        if self._format is None:
+            return payload
+        try:
+            return self._format.decode(payload)
+        except InputError as error:
+            self.cancel(f"a chunk cannot be decoded: {error}")  # its senders are told as well
+            raise
 
     def _answer(self, answers: Iterable[Answer]) -> None:
         for answer in answers:

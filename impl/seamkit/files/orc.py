@@ -1,10 +1,7 @@
-"""Base files in ORC: rows as batches of the table's types, through pyarrow.
+"""Files in ORC: rows as batches of the table's types, through pyarrow.
 
-ORC has no words for some of Avro's types, so Hudi writes their numbers (`AvroOrcUtils`, Hudi
-1.2.0): times and local timestamps as integers. A timestamp is kept as the clock on the wall showed
-it in the writer's zone, which the footer of each stripe names (ORC specification v1, "Stripe
-Footer" and "Timestamp Columns"). Hudi 1.2.0 itself loses the milliseconds of timestamps when it
-writes them (2000-07-01 12:00:00.123456 becomes 12:00:00.000456), and what is gone stays gone.
+A timestamp is kept as the clock on the wall showed it in the writer's zone, which the footer of
+each stripe names (ORC specification v1, "Stripe Footer" and "Timestamp Columns").
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
 
 class OrcReader(OneGroup):
-    """One open ORC base file: a `FileReader`.
+    """One open ORC file: a `FileReader`.
 
     Args:
         storage: the table's folder.
@@ -116,15 +113,13 @@ def _logical(column: pa.Array, want: pa.DataType, zone: str) -> pa.Array:
     """Values in the type that ORC has no word for; others as they are."""
     have = column.type
     if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
-        # Nanoseconds below the table's unit are none that Hudi could have written.
+        # Nanoseconds, which ORC always has; those below the table's unit are cut off.
         walls = pc.cast(column, pa.timestamp(want.unit, have.tz), safe=False)
         if want.tz is None or have.tz is not None:
             return pc.cast(walls, want)
         if zone not in _UTC:
             walls = pc.assume_timezone(walls, zone, ambiguous="earliest", nonexistent="latest")
         return pc.cast(walls, want)
-    if pa.types.is_integer(have) and (pa.types.is_time(want) or pa.types.is_timestamp(want)):
-        return pc.cast(column, want) if have.bit_width == want.bit_width else column
     if pa.types.is_binary(have) and pa.types.is_fixed_size_binary(want):
         return pc.cast(column, want)
     return column

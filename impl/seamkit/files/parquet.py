@@ -69,17 +69,33 @@ class ParquetReader:
         storage: the table's folder.
         path: the file below it.
         rules: which types of the file become which of the table.
+        int96_unit: the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
+            whose 64 bits they may reach.
+        verify: check the checksums of pages that have one.
 
     Raises:
         InputError: the file is missing, truncated, or no Parquet file.
     """
 
-    def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        path: str,
+        rules: TypeRules = LOSSLESS,
+        int96_unit: str | None = None,
+        verify: bool = False,
+    ) -> None:
         self._rules = rules
+        self._how = {
+            "coerce_int96_timestamp_unit": int96_unit,
+            "page_checksum_verification": verify,
+        }
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
-        self._file = open_parquet(storage.open(path), self.name)
+        content = storage.open(path)
+        self.size_bytes: int = content.size()
+        self._file = open_parquet(content, self.name, **self._how)
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
@@ -133,7 +149,10 @@ class ParquetReader:
             return self._file, schema
         # The footer goes along: parsing it again would cost more than is gained.
         file = pq.ParquetFile(
-            self._storage.open(self._path), metadata=self._file.metadata, read_dictionary=names
+            self._storage.open(self._path),
+            metadata=self._file.metadata,
+            read_dictionary=names,
+            **self._how,
         )
         return file, with_dictionaries(schema, names)
 

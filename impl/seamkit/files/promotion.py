@@ -199,7 +199,8 @@ class _Resolver:
                 want, len(column), column.buffers(), column.null_count, column.offset
             )
         if self._rules.relabels(have, want):
-            return pc.cast(pc.cast(column, pa.int64()), want)
+            numbers = pa.int32() if want.bit_width == 32 else pa.int64()
+            return pc.cast(pc.cast(column, numbers), want)
         if not self._rules.promotes(have, want):
             raise InputError(
                 f"{self._source}: column '{name}' is {have}, which does not promote to the table's "

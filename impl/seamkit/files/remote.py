@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -121,6 +122,11 @@ class RemoteFiles:
         plain = self._path(path)
         size = int(self._retry.call(lambda: self._fs.info(plain))["size"])
         return pa.PythonFile(_RangeFile(self._fs, plain, size, self._retry), mode="r")
+
+    def modified_millis(self, path: str) -> int:
+        """When the file was last changed, in milliseconds since 1970."""
+        moment = self._retry.call(lambda: self._fs.modified(self._path(path)))
+        return int(moment.replace(tzinfo=moment.tzinfo or dt.UTC).timestamp() * 1000)
 
     def _path(self, full: str) -> str:
         return str(self._fs._strip_protocol(full))

@@ -61,6 +61,8 @@ class _Files(Protocol):
 
     def open(self, path: str) -> pa.NativeFile: ...
 
+    def modified_millis(self, path: str) -> int: ...
+
 
 class Storage:
     """The folder of a table, local or wherever fsspec reaches.
@@ -214,6 +216,15 @@ class Storage:
         with _told(self.full(path)):
             return self._files.open(self._inside(path))
 
+    def modified_millis(self, path: str) -> int:
+        """When the file was last changed, in milliseconds since 1970.
+
+        Raises:
+            InputError: it is missing, or the storage does not tell.
+        """
+        with _told(self.full(path)):
+            return self._files.modified_millis(self._inside(path))
+
 
 class _LocalFiles:
     """Files of this machine."""
@@ -254,6 +265,9 @@ class _LocalFiles:
         # a query engine keep are freed when that is gone from the thread.
         with pa.OSFile(path) as whole:
             return pa.BufferReader(whole.read_buffer())
+
+    def modified_millis(self, path: str) -> int:
+        return Path(path).stat().st_mtime_ns // 1_000_000
 
 
 @contextmanager

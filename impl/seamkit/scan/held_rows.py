@@ -42,8 +42,8 @@ def _concat(pieces: Sequence[pa.Array], field: pa.Field) -> pa.Array:
         return pa.concat_arrays([piece.cast(field.type) for piece in pieces])
     except pa.ArrowInvalid as error:
         raise RefusedError(
-            f"column '{field.name}': the rows of one slice's logs cannot be held together "
-            f"({error}); read fewer columns, or let Hudi compact the table"
+            f"column '{field.name}': the changed rows of one unit cannot be held together "
+            f"({error}); read fewer columns, or compact the table"
         ) from error
 
 

@@ -40,7 +40,7 @@ enum seam_presto_kind {
 struct seam_presto_type {
     int32_t kind;       /* enum seam_presto_kind */
     int32_t size;       /* bytes or digits, see the kinds; else 0 */
-    int32_t hashed;     /* 1 = Presto hashes the type as its 64-bit value (bigint, integer) */
+    int32_t hashed;     /* 1 = Presto's hash of the type is known: bigint, integer, text, bytes */
     int32_t n_children; /* 1 of an array, 2 of a map, the fields of a row; else 0 */
     const char *name;   /* for messages; may be NULL */
 };

@@ -91,7 +91,7 @@ static inline const uint8_t *put_bytes(const struct context *context, struct bui
     return from + size;
 }
 
-/* A float as a double of the same shortest decimal text, as Hudi widens it: 0.3f gives 0.3. */
+/* A float as a double of the same shortest decimal text: 0.3f gives 0.3. */
 static double widen(float value) {
     if (!isfinite(value) || (fabsf(value) < 16777216.0f && value == (float)(int32_t)value)) {
         return value;

@@ -1,7 +1,9 @@
 /* Hash tables of map columns, as Presto's MapBlock builds them. */
 #include "presto/presto_plan.h"
 
-/* AbstractLongType.hash of Presto 0.296. */
+#include "seam/hash.h"
+
+/* AbstractLongType.hash of Presto 0.296; texts and bytes are hashed by XXH64. */
 static uint64_t hash_long(int64_t value) {
     uint64_t hash = (uint64_t)value * UINT64_C(0xC2B2AE3D27D4EB4F);
     return ((hash << 31) | (hash >> 33)) * UINT64_C(0x9E3779B185EBCA87);
@@ -17,6 +19,15 @@ static int64_t signed_value(const struct seam_view *view, int64_t row) {
     return value;
 }
 
+static uint64_t hash_key(const struct seam_view *view, int64_t row) {
+    if (view->layout == SEAM_LAYOUT_FIXED) {
+        return hash_long(signed_value(view, row));
+    }
+    const uint8_t *bytes;
+    int64_t size_bytes = seam_view_bytes(view, row, &bytes);
+    return seam_xxh64(bytes, size_bytes);
+}
+
 /* The entries of one map: `first` and on among all keys. A slot holds an entry's number within its
  * map; a key whose slot is taken moves on by one, round the end. */
 static void fill_map(const struct presto_plan *keys, int64_t first, int64_t entries,
@@ -24,7 +35,7 @@ static void fill_map(const struct presto_plan *keys, int64_t first, int64_t entr
     const int64_t n_slots = entries * 2;
     for (int64_t entry = 0; entry < entries; entry++) {
         int64_t row = presto_row(&keys->rows, first + entry);
-        uint64_t hash = hash_long(signed_value(&keys->node->view, row));
+        uint64_t hash = hash_key(&keys->node->view, row);
         int64_t slot =
             (int64_t)(((uint64_t)(uint32_t)(hash ^ (hash >> 32)) * (uint64_t)n_slots) >> 32);
         while (presto_load_i32(slots + slot * 4) != -1) {

@@ -315,6 +315,9 @@ static int plan_array(struct seam_presto_writer *writer, bool keep, struct prest
 /* Keys are never null: not in Arrow, not in Presto. Behind a dictionary they could be. */
 static int check_keys(const struct presto_plan *plan, struct seam_error *error) {
     const struct presto_plan *keys = &plan->children[0];
+    if (keys->rows.count == 0) {
+        return SEAM_OK; /* what a run of no rows stands for is nobody's key */
+    }
     while (keys->encoding == PRESTO_DICTIONARY || keys->encoding == PRESTO_RLE) {
         keys = &keys->children[0];
     }
@@ -345,8 +348,8 @@ static int plan_map(struct seam_presto_writer *writer, bool keep, struct presto_
     const struct presto_plan *keys = &plan->children[0];
     if (plan->hash_table && (!key->hashed || keys->encoding != key->encoding)) {
         return seam_fail(error, SEAM_UNSUPPORTED, -1,
-                         "column '%s': hash tables are known for plain bigint and integer keys "
-                         "only: write it without one",
+                         "column '%s': hash tables are known for plain keys of bigint, integer, "
+                         "varchar and varbinary only: write it without one",
                          plan->type->name);
     }
     int64_t slots = plan->hash_table ? entries.count * 2 : 0;

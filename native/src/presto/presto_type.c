@@ -103,7 +103,9 @@ static int compile(struct compiler *compiler, int depth, struct seam_error *erro
     *out = (struct presto_type){.kind = (enum seam_presto_kind)type->kind,
                                 .size = type->size,
                                 .n_children = type->n_children,
-                                .hashed = type->kind == SEAM_PRESTO_FIXED && type->hashed != 0,
+                                .hashed = type->hashed != 0 && (KINDS[type->kind].encoding ==
+                                                                    PRESTO_VARIABLE_WIDTH ||
+                                                                type->size >= 4),
                                 .encoding = KINDS[type->kind].encoding,
                                 .wire_bytes = KINDS[type->kind].wire_bytes,
                                 .arrow_bytes = KINDS[type->kind].arrow_bytes,

@@ -12,20 +12,6 @@ import pytest
 
 PACKAGES = ("seambase", "seamkit", "seambench_impl", "seambench")
 
-#: Packages that still wait for each other; every entry must go.
-KNOWN_CYCLES: list[set[str]] = [
-    {
-        "seamkit.avro",
-        "seamkit.files",
-        "seamkit.scan",
-        "seamkit.tables.hudi",
-        "seamkit.tables.hudi.listing",
-        "seamkit.tables.hudi.log",
-        "seamkit.tables.hudi.timeline",
-    },
-    {"seambench.data", "seambench.formats.hudi"},
-]
-
 
 def _folder(package: str) -> Path:
     spec = importlib.util.find_spec(package)
@@ -96,17 +82,7 @@ def package_arrows() -> dict[str, set[str]]:
 
 def test_no_packages_wait_for_each_other() -> None:
     """Imports between folders form no cycle, those inside functions counted as well."""
-    unknown = [c for c in cycles(package_arrows()) if not any(c <= known for known in KNOWN_CYCLES)]
-
-    assert unknown == []
-
-
-@pytest.mark.parametrize("known", KNOWN_CYCLES, ids=min)
-def test_known_cycles_shrink(known: set[str]) -> None:
-    """A package that waits no longer leaves the list."""
-    still = set().union(*(one for one in cycles(package_arrows()) if one <= known))
-
-    assert still == known
+    assert cycles(package_arrows()) == []
 
 
 def test_harness_has_few_doors() -> None:

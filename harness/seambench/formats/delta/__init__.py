@@ -1,1 +1,59 @@
 """What the harness knows of Delta: its writer, layouts, golden tables and damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seambench.contracts.formats import TableFormat
+from seambench.contracts.tables import SparkBundle
+from seambench.formats.delta import damage, golden, layouts, writer
+
+__all__ = ["FORMAT", "bundle"]
+
+_CAPABILITIES = {
+    "delta.checkpoint.v2": "checkpoints of the second kind, with sidecars",
+    "delta.mapping.id": "columns found by the field ids of data files",
+    "delta.mapping.name": "columns found by their physical names",
+    "delta.timestamp-ntz": "timestamps without a zone",
+    "delta.vectors": "deletion vectors",
+    "delta.widening": "columns whose type was widened",
+}
+
+
+def bundle(version: str | None = None) -> SparkBundle:
+    """What Spark needs for Delta tables; 3.3.2 unless another version is named."""
+    return SparkBundle(
+        title="Delta",
+        packages=(f"io.delta:delta-spark_2.12:{version or '3.3.2'}",),
+        settings={
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        },
+        probe="io.delta.sql.DeltaSparkSessionExtension",
+    )
+
+
+def _is_meta(column: str) -> bool:
+    """Never: all columns of a Delta table are the user's."""
+    del column
+    return False
+
+
+def _recognises(folder: Path) -> bool:
+    return (folder / "_delta_log").is_dir()
+
+
+FORMAT = TableFormat(
+    name="delta",
+    title="Delta",
+    meta_columns=(),
+    is_meta=_is_meta,
+    recognises=_recognises,
+    bundle=bundle,
+    golden=golden,
+    damage=damage,
+    layouts=layouts,
+    writer=writer,
+    capabilities=_CAPABILITIES,
+    peers={"deltalake": "deltalake", "polars": "polars-delta", "daft": "daft-delta"},
+)

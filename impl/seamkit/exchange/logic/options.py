@@ -44,6 +44,10 @@ class ReceiverOptions:
 
     Attributes:
         exchg_node_buffer_size_bytes: buffered bytes beyond which answers are withheld.
+        most_waiting_chunks: chunks, of any size, beyond which they are withheld as well.
+        window: requests that one sender may have without an answer, its `pipeline_sink_brpc_dop`
+            or more; a sender that sends more ends the exchange. With it, what a receiver holds is
+            at most its buffer and a window of requests from each sender.
         unplug_threshold: chunks that must wait before a driver starts to read.
         pipeline_level_shuffle: chunks go to the queue of their driver sequence, not all to one.
         keep_order: chunks of a sender come out in the order of their sequence numbers.
@@ -52,6 +56,8 @@ class ReceiverOptions:
     """
 
     exchg_node_buffer_size_bytes: int = 10 << 20
+    most_waiting_chunks: int = 65_536
+    window: int = 64
     unplug_threshold: int = 16
     pipeline_level_shuffle: bool = True
     keep_order: bool = False
@@ -60,5 +66,7 @@ class ReceiverOptions:
     def __post_init__(self) -> None:
         if self.exchg_node_buffer_size_bytes < 0 or self.unplug_threshold < 1:
             raise UsageError("a receiver buffers 0 bytes or more and unplugs at 1 chunk or more")
+        if self.window < 1 or self.most_waiting_chunks < 0:
+            raise UsageError("a window is 1 request or more, chunks that wait 0 or more")
         if self.keep_order and self.duplicates == "accept":
             raise UsageError("a receiver that keeps order cannot take a sequence number twice")

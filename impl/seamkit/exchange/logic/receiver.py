@@ -4,20 +4,25 @@ The rules are those of StarRocks' DataStreamRecvr and SenderQueue (be/src/runtim
 is always queued; above a limit the answer is withheld until the request's chunks are read, which
 makes the sender's window the brake. Better than the original by default: a request that comes twice
 counts once, bytes that wait for a gap to close count as buffered, an end that comes before all data
-is an error, and so is a sender or a driver that the query does not have.
+is an error, and so is a sender or a driver that the query does not have, and one that overruns its
+window.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from seambase.errors import UsageError
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 
 __all__ = ["Receiver", "ReceiverStatistics"]
+
+#: Numbers of requests that came out of order, where order is of no matter: they may run ahead of
+#: one that is late, as long as they are answered.
+_MOST_AHEAD = 65_536
 
 
 @dataclass
@@ -80,6 +85,7 @@ class Receiver:
         self._remaining = senders
         self._queues = [_Queue() for _ in range(queues)]
         self._buffered_bytes = 0
+        self._waiting_chunks = 0
         self._cancelled = False
         self.error: str | None = None
         self.statistics = ReceiverStatistics()
@@ -125,7 +131,7 @@ class Receiver:
             self.statistics.unplugs += 1
             return True
         return (
-            self._buffered_bytes > self._options.exchg_node_buffer_size_bytes
+            self._is_full
             or self._remaining == 0
             or any(arrival.withheld for _, arrival in found.chunks)
         )
@@ -144,7 +150,7 @@ class Receiver:
         self._cancelled = True
         for queue in self._queues:
             queue.chunks.clear()
-        self._buffered_bytes = 0
+        self._buffered_bytes = self._waiting_chunks = 0
         released = [
             Answer(arrival.answer.be_number, arrival.answer.sequence, self.error)
             for sender in self._senders.values()
@@ -196,9 +202,11 @@ class Receiver:
             queue = self._queue_of(request, chunk)
             if not 0 <= queue < len(self._queues):
                 return f"{where}: there is no reader {queue}, only {len(self._queues)}"
+        sender = self._senders.get(request.be_number, _Sender())
+        if (overrun := self._overrun(sender, request)) is not None:
+            return f"{where}: {overrun}"
         if self._options.duplicates == "accept":
             return None
-        sender = self._senders.get(request.be_number, _Sender())
         if sender.ended and request.sequence > sender.in_order:
             return f"{where}: it has ended before"
         ahead = [number for number in sender.ahead if number != request.sequence]
@@ -206,14 +214,34 @@ class Receiver:
             return f"{where}: it ends, but request {sender.in_order + 1} never came"
         return None
 
+    def _overrun(self, sender: _Sender, request: Request) -> str | None:
+        """How a request goes beyond what a sender may have without an answer."""
+        window, first = self._options.window, sender.in_order + 1
+        if self._came_before(sender, request.sequence):
+            return None
+        if len(sender.unanswered) >= window:
+            return f"{window} requests have no answer yet, and its window is no wider"
+        if request.sequence >= first + window and (self._options.keep_order or first == 0):
+            return f"request {first} never came, and its window of {window} begins there"
+        if len(sender.ahead) >= _MOST_AHEAD:
+            return f"request {first} never came, but {_MOST_AHEAD} after it"
+        return None
+
+    @property
+    def _is_full(self) -> bool:
+        return (
+            self._buffered_bytes > self._options.exchg_node_buffer_size_bytes
+            or self._waiting_chunks > self._options.most_waiting_chunks
+        )
+
     @staticmethod
     def _came_before(sender: _Sender, sequence: int) -> bool:
         return sequence <= sender.in_order or sequence in sender.ahead
 
     def _take(self, sender: _Sender, request: Request, arrival: _Arrival) -> list[Answer]:
         self._buffered_bytes += request.bytes
-        limit = self._options.exchg_node_buffer_size_bytes
-        arrival.withheld = bool(request.chunks) and not request.eos and self._buffered_bytes > limit
+        self._waiting_chunks += len(request.chunks)
+        arrival.withheld = bool(request.chunks) and not request.eos and self._is_full
         peak = max(self.statistics.peak_buffered_bytes, self._buffered_bytes)
         self.statistics.peak_buffered_bytes = peak
         if arrival.withheld:
@@ -221,7 +249,8 @@ class Receiver:
             sender.unanswered[request.sequence] = arrival
         released = [] if arrival.withheld else [arrival.answer]
         if not self._came_before(sender, request.sequence):
-            sender.ahead[request.sequence] = (request, arrival)
+            kept = request if self._options.keep_order else replace(request, chunks=())
+            sender.ahead[request.sequence] = (kept, arrival)
         if not self._options.keep_order:
             released += self._queue_chunks(request, arrival)
         while (following := sender.in_order + 1) in sender.ahead:
@@ -254,6 +283,7 @@ class Receiver:
 
     def _was_read(self, chunk: Chunk, arrival: _Arrival) -> list[Answer]:
         self._buffered_bytes -= chunk.bytes
+        self._waiting_chunks -= 1
         arrival.unread -= 1
         if not arrival.withheld or arrival.unread > 0:
             return []

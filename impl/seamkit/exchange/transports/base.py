@@ -6,8 +6,9 @@ import threading
 from abc import ABC, abstractmethod
 from typing import ClassVar, Protocol, TypedDict
 
-from seamkit.exchange.logic.channel import OnFailure
-from seamkit.exchange.logic.messages import Request
+from seambase.errors import InputError
+from seamkit.exchange.logic.channel import OnAnswer, OnFailure
+from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.transports.address import parse_address
 from seamkit.exchange.transports.tls import ClientTls
 
@@ -17,6 +18,7 @@ __all__ = [
     "RequestChannel",
     "Server",
     "announcement",
+    "note",
 ]
 
 #: Both ends say first what they speak; the last byte is the version of the protocol.
@@ -28,8 +30,18 @@ SECONDS_TO_GREET = 10.0
 SILENCE_SECONDS = 60.0
 #: How often a server that has nothing to say shows that it lives.
 BEAT_SECONDS = 15.0
+#: A sender that says nothing for so long, though nothing keeps it waiting, is given up.
+SENDER_SILENCE_SECONDS = 3600.0
 #: A message without its payloads.
 MESSAGE_BYTES_AT_MOST = 1 << 20
+#: What a server keeps of what peers did wrong: hostile ones may go on for long.
+_MOST_ERRORS = 1000
+
+
+def note(errors: list[str], reason: str) -> None:
+    """Keep what a peer did wrong, unless there is a lot of that already."""
+    if len(errors) < _MOST_ERRORS:
+        errors.append(reason)
 
 
 def announcement(be_number: int) -> Request:
@@ -42,7 +54,7 @@ class Server(Protocol):
 
     Attributes:
         address: where it listens, with the port that was found.
-        errors: what peers did wrong, a sentence each.
+        errors: what peers did wrong, a sentence each; the first thousand.
     """
 
     address: str
@@ -129,16 +141,32 @@ class RequestChannel(ABC):
         self._tls = tls
         self._silence_seconds = silence_seconds
         self._open: OpenRequests | None = None
+        self._be_number: int | None = None
 
     def send(self, request: Request) -> None:
         """Hand a request over; it waits for its answer until the channel is broken."""
         assert self._open is not None, "a channel is opened before it sends"
         if not self._open.add(request.sequence):
             return
+        self._be_number = request.be_number
         try:
             self.write(request)
         except self.broken_by as error:
             self._open.fail(f"{self._address}: {error}")
+
+    def take(self, answer: Answer, on_answer: OnAnswer) -> None:
+        """Pass an answer on.
+
+        Raises:
+            InputError: it is to somebody else's request.
+        """
+        assert self._open is not None, "a channel is opened before it hears"
+        if answer.be_number != self._be_number:
+            raise InputError(
+                f"an answer to sender {answer.be_number} came to sender {self._be_number}"
+            )
+        self._open.answered(answer.sequence)
+        on_answer(answer)
 
     @abstractmethod
     def write(self, request: Request) -> None:

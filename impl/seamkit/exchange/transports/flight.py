@@ -36,6 +36,7 @@ from seamkit.exchange.transports.base import (
     OpenRequests,
     RequestChannel,
     announcement,
+    note,
 )
 from seamkit.exchange.transports.tls import ServerTls, read_pem
 from seamkit.exchange.transports.wire import (
@@ -213,7 +214,7 @@ class FlightServer:
                 self._take(batch, message, arrivals, replies)
         except (InputError, pa.ArrowException, OSError) as error:
             reason = str(error)
-            self.errors.append(reason)
+            note(self.errors, reason)
             raise
         finally:
             with self._lock:
@@ -381,8 +382,7 @@ class FlightChannel(RequestChannel):
                 self._heard = time.monotonic()
                 answer = _answer(message)
                 if answer.sequence >= 0:
-                    waiting.answered(answer.sequence)
-                    on_answer(answer)
+                    self.take(answer, on_answer)
                 elif answer.error is not None:
                     reason = answer.error
                     break

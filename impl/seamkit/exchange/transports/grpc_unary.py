@@ -32,6 +32,7 @@ from seamkit.exchange.transports.base import (
     OpenRequests,
     RequestChannel,
     announcement,
+    note,
 )
 from seamkit.exchange.transports.tls import ClientTls, ServerTls, read_pem
 from seamkit.exchange.transports.wire import (
@@ -166,7 +167,10 @@ class GrpcServer:
     async def _stay(self, message: bytes, context: Any) -> bytes:
         """Wait until the client goes; then the sender that it announced is lost."""
         arrivals = Arrivals(self._registry)
-        arrivals.deliver(*await self._decoded(message, context), lambda _: None)
+        exchange, request = await self._decoded(message, context)
+        if not request.is_announcement:
+            await self._refuse(context, f"request {request.sequence} came as an announcement")
+        arrivals.deliver(exchange, request, lambda _: None)
         try:
             await self._loop.create_future()
         except asyncio.CancelledError:
@@ -183,8 +187,10 @@ class GrpcServer:
 
     async def _transmit_chunk(self, message: bytes, context: Any) -> bytes:
         exchange, request = await self._decoded(message, context)
+        if request.is_announcement:
+            await self._refuse(context, "an announcement came as a request, which has an answer")
         answered: asyncio.Future[Answer] = self._loop.create_future()
-        arrivals = Arrivals(self._registry)
+        arrivals = Arrivals(self._registry, announced=False)
         try:
             arrivals.deliver(exchange, request, _replier(self._loop, answered))
             return encode_answer(await answered)
@@ -193,7 +199,7 @@ class GrpcServer:
             raise
 
     async def _refuse(self, context: Any, reason: str) -> None:
-        self.errors.append(reason)
+        note(self.errors, reason)
         await context.abort(self._grpc.StatusCode.INVALID_ARGUMENT, reason)
 
 
@@ -303,14 +309,11 @@ class GrpcChannel(RequestChannel):
         assert self._open is not None
         assert self._on_answer is not None
         try:
-            answer = decode_answer(call.result())
+            self.take(decode_answer(call.result()), self._on_answer)
         except self._grpc.RpcError as error:
             self._open.fail(f"{self._address}: {_reason(error)}")
         except (self._grpc.FutureCancelledError, InputError) as error:
             self._open.fail(f"{self._address}: {error or 'the channel was closed'}")
-        else:
-            self._open.answered(answer.sequence)
-            self._on_answer(answer)
 
 
 def _reason(error: Any) -> str:

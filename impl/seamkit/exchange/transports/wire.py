@@ -123,12 +123,14 @@ def decode_answer(message: bytes) -> Answer:
     """The answer in a message.
 
     Raises:
-        InputError: the bytes are no such message.
+        InputError: the bytes are no such message, or it has no status.
     """
     try:
         result = RESULT.FromString(message)
     except DecodeError as error:
         raise InputError(f"not a PTransmitChunkResult: {error}") from error
+    if not result.HasField("status"):
+        raise InputError("an answer without a status")
     if result.status.status_code == 0:
         return Answer(result.be_number, result.sequence)
     reasons = "; ".join(result.status.error_msgs) or "no reason given"

@@ -49,7 +49,7 @@ _OTHERS = {
     "row": (lib.SEAM_PRESTO_ROW, 0),
 }
 # Presto hashes these as 64-bit values; of other types the hash is not known here.
-_HASHED = ("bigint", "integer")
+_HASHED = ("bigint", "integer", "varchar", "varbinary")
 
 
 class PageSchema:

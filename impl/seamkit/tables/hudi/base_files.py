@@ -7,10 +7,10 @@ from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.renamed import RenamedReader
-from seamkit.files.skeleton import SkeletonReader
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.listing.slices import BaseFile
-from seamkit.tables.hudi.types.promotion import HUDI_TYPES
+from seamkit.tables.hudi.skeleton import SkeletonReader
+from seamkit.tables.hudi.types.promotion import HUDI_ORC_TYPES, HUDI_TYPES
 
 __all__ = ["open_base", "open_slice_base"]
 
@@ -42,7 +42,7 @@ def open_base(storage: Storage, path: str) -> FileReader:
     if ending == "parquet":
         return ParquetReader(storage, path, HUDI_TYPES)
     if ending == "orc":
-        return OrcReader(storage, path, HUDI_TYPES)
+        return OrcReader(storage, path, HUDI_ORC_TYPES)
     raise RefusedError(
         f"{storage.full(path)}: base files of format '{ending}' are not supported; Parquet and ORC "
         "are"

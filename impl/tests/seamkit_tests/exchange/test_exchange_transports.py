@@ -463,7 +463,7 @@ def test_many_small_chunks_are_split_by_their_number(tmp_path: Path) -> None:
     """The message beside the payloads has a bound as well, whatever the bytes of the chunks."""
     batch = pa.record_batch({"a": [1]})
     tiny = ChunkFormat("tiny", lambda _batch: b"x", lambda _data: batch)
-    source = ExchangeSource(1, 1, tiny)
+    source = ExchangeSource(1, 1, tiny, ReceiverOptions(most_waiting_chunks=100_000))
     registry = SourceRegistry()
     registry.register(EXCHANGE, source)
     server = serve("sockets", registry, f"unix:{tmp_path / 's'}")

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError
+from seamkit.files.roaring import read_bitmap
 from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.log.positions import read_bitmap, usable_positions
+from seamkit.tables.hudi.log.positions import usable_positions
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
@@ -27,10 +28,14 @@ def array(values: list[int]) -> bytes:
 
 
 def bitmap_32(containers: list[tuple[int, int, bytes]]) -> bytes:
-    """A bitmap without runs: key, cardinality and bytes of each container; offsets are zeros."""
+    """A bitmap without runs: key, cardinality and bytes of each container."""
     heads = b"".join(struct.pack("<HH", key, count - 1) for key, count, _ in containers)
+    at, offsets = 8 + 8 * len(containers), b""
+    for _, _, container in containers:
+        offsets += struct.pack("<I", at)
+        at += len(container)
     body = b"".join(container for _, _, container in containers)
-    return struct.pack("<II", 12346, len(containers)) + heads + bytes(4 * len(containers)) + body
+    return struct.pack("<II", 12346, len(containers)) + heads + offsets + body
 
 
 def bitmap_64(buckets: list[tuple[int, bytes]]) -> bytes:
@@ -60,9 +65,12 @@ def test_runs(containers: int) -> None:
     heads = b"".join(struct.pack("<HH", key, 4 - 1) for key in range(containers))
     runs = struct.pack("<HHHHH", 2, 10, 2, 100, 0)  # 10 to 12, and 100
     flags = bytes([(1 << containers) - 1])
-    offsets = bytes(4 * containers) if containers >= 4 else b""
+    begin = 4 + len(flags) + len(heads) + 4 * containers
+    offsets = b"".join(struct.pack("<I", begin + len(runs) * i) for i in range(containers))
     cookie = struct.pack("<I", 12347 | (containers - 1) << 16)
-    data = bitmap_64([(0, cookie + flags + heads + offsets + runs * containers)])
+    data = bitmap_64(
+        [(0, cookie + flags + heads + (offsets if containers >= 4 else b"") + runs * containers)]
+    )
     own = [10, 11, 12, 100]
     assert read_bitmap(data).tolist() == [(k << 16) + v for k in range(containers) for v in own]
 

@@ -33,7 +33,7 @@ def _paths(settings: dict[str, str]) -> dict[str, Any]:
 def _serve(role: str, transport: str, address: str, options: dict[str, Any]) -> None:
     if "tls" in options:
         options["tls"] = ServerTls(**_paths(options["tls"]))
-    stopped = ReceiverOptions(exchg_node_buffer_size_bytes=0)
+    stopped = ReceiverOptions(exchg_node_buffer_size_bytes=0, window=1 << 20)
     limits = None if role == "read" else stopped
     source = ExchangeSource(1, 1, chunk_format("arrow", SCHEMA), limits)
     registry = SourceRegistry()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.serde import SerdeField
+from seambase.serde import SerdeField, SerdeRequest
 from seambench.seams.serde.check import batches_of
 from seambench.seams.serde.pages import frame, read_pages
 from seambench.seams.serde.vectors import Vector, decode_problem, load_golden, page_options
@@ -109,9 +109,51 @@ def test_hash_tables_are_presto_s(name: str) -> None:
 
 def test_hash_tables_need_keys_of_known_hashes() -> None:
     """A table over other keys is refused by the column's name, not guessed."""
-    batch = pa.record_batch([pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64()))], ["m"])
+    batch = pa.record_batch([pa.array([[(1.5, 1)]], pa.map_(pa.float64(), pa.int64()))], ["m"])
     with pytest.raises(RefusedError, match="column 'm'"):
-        serialize(batch, [SerdeField("m", "map(varchar,bigint)")], {"hash_tables": True})
+        serialize(batch, [SerdeField("m", "map(double,bigint)")], {"hash_tables": True})
+
+
+#: XXH64 of seed 0, by the published vectors of the function.
+_XXH64 = {"": 0xEF46DB3751D8E999, "a": 0xD24EC4F1A98C6E5B, "abc": 0x44BC2CF5AD770999}
+
+
+def _slots(hashes: list[int]) -> list[int]:
+    """Where MapBlock puts entries of these hashes: two slots for each, the next one if taken."""
+    slots = [-1] * (2 * len(hashes))
+    for entry, hash_ in enumerate(hashes):
+        at = (((hash_ ^ hash_ >> 32) & 0xFFFFFFFF) * len(slots)) >> 32
+        while slots[at] != -1:
+            at = (at + 1) % len(slots)
+        slots[at] = entry
+    return slots
+
+
+@pytest.mark.parametrize(("word", "kind"), [("varchar", pa.string()), ("varbinary", pa.binary())])
+def test_hash_tables_of_text_keys(word: str, kind: pa.DataType) -> None:
+    """Presto hashes texts and bytes by XXH64; the page is read and written again as it was."""
+    keys = list(_XXH64) if word == "varchar" else [key.encode() for key in _XXH64]
+    maps = [list(zip(keys, range(3), strict=True)), None, [(keys[2], 7)]]
+    batch = pa.record_batch([pa.array(maps, pa.map_(kind, pa.int64()))], ["m"])
+    fields = [SerdeField("m", f"map({word},bigint)")]
+    page = serialize(batch, fields, {"hash_tables": True}).to_pybytes()
+    [found] = read_pages(page, page_options(SerdeRequest("presto", fields, {})))
+    expected = _slots(list(_XXH64.values())) + _slots([_XXH64["abc"]])
+    assert found.columns[0].hash_table == expected
+    [read] = deserialize(page, fields, {"layout": "preserve"})
+    assert serialize(read, fields, {"layout": "preserve"}).to_pybytes() == page
+
+
+def test_a_null_in_a_run_of_no_keys_is_written_as_it_was() -> None:
+    """Maps without entries have no keys, so none of them is null."""
+    run = b"\3\0\0\0RLE" + bytes(4) + b"\x0a\0\0\0LONG_ARRAY\1\0\0\0\1\x80"
+    values = b"\x0a\0\0\0LONG_ARRAY" + bytes(5)
+    payload = b"\1\0\0\0\3\0\0\0MAP" + run + values + b"\xff" * 4 + bytes(9)
+    fields, options = [SerdeField("m", "map(bigint,bigint)")], {"layout": "preserve"}
+    page = frame(0, payload)
+    [batch] = deserialize(page, fields, options)
+    assert batch.num_rows == 0
+    assert serialize(batch, fields, options).to_pybytes() == page
 
 
 @pytest.mark.parametrize("step", [1, 2, 20, 21, 22, 50, 10_000])

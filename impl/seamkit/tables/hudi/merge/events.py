@@ -17,12 +17,13 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.core._seam import lib
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
+from seamkit.files.roaring import Positions
 from seamkit.scan.held_rows import HeldRows, concat_batches
 from seamkit.scan.merge import LogIndex
 from seamkit.tables.hudi.config.merge_rules import FillRule
 from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.log.positions import Positions, usable_positions
+from seamkit.tables.hudi.log.positions import usable_positions
 from seamkit.tables.hudi.merge.delete_events import delete_ordering
 from seamkit.tables.hudi.merge.gaps import Presence, fill_gaps
 from seamkit.tables.hudi.merge.keys import RECORD_KEY, SliceKeys, choose_keys

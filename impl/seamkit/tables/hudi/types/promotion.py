@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from seamkit.tables.hudi.types.java_casts import becomes, cast_as_java
 from seamkit.tables.hudi.types.java_text import java_text
 
-__all__ = ["HUDI_TYPES", "HudiTypes"]
+__all__ = ["HUDI_ORC_TYPES", "HUDI_TYPES", "HudiOrcTypes", "HudiTypes"]
 
 
 class HudiTypes:
@@ -71,7 +71,24 @@ class HudiTypes:
         return bool(pa.types.is_int64(have) and want.tz is None)
 
 
+class HudiOrcTypes(HudiTypes):
+    """Those of base files in ORC, which has no words for some of Avro's types.
+
+    Hudi 1.2.0 writes the numbers of times and local timestamps (`AvroOrcUtils`). It loses the
+    milliseconds of timestamps when it writes them (2000-07-01 12:00:00.123456 becomes
+    12:00:00.000456), and what is gone stays gone.
+    """
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Also integers that stand for times of the same width."""
+        of_time = pa.types.is_time(want) or pa.types.is_timestamp(want)
+        if of_time and pa.types.is_integer(have) and have.bit_width == want.bit_width:
+            return True
+        return super().relabels(have, want)
+
+
 HUDI_TYPES = HudiTypes()
+HUDI_ORC_TYPES = HudiOrcTypes()
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -1,0 +1,67 @@
+"""The documents name what there is: modules, attributes, commands and files."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from seambench.cli.app import app
+
+CHECKOUT = Path(__file__).parents[4]
+DOCUMENTS = sorted([*(CHECKOUT / "docs").glob("*.md"), *CHECKOUT.glob("[A-Z]*.md")])
+_NAME = re.compile(r"`((?:seambase|seamkit|seambench|seambench_impl|seambench_suites)\.[\w.]+)`")
+_IMPORT = re.compile(r"^\s*from (seam[\w.]+) import (\w+)", re.MULTILINE)
+_COMMAND = re.compile(r"^    seambench ([a-z]+)", re.MULTILINE)
+#: Groups of entry points, which look like modules.
+_GROUPS = {"seambench.impl", "seambench.cases", "seambench.suite", "seambench.format"}
+_PATH = re.compile(r"`((?:harness|impl|native|suites|docs)/[\w./-]+)`")
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module of ours, or something within one."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[end:]:
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_name_what_there_is(document: Path) -> None:
+    """Every module, file and command that a document names exists."""
+    text = document.read_text(encoding="utf-8")
+    names = set(_NAME.findall(text)) | {".".join(pair) for pair in _IMPORT.findall(text)}
+    commands = set(_COMMAND.findall(text))
+    known = {command.name for command in app.registered_commands} | {
+        group.name for group in app.registered_groups
+    }
+
+    assert {name for name in names - _GROUPS if not exists(name)} == set()
+    assert {path for path in _PATH.findall(text) if not (CHECKOUT / path).exists()} == set()
+    assert commands <= known
+
+
+def test_every_command_is_told_in_the_readme() -> None:
+    """The README has each command; its help has a sentence."""
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    for command in app.registered_commands:
+        assert re.search(rf"`(seambench )?{command.name}\b", readme), command.name
+        assert CliRunner().invoke(app, [str(command.name), "--help"]).exit_code == 0
+
+
+def test_a_name_that_is_gone_is_seen() -> None:
+    """The finder itself finds."""
+    assert exists("seamkit.scan.scan.Scan.to_table")
+    assert not exists("seamkit.scan.scan.Scan.to_nothing")
+    assert not exists("seamkit.nothing.at_all")

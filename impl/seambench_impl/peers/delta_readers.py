@@ -1,0 +1,171 @@
+"""Readers of Delta tables on PyPI: deltalake (delta-rs), polars and daft, as their users call them.
+
+daft names a bound on pyarrow that this project does not meet, so no extra brings it: it works where
+it is installed without its dependencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import ScanRequest
+from seambench_impl.peers.peer_scan import (
+    PeerScan,
+    import_peer,
+    installed_version,
+    select_columns,
+)
+
+__all__ = ["DaftReader", "DeltaRsReader", "PolarsReader"]
+
+_EXTRA = "peers"
+_XFAILS = Path(__file__).with_name("xfails")
+_READS = ("formats.delta", "query.snapshot", "as-of", "partitioned", "delta.timestamp-ntz")
+
+
+class _DeltaReader:
+    """What the adapters share: one version of a table, read whole, some of its columns."""
+
+    name: str
+    package: ClassVar[str]
+    kind: Kind = "peer"
+    capabilities: Mapping[str, bool]
+
+    def __init__(self) -> None:
+        self.version = installed_version(self.package, self.name, _EXTRA)
+
+    def open(self, request: ScanRequest) -> PeerScan:
+        """Open the table and read its schema.
+
+        Raises:
+            UnavailableError: the package is not installed.
+            RefusedError: a query, filter or option for which it has no word.
+            InputError: it does not open the table.
+            UsageError: an unknown column.
+        """
+        if request.query != "snapshot" or request.where is not None or request.strict:
+            raise RefusedError(f"{self.name} takes neither {request.query}, a filter, nor strict")
+        module = import_peer(self.package, self.name, _EXTRA)
+        version = None if request.as_of is None else int(request.as_of)
+        whole, read = self._told(request, lambda: self._table(module, request, version))
+        schema = select_columns(whole, request.columns)
+
+        def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
+            # Without columns one is enough to count rows.
+            table = self._told(request, lambda: read(names or whole.names[:1]))
+            yield from table.to_batches()
+
+        return PeerScan(self, request, schema, batches)
+
+    def _table(
+        self, module: Any, request: ScanRequest, version: int | None
+    ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
+        """The table's schema, and a function that reads some of its columns."""
+        raise NotImplementedError
+
+    def _told(self, request: ScanRequest, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except BaseException as error:
+            # Panics of Rust do not derive from Exception.
+            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+                raise
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise InputError(f"{self.name}: {request.table}: {lines[0]}") from error
+
+
+class DeltaRsReader(_DeltaReader):
+    """delta-rs (PyPI `deltalake`): `QueryBuilder` over `DeltaTable`, which applies vectors."""
+
+    name = "deltalake"
+    package = "deltalake"
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (*_READS, "delta.vectors", "delta.mapping.name", "delta.mapping.id", "delta.checkpoint.v2"),
+        True,
+    )
+    #: What conformance is known to find in it.
+    xfails = _XFAILS / "deltalake.toml"
+
+    def _table(
+        self, module: Any, request: ScanRequest, version: int | None
+    ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
+        options = dict(request.storage_options) or None
+        table = module.DeltaTable(request.table, version=version, storage_options=options)
+        builder = module.QueryBuilder().register("rows", table)
+
+        def read(names: list[str]) -> pa.Table:
+            listed = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            text = f"SELECT {listed} FROM rows"  # noqa: S608 - names are quoted
+            return _plain(pa.table(builder.execute(text).read_all()))
+
+        nothing = pa.table(builder.execute("SELECT * FROM rows LIMIT 0").read_all())
+        return _plain(nothing).schema, read
+
+
+class PolarsReader(_DeltaReader):
+    """polars: `scan_delta`, whose log is read by deltalake."""
+
+    name = "polars-delta"
+    package = "polars"
+    capabilities: Mapping[str, bool] = dict.fromkeys((*_READS, "delta.vectors"), True)
+    #: What conformance is known to find in it.
+    xfails = _XFAILS / "polars-delta.toml"
+
+    def _table(
+        self, module: Any, request: ScanRequest, version: int | None
+    ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
+        options = dict(request.storage_options) or None
+        frame = module.scan_delta(request.table, version=version, storage_options=options)
+
+        def read(names: list[str]) -> pa.Table:
+            return _plain(frame.select(names).collect().to_arrow())
+
+        return _plain(frame.head(0).collect().to_arrow()).schema, read
+
+
+class DaftReader(_DeltaReader):
+    """daft: `read_deltalake`, whose log is read by deltalake."""
+
+    name = "daft-delta"
+    package = "daft"
+    capabilities: Mapping[str, bool] = dict.fromkeys(_READS, True)
+    #: What conformance is known to find in it.
+    xfails = _XFAILS / "daft-delta.toml"
+
+    def _table(
+        self, module: Any, request: ScanRequest, version: int | None
+    ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
+        frame = module.read_deltalake(request.table, version=version)
+
+        def read(names: list[str]) -> pa.Table:
+            return _plain(frame.select(*names).to_arrow())
+
+        return _plain(frame.limit(0).to_arrow()).schema, read
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with plain texts and bytes where a library has its own kinds of them."""
+    return table.cast(
+        pa.schema([field.with_type(_plain_type(field.type)) for field in table.schema])
+    )
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    tests = pa.types
+    if tests.is_large_string(kind) or tests.is_string_view(kind):
+        return pa.string()
+    if tests.is_large_binary(kind) or tests.is_binary_view(kind):
+        return pa.binary()
+    if tests.is_struct(kind):
+        return pa.struct([field.with_type(_plain_type(field.type)) for field in kind])
+    if tests.is_large_list(kind) or tests.is_list(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    if tests.is_map(kind):
+        return pa.map_(_plain_type(kind.key_type), _plain_type(kind.item_type))
+    return kind

@@ -1,0 +1,71 @@
+"""Delta tables for the readers of the scan seam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seambase.errors import UsageError
+from seambase.walk import Met
+from seambench.contracts.scan import Scan, ScanRequest
+from seamkit.files.storage import Storage
+from seamkit.tables.delta.log.folder import LOG
+from seamkit.tables.delta.table import DeltaTable
+
+__all__ = ["DELTA_CAPABILITIES", "explain_delta", "is_delta", "open_delta"]
+
+DELTA_CAPABILITIES = (
+    "formats.delta",
+    "query.snapshot",
+    "as-of",
+    "delta.checkpoint.v2",
+    "delta.mapping.id",
+    "delta.mapping.name",
+    "delta.timestamp-ntz",
+    "delta.vectors",
+    "delta.widening",
+    "partitioned",
+    "pushdown",
+    "strict",
+    "warnings",
+)
+
+
+def is_delta(request: ScanRequest) -> bool:
+    """Whether the request's table has the log of a Delta table.
+
+    Raises:
+        UsageError: no address, or options that its storage does not know.
+        InputError: there is no such folder.
+    """
+    return Storage(request.table, request.storage_options).exists(LOG)
+
+
+def open_delta(request: ScanRequest) -> Scan:
+    """Plan a read of a Delta table; see `seambench.contracts.scan.Scanner.open`.
+
+    Raises:
+        UsageError: what Delta tables have no word for.
+    """
+    if request.begin is not None or request.end is not None or request.changes_alone:
+        raise UsageError("a snapshot of a Delta table has neither begin nor end")
+    return DeltaTable(request.table, request.storage_options).scan(
+        request.columns,
+        query=request.query,
+        as_of=request.as_of,
+        batch_rows=request.batch_rows,
+        threads=request.threads,
+        memory_limit_bytes=request.memory_limit_bytes,
+        strict=request.strict,
+    )
+
+
+def explain_delta(table: DeltaTable) -> Iterator[Met]:
+    """What the log of a Delta table says: its version, properties, columns and files."""
+    yield Met(0, 0, 0, "Delta table", f"version {table.version}")
+    for name, value in sorted(table.properties.items()):
+        yield Met(0, 0, 1, name, value)
+    for field in table.schema:
+        yield Met(0, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
+    for line in table.scan().explain().splitlines()[1:]:
+        path, _, file = line.strip().partition(" ")
+        yield Met(0, 0, 1, path, file.strip())

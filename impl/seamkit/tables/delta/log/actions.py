@@ -1,0 +1,225 @@
+"""Actions of a Delta log: what one line of a commit, or one row of a checkpoint, says.
+
+Unknown actions and unknown fields are skipped, as the protocol asks (PROTOCOL.md, "Actions"); a
+known field of a wrong type is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seambase.errors import InputError
+from seamkit.tables.delta.log.paths import decoded
+
+__all__ = [
+    "AddFile",
+    "FileKey",
+    "Metadata",
+    "Protocol",
+    "VectorDescriptor",
+    "add_file",
+    "metadata",
+    "parse_line",
+    "protocol",
+    "removed_key",
+]
+
+FileKey = tuple[str, str | None]
+"""A logical file: its path, decoded, and the identity of its deletion vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorDescriptor:
+    """Where a deletion vector is.
+
+    Attributes:
+        storage_type: `u` (a file below the table), `p` (an absolute path) or `i` (inline).
+        location: path, encoded UUID or inline bytes, by `storage_type`.
+        offset: byte in the file at which its size stands; None inline.
+        size_bytes: of the vector, without size and checksum.
+        cardinality: rows that it deletes.
+    """
+
+    storage_type: str
+    location: str
+    offset: int | None
+    size_bytes: int
+    cardinality: int
+
+    @property
+    def identity(self) -> str:
+        """The part of a logical file's key that tells its vectors apart."""
+        start = "" if self.offset is None else f"@{self.offset}"
+        return f"{self.storage_type}{self.location}{start}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddFile:
+    """A data file that is part of the table.
+
+    Attributes:
+        path: as the log spells it: a percent-encoded URI.
+        partition_values: text or null by physical column name.
+        size_bytes: of the file.
+        stats: JSON text, or None.
+        vector: its deletion vector, or None.
+    """
+
+    path: str
+    partition_values: Mapping[str, str | None]
+    size_bytes: int
+    stats: str | None
+    vector: VectorDescriptor | None
+
+    @property
+    def key(self) -> FileKey:
+        """What tells this logical file from others."""
+        return decoded(self.path), None if self.vector is None else self.vector.identity
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """What a reader must know; the lists are None below version 3."""
+
+    min_reader_version: int
+    reader_features: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Schema, partitioning and properties of a table."""
+
+    schema_string: str
+    partition_columns: tuple[str, ...]
+    configuration: Mapping[str, str]
+    provider: str
+
+
+def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
+    """Name and content of the action in one line of a commit.
+
+    Raises:
+        InputError: the line is no JSON object with an object in it.
+    """
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: the line is no JSON ({error})") from error
+    if not isinstance(found, dict) or len(found) != 1:
+        raise InputError(f"{where}: the line is no object with one action in it")
+    [(name, content)] = found.items()
+    if not isinstance(content, dict):
+        raise InputError(f"{where}: the action {name!r} is no object")
+    return name, content
+
+
+def add_file(content: Mapping[str, Any], where: str) -> AddFile:
+    """The action `add`.
+
+    Raises:
+        InputError: a field is missing or of a wrong type.
+    """
+    stats = content.get("stats")
+    if stats is not None and not isinstance(stats, str):
+        raise InputError(f"{where}: the stats of an add are no text")
+    return AddFile(
+        _text(content, "path", where),
+        _texts(content, "partitionValues", where, nulls=True),
+        _number(content, "size", where),
+        stats,
+        _vector(content, where),
+    )
+
+
+def removed_key(content: Mapping[str, Any], where: str) -> FileKey:
+    """The logical file that the action `remove` takes out.
+
+    Raises:
+        InputError: a field is missing or of a wrong type.
+    """
+    vector = _vector(content, where)
+    path = decoded(_text(content, "path", where))
+    return path, None if vector is None else vector.identity
+
+
+def protocol(content: Mapping[str, Any], where: str) -> Protocol:
+    """The action `protocol`.
+
+    Raises:
+        InputError: a field is missing or of a wrong type.
+    """
+    features = content.get("readerFeatures")
+    return Protocol(
+        _number(content, "minReaderVersion", where),
+        None if features is None else _names(features, "readerFeatures", where),
+    )
+
+
+def metadata(content: Mapping[str, Any], where: str) -> Metadata:
+    """The action `metaData`.
+
+    Raises:
+        InputError: a field is missing or of a wrong type.
+    """
+    provider = (content.get("format") or {}).get("provider", "parquet")
+    return Metadata(
+        _text(content, "schemaString", where),
+        _names(content.get("partitionColumns") or [], "partitionColumns", where),
+        {k: v or "" for k, v in _texts(content, "configuration", where, nulls=True).items()},
+        str(provider),
+    )
+
+
+def _vector(content: Mapping[str, Any], where: str) -> VectorDescriptor | None:
+    found = content.get("deletionVector")
+    if found is None:
+        return None
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: the deletionVector is no object")
+    return VectorDescriptor(
+        _text(found, "storageType", where),
+        _text(found, "pathOrInlineDv", where),
+        None if found.get("offset") is None else _number(found, "offset", where),
+        _number(found, "sizeInBytes", where),
+        _number(found, "cardinality", where),
+    )
+
+
+def _text(content: Mapping[str, Any], name: str, where: str) -> str:
+    value = content.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"{where}: the field {name} is {value!r}, no text")
+    return value
+
+
+def _number(content: Mapping[str, Any], name: str, where: str) -> int:
+    value = content.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InputError(f"{where}: the field {name} is {value!r}, no whole number from 0 on")
+    return value
+
+
+def _names(values: object, name: str, where: str) -> tuple[str, ...]:
+    if not isinstance(values, Sequence) or not all(isinstance(v, str) for v in values):
+        raise InputError(f"{where}: the field {name} is no list of texts")
+    return tuple(values)
+
+
+def _texts(
+    content: Mapping[str, Any], name: str, where: str, *, nulls: bool
+) -> Mapping[str, str | None]:
+    """An object of texts; a checkpoint has it as a list of pairs."""
+    values = content.get(name)
+    if isinstance(values, list):
+        values = dict(values)
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise InputError(f"{where}: the field {name} is no object")
+    for key, value in values.items():
+        if not (isinstance(value, str) or (nulls and value is None)):
+            raise InputError(f"{where}: {name}.{key} is {value!r}, no text")
+    return values

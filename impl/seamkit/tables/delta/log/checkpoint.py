@@ -1,0 +1,96 @@
+"""Checkpoints: the actions of a whole version, as Parquet (or, for the second kind, JSON).
+
+The classic kind is one file or several parts; the second kind (`v2Checkpoint`) has a top file that
+may name further files of adds, its sidecars. Rows of `remove` are tombstones of files that no add
+of the same checkpoint names, so they are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError
+from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
+from seamkit.files.storage import Storage
+from seamkit.tables.delta.log.actions import parse_line
+from seamkit.tables.delta.log.folder import LOG, Checkpoint
+
+__all__ = ["checkpoint_actions", "json_actions"]
+
+_SIDECARS = f"{LOG}/_sidecars"
+_NAME = re.compile(r"[^/\\]+")
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "add": ("path", "partitionValues", "size", "stats", "deletionVector"),
+    "metaData": ("schemaString", "partitionColumns", "configuration", "format"),
+    "protocol": ("minReaderVersion", "readerFeatures"),
+    "sidecar": ("path",),
+}
+
+
+def checkpoint_actions(
+    storage: Storage, checkpoint: Checkpoint
+) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """Actions of a checkpoint: name, content, and where it stands.
+
+    Raises:
+        InputError: a file is missing or broken, or a sidecar's name is none.
+    """
+    for path in checkpoint.paths:
+        read = json_actions if path.endswith(".json") else _parquet_actions
+        for name, content, where in read(storage, path):
+            if name != "sidecar":
+                yield name, content, where
+                continue
+            sidecar = content.get("path")
+            if not isinstance(sidecar, str) or not _NAME.fullmatch(sidecar):
+                raise InputError(f"{where}: {sidecar!r} is no name of a sidecar")
+            yield from _parquet_actions(storage, f"{_SIDECARS}/{sidecar}")
+
+
+def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """Actions of a file of JSON lines; blank lines are none.
+
+    Raises:
+        InputError: the file is missing or holds no action, or a line is no JSON.
+    """
+    count = 0
+    for number, line in enumerate(storage.read(path).split(b"\n"), 1):
+        if line.strip():
+            count += 1
+            where = f"{storage.full(path)}, line {number}"
+            yield *parse_line(line, where), where
+    if not count:
+        raise InputError(f"{storage.full(path)}: the file holds no action")
+
+
+def _parquet_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    where = storage.full(path)
+    try:
+        file = open_parquet(storage.open(path), where)
+        table = file.read(columns=_columns(file.schema_arrow), use_threads=False)
+    except PARQUET_ERRORS as error:
+        raise InputError(f"{where}: not readable as a checkpoint ({error})") from error
+    if table.num_rows != file.metadata.num_rows:
+        raise InputError(
+            f"{where}: {table.num_rows} rows, but its footer says {file.metadata.num_rows}"
+        )
+    for name in _FIELDS:
+        if name in table.schema.names:
+            column = table.column(name).combine_chunks()
+            for content in column.filter(column.is_valid()).to_pylist():
+                yield name, content, where
+
+
+def _columns(schema: pa.Schema) -> list[str]:
+    """Paths of the fields that are read."""
+    paths = []
+    for name, fields in _FIELDS.items():
+        at = schema.get_field_index(name)
+        if at >= 0 and pa.types.is_struct(schema.field(at).type):
+            own = {field.name for field in schema.field(at).type}
+            paths += [f"{name}.{field}" for field in fields if field in own]
+    return paths

@@ -1,0 +1,135 @@
+"""The folder `_delta_log`: which files it holds, and which of them a version is made from.
+
+Names are taken by their exact patterns, everything else is left alone. `_last_checkpoint` is a hint
+that may be stale, so the folder is listed instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from seambase.errors import InputError, UsageError
+from seamkit.files.storage import Storage
+
+__all__ = ["LOG", "Checkpoint", "LogFolder", "Segment", "list_log"]
+
+LOG = "_delta_log"
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKSUM = re.compile(r"(\d{20})\.crc")
+_CLASSIC = re.compile(r"(\d{20})\.checkpoint\.parquet")
+_PART = re.compile(r"(\d{20})\.checkpoint\.(\d{10})\.(\d{10})\.parquet")
+_V2 = re.compile(r"(\d{20})\.checkpoint\.[0-9a-fA-F-]{36}\.(json|parquet)")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The whole state of a version in files of its own.
+
+    Attributes:
+        version: which.
+        paths: its files below the table: one, or all parts in order.
+    """
+
+    version: int
+    paths: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What a version is replayed from.
+
+    Attributes:
+        version: the version.
+        checkpoint: where to start, or None to start with commit 0.
+        commits: paths of the commits after it, oldest first.
+    """
+
+    version: int
+    checkpoint: Checkpoint | None
+    commits: Sequence[str]
+
+
+@dataclass(frozen=True)
+class LogFolder:
+    """The files of a log.
+
+    Attributes:
+        root: the table, for messages.
+        commits: path by version.
+        checkpoints: complete ones, oldest first.
+        checksums: path by version.
+    """
+
+    root: str
+    commits: Mapping[int, str]
+    checkpoints: Sequence[Checkpoint]
+    checksums: Mapping[int, str]
+
+    @property
+    def newest(self) -> int:
+        """The newest version."""
+        return max([*self.commits, *(c.version for c in self.checkpoints)])
+
+    def segment(self, version: int | None = None) -> Segment:
+        """The files that a version is made from.
+
+        Args:
+            version: which; None for the newest.
+
+        Raises:
+            UsageError: the table has no such version, or its files have been cleaned up.
+            InputError: a commit is missing.
+        """
+        asked, version = version, self.newest if version is None else version
+        if not 0 <= version <= self.newest:
+            raise UsageError(f"{self.root}: there is no version {version}; {self.newest} is newest")
+        usable = [c for c in self.checkpoints if c.version <= version]
+        start = usable[-1] if usable else None
+        wanted = range(0 if start is None else start.version + 1, version + 1)
+        for number in wanted:
+            if number not in self.commits:
+                self._raise_missing(number, version, cleaned=asked is not None and not usable)
+        return Segment(version, start, [self.commits[number] for number in wanted])
+
+    def _raise_missing(self, number: int, version: int, *, cleaned: bool) -> None:
+        if cleaned and self.checkpoints:
+            oldest = self.checkpoints[0].version
+            raise UsageError(
+                f"{self.root}: version {version} cannot be read any more: the oldest checkpoint is "
+                f"of version {oldest}, and the commit of version {number} is gone"
+            )
+        raise InputError(
+            f"{self.root}/{LOG}: the commit of version {number} is missing, so version {version} "
+            "cannot be read"
+        )
+
+
+def list_log(storage: Storage) -> LogFolder:
+    """List the log of a table.
+
+    Raises:
+        InputError: the folder holds no Delta log.
+    """
+    commits: dict[int, str] = {}
+    checksums: dict[int, str] = {}
+    checkpoints: dict[int, list[str]] = {}
+    parts: dict[tuple[int, int], dict[int, str]] = {}
+    for status in storage.list(LOG):
+        if match := _COMMIT.fullmatch(status.name):
+            commits[int(match[1])] = status.path
+        elif match := _CHECKSUM.fullmatch(status.name):
+            checksums[int(match[1])] = status.path
+        elif match := _CLASSIC.fullmatch(status.name) or _V2.fullmatch(status.name):
+            checkpoints[int(match[1])] = [status.path]
+        elif match := _PART.fullmatch(status.name):
+            parts.setdefault((int(match[1]), int(match[3])), {})[int(match[2])] = status.path
+    for (version, count), paths in parts.items():
+        # Parts that are not all there count as absent: their writer has died, or is at work.
+        if set(paths) == set(range(1, count + 1)):
+            checkpoints.setdefault(version, [paths[n] for n in sorted(paths)])
+    if not commits and not checkpoints:
+        raise InputError(f"{storage.root} is no Delta table: {LOG} holds no commit")
+    listed = [Checkpoint(version, paths) for version, paths in sorted(checkpoints.items())]
+    return LogFolder(storage.root, commits, listed, checksums)

@@ -1,0 +1,51 @@
+"""What a table asks of its readers: refused by name where it is more than this reader knows."""
+
+from __future__ import annotations
+
+from seambase.errors import InputError, RefusedError
+from seamkit.tables.delta.log.actions import Protocol
+
+__all__ = ["VECTORS", "WIDENING", "check_protocol", "has_feature", "maps_columns"]
+
+VECTORS = "deletionVectors"
+MAPPING = "columnMapping"
+WIDENING = ("typeWidening", "typeWidening-preview")
+_KNOWN = frozenset(
+    [VECTORS, MAPPING, "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", *WIDENING]
+)
+_MAPPING_VERSION = 2
+_FEATURES_VERSION = 3
+
+
+def check_protocol(protocol: Protocol, root: str) -> None:
+    """Check that a table can be read.
+
+    Raises:
+        RefusedError: a reader version or feature that is not supported.
+        InputError: version 3 without its list of features.
+    """
+    version = protocol.min_reader_version
+    if not 1 <= version <= _FEATURES_VERSION:
+        raise RefusedError(
+            f"{root}: the table asks for reader version {version}; 1 to {_FEATURES_VERSION} are "
+            "supported"
+        )
+    if version < _FEATURES_VERSION:
+        return
+    if protocol.reader_features is None:
+        raise InputError(f"{root}: reader version 3 without a list of readerFeatures")
+    for name in protocol.reader_features:
+        if name not in _KNOWN:
+            raise RefusedError(
+                f"{root}: the table asks for the reader feature {name!r}, which is not supported"
+            )
+
+
+def has_feature(protocol: Protocol, *names: str) -> bool:
+    """Whether one of some features is in the list of a table."""
+    return not set(names).isdisjoint(protocol.reader_features or ())
+
+
+def maps_columns(protocol: Protocol) -> bool:
+    """Whether the protocol lets the property `delta.columnMapping.mode` count."""
+    return protocol.min_reader_version == _MAPPING_VERSION or has_feature(protocol, MAPPING)

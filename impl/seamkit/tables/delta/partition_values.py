@@ -1,0 +1,109 @@
+"""Partition values: texts in the log, by the type of their column.
+
+Null is a JSON null or, but for columns of text, the empty text: Spark, against the protocol's
+words, reads an empty text of a string column as it stands.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError
+
+__all__ = ["partition_value"]
+
+_WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+_REAL = re.compile(
+    r"[+-]?(\d+\.?\d*([eE][+-]?\d{1,4})?|\.\d+([eE][+-]?\d{1,4})?|Infinity)|NaN", re.ASCII
+)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:?\d{2})?",
+    re.ASCII,
+)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scalar:
+    """A value of a partition column.
+
+    Args:
+        text: as the log has it.
+        kind: the column's type.
+        where: file and column, for messages.
+
+    Raises:
+        InputError: the text is no value of the type.
+    """
+    if text is None or (text == "" and kind != pa.string()):
+        return pa.scalar(None, kind)
+    try:
+        return _parse(text, kind)
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        raise InputError(f"{where}: the partition value {text!r} is no {kind}") from error
+
+
+def _parse(text: str, kind: pa.DataType) -> pa.Scalar:
+    if pa.types.is_timestamp(kind):
+        return pa.scalar(_micros(text, zoned=kind.tz is not None), pa.int64()).cast(kind)
+    if pa.types.is_decimal(kind):
+        return _decimal(text, kind)
+    if pa.types.is_date32(kind):
+        _require(_DATE.fullmatch(text))
+        return pa.scalar(dt.date.fromisoformat(text), kind)
+    if pa.types.is_integer(kind):
+        _require(_WHOLE.fullmatch(text))
+        return pa.scalar(int(text), kind)
+    if pa.types.is_floating(kind):
+        _require(_REAL.fullmatch(text))
+        return pa.scalar(float(text), pa.float64()).cast(kind, safe=False)
+    return _PARSERS[kind](text)
+
+
+def _boolean(text: str) -> pa.Scalar:
+    _require(text in ("true", "false"))
+    return pa.scalar(text == "true")
+
+
+_PARSERS: Mapping[pa.DataType, Callable[[str], pa.Scalar]] = {
+    pa.bool_(): _boolean,
+    pa.string(): lambda text: pa.scalar(text, pa.string()),
+    pa.binary(): lambda text: pa.scalar(text.encode(), pa.binary()),
+}
+
+
+def _decimal(text: str, kind: pa.Decimal128Type) -> pa.Scalar:
+    """The number at the column's scale, if no digit is lost by that."""
+    _require(_NUMBER.fullmatch(text))
+    return pc.cast(pa.scalar(Decimal(text)), kind)
+
+
+def _micros(text: str, *, zoned: bool) -> int:
+    """Microseconds since 1970; a text without a zone is UTC where the column is an instant.
+
+    The writer's zone, in which such a text is meant, is not in the table.
+    """
+    match = _TIME.fullmatch(text)
+    if match is None or (match[6] and not zoned):
+        raise ValueError(text)
+    day = dt.datetime.fromisoformat(match[1]) - _EPOCH
+    hours, minutes, seconds = (int(match[n]) for n in (2, 3, 4))
+    _require(hours < 24 and minutes < 60 and seconds < 60)
+    micros = int(((match[5] or "") + "000000")[:6])
+    zone = match[6] or "Z"
+    if zone != "Z":
+        sign = -1 if zone[0] == "-" else 1
+        minutes -= sign * (int(zone[1:3]) * 60 + int(zone[-2:]))
+    return ((day.days * 24 + hours) * 60 + minutes) * 60_000_000 + seconds * 1_000_000 + micros
+
+
+def _require(fits: object) -> None:
+    if not fits:
+        raise ValueError

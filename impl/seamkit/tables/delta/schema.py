@@ -1,0 +1,193 @@
+"""The schema of a Delta table: JSON of Spark's types, and what its fields are called in data files.
+
+With column mapping a field has an id and a physical name for life; files know it by these, the
+table by its present name. Without, the two names are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seamkit.tables.delta.log.actions import Metadata, Protocol
+from seamkit.tables.delta.log.protocol import WIDENING, has_feature, maps_columns
+from seamkit.tables.delta.widening import check_type_changes
+
+__all__ = ["Field", "MappingMode", "TableSchema", "table_schema"]
+
+MappingMode = Literal["none", "name", "id"]
+
+_FLAT: Mapping[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_DECIMAL = re.compile(r"decimal\((\d+), ?(-?\d+)\)")
+_MOST_DIGITS = 38
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the table, or of a struct in it.
+
+    Attributes:
+        name: as the table shows it.
+        physical: its name in data files, partition values and statistics.
+        id: its field id in data files; None without column mapping.
+        type: its Arrow type.
+        children: fields of a struct; the element of an array; key and value of a map. The latter
+            three are no fields of Delta's: they have no name or id of their own.
+    """
+
+    name: str
+    physical: str
+    id: int | None
+    type: pa.DataType
+    children: Sequence[Field] = ()
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """All columns of a version.
+
+    Attributes:
+        fields: the columns in order.
+        mode: how data files are matched with them.
+        partition_columns: names of those whose values stand in the log.
+    """
+
+    fields: Sequence[Field]
+    mode: MappingMode
+    partition_columns: Sequence[str]
+    arrow: pa.Schema = field(init=False)
+
+    def __post_init__(self) -> None:
+        arrow = pa.schema([pa.field(own.name, own.type) for own in self.fields])
+        object.__setattr__(self, "arrow", arrow)
+
+    def field(self, name: str) -> Field:
+        """The column of a name."""
+        return next(own for own in self.fields if own.name == name)
+
+
+def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSchema:
+    """What the metadata of a version says of its columns.
+
+    Raises:
+        InputError: the schema is broken, or a partition column is not in it.
+        RefusedError: a type or a change of types that is not supported.
+    """
+    where = f"{root}: the schema"
+    mode = _mode(protocol, metadata, root)
+    try:
+        parsed = json.loads(metadata.schema_string)
+        if parsed["type"] != "struct":
+            raise InputError(f"{where} is no struct")
+        fields = _fields(parsed["fields"], mode, where, has_feature(protocol, *WIDENING))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{where} is not readable ({error!r})") from error
+    for name in metadata.partition_columns:
+        found = [own for own in fields if own.name == name]
+        if not found:
+            raise InputError(f"{where} has no column {name!r}, by which the table is partitioned")
+        if found[0].children:
+            raise InputError(f"{where} has a nested type for the partition column {name!r}")
+    return TableSchema(fields, mode, metadata.partition_columns)
+
+
+def _mode(protocol: Protocol, metadata: Metadata, root: str) -> MappingMode:
+    mode = metadata.configuration.get("delta.columnMapping.mode", "none")
+    if not maps_columns(protocol) or mode == "none":
+        return "none"
+    if mode == "name":
+        return "name"
+    if mode == "id":
+        return "id"
+    raise RefusedError(f"{root}: the column mapping mode {mode!r} is not supported")
+
+
+def _fields(
+    declared: Sequence[Mapping[str, Any]], mode: MappingMode, where: str, widens: bool
+) -> list[Field]:
+    fields = [_field(own, mode, where, widens) for own in declared]
+    for what, keys in (
+        ("name", [own.name for own in fields]),
+        ("physical name", [own.physical for own in fields]),
+        ("id", [str(own.id) for own in fields if own.id is not None]),
+    ):
+        for key, count in Counter(keys).items():
+            if count > 1:
+                raise InputError(f"{where} has the {what} {key!r} twice")
+    return fields
+
+
+def _field(declared: Mapping[str, Any], mode: MappingMode, where: str, widens: bool) -> Field:
+    name = declared["name"]
+    if not isinstance(name, str):
+        raise InputError(f"{where} has a field whose name is {name!r}")
+    where = f"{where}, field {name!r}"
+    told = declared.get("metadata") or {}
+    physical: Any = name
+    id_: Any = None
+    if mode != "none":
+        physical = told.get("delta.columnMapping.physicalName")
+        id_ = told.get("delta.columnMapping.id")
+        if not isinstance(physical, str) or (mode == "id" and not isinstance(id_, int)):
+            raise InputError(f"{where} has no physical name or id, though columns are mapped")
+    if widens:
+        check_type_changes(told.get("delta.typeChanges") or [], where)
+    kind, children = _type(declared["type"], mode, where, widens)
+    return Field(name, physical, id_, kind, children)
+
+
+def _type(
+    declared: Any, mode: MappingMode, where: str, widens: bool
+) -> tuple[pa.DataType, Sequence[Field]]:
+    """An Arrow type, and the fields within it."""
+    if isinstance(declared, str):
+        return _flat(declared, where), ()
+    kind = declared["type"]
+    if kind == "struct":
+        fields = _fields(declared["fields"], mode, where, widens)
+        return pa.struct([pa.field(own.name, own.type) for own in fields]), fields
+    if kind == "array":
+        item = _part("element", declared["elementType"], mode, where, widens)
+        return pa.list_(item.type), (item,)
+    if kind == "map":
+        key = _part("key", declared["keyType"], mode, where, widens)
+        value = _part("value", declared["valueType"], mode, where, widens)
+        return pa.map_(key.type, value.type), (key, value)
+    raise RefusedError(f"{where} has the type {kind!r}, which is not supported")
+
+
+def _part(name: str, declared: Any, mode: MappingMode, where: str, widens: bool) -> Field:
+    kind, children = _type(declared, mode, where, widens)
+    return Field(name, name, None, kind, children)
+
+
+def _flat(text: str, where: str) -> pa.DataType:
+    if text in _FLAT:
+        return _FLAT[text]
+    match = _DECIMAL.fullmatch(text)
+    if match is None:
+        raise RefusedError(f"{where} has the type {text!r}, which is not supported")
+    precision, scale = int(match[1]), int(match[2])
+    if not 1 <= precision <= _MOST_DIGITS or not 0 <= scale <= precision:
+        raise InputError(f"{where} has the type {text!r}, which is no decimal of Delta's")
+    return pa.decimal128(precision, scale)

@@ -1,0 +1,207 @@
+"""The log of a Delta table: versions, times, paths, and what a plan says."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.tables.delta.log.paths import decoded
+from seamkit.tables.delta.table import DeltaTable
+from seamkit_tests.samples.delta_tables import (
+    commit_path,
+    edit_actions,
+    rows_of_table,
+    unpack_delta,
+)
+
+
+def _ks(table: Path, **how: Any) -> list[int]:
+    return sorted(rows_of_table(table, **how).column("k").to_pylist())
+
+
+def _date(table: Path, version: int, second: float) -> None:
+    """Give a commit's file a time on 1 January 2024."""
+    at = dt.datetime(2024, 1, 1, tzinfo=dt.UTC).timestamp() + second
+    os.utime(commit_path(table, version), (at, at))
+
+
+def test_times_of_files_decide_and_always_grow(tmp_path: Path) -> None:
+    """A commit whose file is not later than its forerunner's counts as a millisecond later."""
+    table = unpack_delta("checkpoint-no-json-stats", tmp_path)
+    for version, second in ((0, 10), (1, 20), (2, 5)):
+        _date(table, version, second)
+
+    def at(text: str) -> list[int]:
+        return _ks(table, as_of=f"2024-01-01T00:00:{text}Z")
+
+    assert at("10") == []
+    assert at("19.999") == []
+    assert at("20") == [1]
+    assert at("20.001") == [1, 2]
+    assert _ks(table, as_of=dt.datetime(2030, 1, 1, tzinfo=dt.UTC)) == [1, 2]
+    with pytest.raises(UsageError, match="as old as"):
+        at("09.999")
+
+
+def test_times_that_commits_state_count_and_not_those_of_files(tmp_path: Path) -> None:
+    """With in-commit timestamps the files' times mean nothing."""
+    table = unpack_delta("travel", tmp_path)
+    millis: dict[int, int] = {}
+    for version in range(4):
+        _date(table, version, -version)
+
+        def note(action: dict[str, Any], version: int = version) -> None:
+            if "commitInfo" in action:
+                millis[version] = action["commitInfo"]["inCommitTimestamp"]
+
+        edit_actions(table, version, note)
+    moments = {v: dt.datetime.fromtimestamp(m / 1000, dt.UTC) for v, m in millis.items()}
+
+    assert _ks(table, as_of=moments[1]) == [1, 2]
+    assert _ks(table, as_of=moments[2]) == [2]
+    assert _ks(table, as_of=moments[3].isoformat()) == [2, 3]
+    with pytest.raises(UsageError):
+        _ks(table, as_of=moments[0] - dt.timedelta(milliseconds=1))
+
+
+def test_times_before_and_after_they_were_stated(tmp_path: Path) -> None:
+    """The version that switched them on splits the two worlds."""
+    table = unpack_delta("travel-by-file-times", tmp_path)
+    for version in range(5):
+        _date(table, version, version)
+
+    assert _ks(table, as_of="2024-01-01T00:00:01Z") == [1]
+    assert _ks(table, as_of="2024-01-01T00:01:00Z") == [1, 2]
+
+
+@pytest.mark.parametrize("as_of", ["", "yesterday", "1.5", "-1"])
+def test_neither_a_version_nor_a_time(tmp_path: Path, as_of: str) -> None:
+    """Refused before anything is read."""
+    table = unpack_delta("evolution", tmp_path)
+    with pytest.raises(UsageError):
+        rows_of_table(table, as_of=as_of)
+
+
+def test_versions_that_are_not_there(tmp_path: Path) -> None:
+    """Neither clamped to the newest, nor counted from the end."""
+    table = DeltaTable(str(unpack_delta("evolution", tmp_path)))
+    for version in (6, -1):
+        with pytest.raises(UsageError, match="no version"):
+            table.scan(as_of=version)
+
+
+def test_a_newer_checkpoint_does_not_serve_an_older_version(tmp_path: Path) -> None:
+    """Versions before the checkpoint come from the commits."""
+    table = unpack_delta("checkpoint-classic", tmp_path)
+
+    assert _ks(table, as_of=2) == [1, 2]
+    assert _ks(table, as_of="4") == [1, 2, 3, 4]
+
+
+def test_a_lost_last_commit_is_a_warning_while_its_checksum_is_there(tmp_path: Path) -> None:
+    """The version before is read, with a word; with strict it is refused."""
+    table = unpack_delta("vectors-several", tmp_path)
+    commit_path(table, 4).unlink()
+    scan = DeltaTable(str(table)).scan()
+
+    [warning] = scan.report().warnings
+    assert "version 4" in warning.reason
+    with pytest.raises(InputError, match="version 4"):
+        rows_of_table(table, strict=True)
+
+
+def test_percent_escapes_are_taken_off_once() -> None:
+    """As UTF-8; a plus sign is one."""
+    assert decoded("p=a%253Ab/%C3%BC+x") == "p=a%3Ab/ü+x"
+    for broken in ("a%", "a%2", "%zz", "%ff"):
+        with pytest.raises(InputError):
+            decoded(broken)
+
+
+@pytest.mark.parametrize("path", ["../a.parquet", "x/../../a.parquet", "%2e%2e/a.parquet", ""])
+def test_relative_paths_stay_in_the_table(tmp_path: Path, path: str) -> None:
+    """Others are refused."""
+    table = unpack_delta("emptied", tmp_path)
+
+    def edit(action: dict[str, Any]) -> None:
+        if "add" in action:
+            action["add"]["path"] = path
+
+    edit_actions(table, 1, edit)
+    with pytest.raises(InputError, match="out of the table"):
+        rows_of_table(table, as_of=1)
+
+
+def test_a_folder_that_is_no_table(tmp_path: Path) -> None:
+    """Said in a sentence."""
+    with pytest.raises(InputError, match="no Delta table"):
+        DeltaTable(str(tmp_path))
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(InputError, match="no Delta table"):
+        DeltaTable(str(tmp_path))
+
+
+def test_queries_that_a_delta_table_has_not(tmp_path: Path) -> None:
+    """Refused by name."""
+    table = DeltaTable(str(unpack_delta("emptied", tmp_path)))
+    with pytest.raises(RefusedError, match="incremental"):
+        table.scan(query="incremental")
+    with pytest.raises(UsageError, match="'x'"):
+        table.scan(["x"])
+    with pytest.raises(UsageError, match="twice"):
+        table.scan(["k", "k"])
+    with pytest.raises(UsageError, match="list of names"):
+        table.scan("k")
+
+
+def test_a_filter_leaves_files_unopened_by_statistics_and_partitions(tmp_path: Path) -> None:
+    """Pruned files need not even be there."""
+    table = unpack_delta("vectors-two-files", tmp_path)
+    condition = pc.field("k") == 10
+    explained = DeltaTable(str(table)).scan(filter=condition).explain()
+    assert explained.count("pruned") == 2
+
+    kept = next(line.split()[1] for line in explained.splitlines() if " native " in line)
+    for file in table.glob("*.parquet"):
+        if file.name != kept:
+            file.unlink()
+    assert _ks(table, filter=condition) == [10]
+
+    parted = unpack_delta("partitions-in-the-middle", tmp_path)
+    for folder in parted.glob("q=10"):
+        shutil.rmtree(folder)
+    assert rows_of_table(parted, filter=pc.field("q") == 30).column("a").to_pylist() == [5]
+    with pytest.raises(InputError, match="no such file"):
+        rows_of_table(parted)
+
+
+def test_statistics_that_cut_times_and_texts_leave_no_row_out(tmp_path: Path) -> None:
+    """Maxima of timestamps are cut down to milliseconds, texts are prefixes."""
+    table = unpack_delta("pruning", tmp_path)
+    moment = pa.scalar(dt.datetime(2024, 1, 1, 0, 0, 0, 999, dt.UTC), pa.timestamp("us", "UTC"))
+
+    assert _ks(table, filter=pc.field("ts") == moment) == [1]
+    text = "a" * 40 + "-end"
+    assert _ks(table, filter=pc.field("v") == text) == [1]
+    assert _ks(table, filter=pc.field("v").is_null()) == [11]
+
+
+def test_a_scan_says_what_it_is(tmp_path: Path) -> None:
+    """Version, files and deleted rows; schema and properties of the newest version."""
+    table = DeltaTable(str(unpack_delta("vectors-several", tmp_path)))
+
+    assert table.version == 4
+    assert table.schema == pa.schema([("k", pa.int32()), ("v", pa.string())])
+    assert table.properties["delta.enableDeletionVectors"] == "true"
+    assert "version 4" in repr(table)
+    explained = table.scan().explain()
+    assert "version 4, 1 files" in explained
+    assert "4 rows are deleted" in explained

@@ -1,0 +1,86 @@
+"""Damaged Delta tables: the same rows, a warning, or a typed error; never other rows in silence."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.tables.delta.table import DeltaTable
+from seamkit_tests.samples.delta_tables import unpack_delta
+
+TABLES = ("vectors-random-prefix", "checkpoint-vectors", "mapping-partitions", "checkpoint-v2-json")
+
+
+def _answer(table: Path) -> Counter[str] | None:
+    """The rows as a multiset; None for a typed error or a warning."""
+    try:
+        scan = DeltaTable(str(table)).scan(threads=1, strict=True)
+        rows = scan.to_table().to_pylist()
+    except (InputError, RefusedError, UsageError):
+        return None
+    return Counter(map(repr, rows))
+
+
+def _flips(file: Path, chance: random.Random, count: int) -> Iterator[bytes]:
+    """Contents with one bit changed."""
+    content = file.read_bytes()
+    for _ in range(count):
+        at = chance.randrange(len(content))
+        yield content[:at] + bytes([content[at] ^ (1 << chance.randrange(8))]) + content[at + 1 :]
+
+
+def _mutations(table: Path, seed: int, count: int) -> Iterator[tuple[str, Path, bytes | None]]:
+    """Descriptions, files, and new contents (None: the file is gone)."""
+    chance = random.Random(seed)
+    for file in sorted(path for path in table.rglob("*") if path.is_file()):
+        content, name = file.read_bytes(), file.relative_to(table).as_posix()
+        yield f"{name} removed", file, None
+        yield f"{name} emptied", file, b""
+        for length in sorted(chance.sample(range(len(content)), min(count, len(content)))):
+            yield f"{name} cut at {length}", file, content[:length]
+        # Parquet's footers and page headers have no checksum: a flip there can turn a value into
+        # another that is as good, and no reader can tell.
+        if file.suffix != ".parquet":
+            for number, flipped in enumerate(_flips(file, chance, count)):
+                yield f"{name} flipped, {number}", file, flipped
+
+
+def _run(name: str, folder: Path, seed: int, count: int) -> dict[str, str]:
+    """What came of each mutation that changed the rows."""
+    table = unpack_delta(name, folder)
+    whole = _answer(table)
+    assert whole
+    silent = {}
+    for number, (what, file, content) in enumerate(_mutations(table, seed, count)):
+        copy = folder / f"{number}"
+        shutil.copytree(table, copy)
+        target = copy / file.relative_to(table)
+        if content is None:
+            target.unlink()
+        else:
+            target.write_bytes(content)
+        found = _answer(copy)
+        if found is not None and found != whole:
+            silent[what] = f"{found - whole} more, {whole - found} fewer"
+        shutil.rmtree(copy)
+    return silent
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_damage_changes_rows_in_silence(name: str, tmp_path: Path) -> None:
+    """Every file removed, emptied, cut and flipped, a few times each."""
+    assert _run(name, tmp_path, seed=7, count=3) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", TABLES)
+def test_no_damage_changes_rows_in_silence_at_length(name: str, seed: int, tmp_path: Path) -> None:
+    """As above, with more luck."""
+    assert _run(name, tmp_path, seed=100 + seed, count=60) == {}

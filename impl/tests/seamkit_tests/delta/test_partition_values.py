@@ -1,0 +1,70 @@
+"""Texts of partition values, by type."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError
+from seamkit.tables.delta.partition_values import partition_value
+
+INSTANT = pa.timestamp("us", "UTC")
+LOCAL = pa.timestamp("us")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("-128", pa.int8(), -128),
+        ("9223372036854775807", pa.int64(), 2**63 - 1),
+        ("1.0E300", pa.float64(), 1e300),
+        ("-Infinity", pa.float32(), float("-inf")),
+        ("100.00000", pa.decimal128(10, 5), Decimal("100.00000")),
+        ("1E2", pa.decimal128(10, 2), Decimal("100.00")),
+        ("true", pa.bool_(), True),
+        ("2024-02-29", pa.date32(), dt.date(2024, 2, 29)),
+        ("2024-02-29 01:02:03", LOCAL, dt.datetime(2024, 2, 29, 1, 2, 3)),
+        ("2024-02-29 01:02:03.5", INSTANT, dt.datetime(2024, 2, 29, 1, 2, 3, 500000, dt.UTC)),
+        ("2024-02-29T01:02:03.5Z", INSTANT, dt.datetime(2024, 2, 29, 1, 2, 3, 500000, dt.UTC)),
+        ("2024-02-29T01:00:00+05:30", INSTANT, dt.datetime(2024, 2, 28, 19, 30, 0, 0, dt.UTC)),
+        ("ü", pa.binary(), "ü".encode()),
+        ("", pa.string(), ""),
+        ("", pa.int32(), None),
+        ("", pa.binary(), None),
+        (None, pa.string(), None),
+        ("__HIVE_DEFAULT_PARTITION__", pa.string(), "__HIVE_DEFAULT_PARTITION__"),
+    ],
+)
+def test_a_value(text: str | None, kind: pa.DataType, value: Any) -> None:
+    """As the type says; an empty text is null but for texts."""
+    assert partition_value(text, kind, "here").as_py() == value
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("128", pa.int8()),
+        ("1.0", pa.int32()),
+        (" 1", pa.int32()),
+        ("1_000", pa.int32()),
+        ("٣", pa.int32()),
+        ("nan", pa.float64()),
+        ("0x1p3", pa.float64()),
+        ("1.005", pa.decimal128(10, 2)),
+        ("100", pa.decimal128(4, 2)),
+        ("NaN", pa.decimal128(4, 2)),
+        ("True", pa.bool_()),
+        ("2024-02-30", pa.date32()),
+        ("20240229", pa.date32()),
+        ("2024-02-29 24:00:00", LOCAL),
+        ("2024-02-29T01:02:03Z", LOCAL),
+    ],
+)
+def test_no_value(text: str, kind: pa.DataType) -> None:
+    """A text that is none of its type is an error of the table."""
+    with pytest.raises(InputError, match="here: the partition value"):
+        partition_value(text, kind, "here")

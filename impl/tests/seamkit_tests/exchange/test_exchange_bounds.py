@@ -1,0 +1,435 @@
+"""What one side may do to the other: bounds of receivers and servers, and ends that say why."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seambase.errors import InputError, UnavailableError
+from seamkit.exchange.formats.formats import chunk_format
+from seamkit.exchange.formats.protobuf import RESULT
+from seamkit.exchange.logic.messages import Answer, Chunk, Request
+from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
+from seamkit.exchange.logic.receiver import Receiver
+from seamkit.exchange.sink import ExchangeSink, Routing
+from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
+from seamkit.exchange.transports.base import HELLO, announcement
+from seamkit.exchange.transports.by_name import connect
+from seamkit.exchange.transports.sockets import SocketServer
+from seamkit.exchange.transports.wire import decode_answer, encode_answer, encode_request
+from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
+
+
+def _data(sequence: int, size: int = 1000, *, eos: bool = False, sender: int = 0) -> Request:
+    return Request(sender, 0, (Chunk(b"x" * size, size),), eos, sequence)
+
+
+# --- the receiver's state machine ---
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_a_window_that_is_overrun_ends_the_exchange(keep_order: bool) -> None:
+    """A sender that goes on without answers is told so; what is held never grows beyond."""
+    options = ReceiverOptions(exchg_node_buffer_size_bytes=0, window=4, keep_order=keep_order)
+    receiver = Receiver(1, 1, options)
+    for sequence in range(4):
+        assert receiver.on_request(_data(sequence)) == []
+    *released, last = receiver.on_request(_data(4))
+    reason = "request 4 of sender 0: 4 requests have no answer yet, and its window is no wider"
+    assert last == Answer(0, 4, reason)
+    assert {(one.sequence, one.error) for one in released} == {(n, reason) for n in range(4)}
+    assert receiver.buffered_bytes == 0
+    assert receiver.statistics.peak_buffered_bytes == 4000
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_a_first_request_that_never_comes_holds_one_window(keep_order: bool) -> None:
+    """Sequence 0 withheld: the rest is not kept for ever."""
+    receiver = Receiver(1, 1, ReceiverOptions(window=8, keep_order=keep_order))
+    for sequence in range(1, 8):
+        assert all(one.error is None for one in receiver.on_request(_data(sequence)))
+    [last] = receiver.on_request(_data(8))
+    assert last.error is not None
+    assert "request 0 never came, and its window of 8 begins there" in last.error
+
+
+def test_what_waits_for_a_gap_is_not_kept_twice() -> None:
+    """Without an order rows are read at once: only the number of a request waits for the gap."""
+    receiver = Receiver(1, 1, ReceiverOptions(unplug_threshold=1))
+    receiver.on_request(_data(0))
+    receiver.on_request(_data(2))
+    assert [receiver.get_chunk(0)[0] is not None for _ in range(3)] == [True, True, False]
+    held = receiver._senders[0].ahead[2][0]  # the state itself is what is asked about
+    assert held.chunks == ()
+
+
+def test_empty_chunks_count() -> None:
+    """Chunks without a byte fill a receiver as well: by their number."""
+    receiver = Receiver(1, 1, ReceiverOptions(most_waiting_chunks=10))
+    empty = tuple(Chunk(b"", 0) for _ in range(6))
+    assert receiver.on_request(Request(0, 0, empty, False, 0)) == [Answer(0, 0)]
+    assert receiver.on_request(Request(0, 0, empty, False, 1)) == []  # withheld
+    read = [receiver.get_chunk(0) for _ in range(12)]
+    assert [answer for _, answers in read for answer in answers] == [Answer(0, 1)]
+
+
+# --- the sink ---
+
+
+class _Way:
+    """A channel that keeps what it is given; `gate` lets each request leave."""
+
+    pass_through = False
+    most_bytes: int | None = None
+
+    def __init__(self, *, refuses: bool = False) -> None:
+        self.refuses = refuses
+        self.sent: list[Request] = []
+        self.gate = threading.Semaphore(0)
+        self.closed = False
+        self.on_answer: Any = None
+
+    def open(self, on_answer: Any, on_failure: Any, be_number: int | None = None) -> None:
+        del on_failure, be_number
+        if self.refuses:
+            raise UnavailableError("nobody is there")
+        self.on_answer = on_answer
+
+    def send(self, request: Request) -> None:
+        self.gate.acquire(timeout=PATIENCE)
+        self.sent.append(request)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _sink(*ways: _Way, **options: Any) -> ExchangeSink:
+    return ExchangeSink(
+        SCHEMA,
+        ways,
+        Routing("broadcast"),
+        be_number=0,
+        format=chunk_format("arrow", SCHEMA),
+        max_transmit_batched_bytes=1,
+        **options,
+    )
+
+
+def test_a_channel_that_does_not_open_takes_the_others_with_it() -> None:
+    """What was open is closed, so that its receiver hears that the sender is gone."""
+    ways = [_Way(), _Way(), _Way(refuses=True), _Way()]
+    with pytest.raises(UnavailableError, match="nobody is there"):
+        _sink(*ways)
+    assert [way.closed for way in ways] == [True, True, False, False]
+
+
+def test_nothing_leaves_after_cancel() -> None:
+    """Of sixty requests that wait, the one that is being sent leaves, and no other."""
+    way = _Way()
+    sink = _sink(way, options=SinkOptions(pipeline_sink_buffer_size=1 << 20))
+    driver = sink.driver()
+    way.gate.release()
+    driver.write(sample_batch(0, 10))
+    _until(lambda: len(way.sent) == 1)
+    way.on_answer(Answer(0, 0))  # the window opens
+    for number in range(60):
+        driver.write(sample_batch(number, 10))
+    sink.cancel("enough")
+    for _ in range(100):
+        way.gate.release()
+    sink.close()
+    _until(lambda: way.closed)
+    assert len(way.sent) <= 2
+
+
+def test_a_sender_closes_when_its_end_is_answered(tmp_path: Path) -> None:
+    """A receiver that waits for the close does not wait for ever."""
+    registry, formats = SourceRegistry(), chunk_format("arrow", SCHEMA)
+    source = ExchangeSource(1, 1, formats)
+    registry.register(EXCHANGE, source)
+    with contextlib.closing(SocketServer(registry, f"unix:{tmp_path / 's'}")) as server:
+        way = connect("sockets", server.address, EXCHANGE)
+        sink = ExchangeSink(SCHEMA, [way], Routing("single"), be_number=0, format=formats)
+        driver = sink.driver()
+        driver.write(sample_batch(0, 10))
+        driver.finish()
+        sink.wait_finished(PATIENCE)
+        _until(lambda: not server._connections)
+        assert sum(len(batch) for batch in source.batches(0, PATIENCE)) == 10
+
+
+def test_rows_that_cannot_be_decoded_end_the_exchange() -> None:
+    """The reader gets the reason, and so does every sender that is still waited for."""
+    source = ExchangeSource(
+        2, 1, chunk_format("arrow", SCHEMA), ReceiverOptions(unplug_threshold=1)
+    )
+    answers: list[Answer] = []
+    source.deliver(_data(0, sender=0), answers.append)
+    with pytest.raises(InputError, match="a chunk is no Arrow IPC stream"):
+        source.read(0, PATIENCE)
+    source.deliver(_data(0, sender=1), answers.append)
+    assert answers[0].error is None
+    assert answers[1].error is not None
+    assert "cannot be decoded" in answers[1].error
+    with pytest.raises(ExchangeFailedError, match="cannot be decoded"):
+        source.read(0, PATIENCE)
+
+
+# --- servers of sockets ---
+
+
+def _until(done: Any) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def _peer(server: SocketServer) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(PATIENCE)
+        peer.connect(server.address.removeprefix("unix:"))
+        peer.sendall(HELLO)
+        yield peer
+
+
+def _frame(request: Request, exchange: int = EXCHANGE) -> bytes:
+    message, payloads = encode_request(exchange, request, inline=False)
+    data = b"".join(payloads)
+    return struct.pack("<IQ", len(message), len(data)) + message + data
+
+
+def _said(peer: socket.socket) -> list[Answer]:
+    """All answers until the server closes, those that say that it lives left out."""
+    heard = bytearray()
+    with contextlib.suppress(ConnectionResetError):
+        while piece := peer.recv(1 << 16):
+            heard += piece
+    answers, at = [], len(HELLO)
+    while at < len(heard):
+        (size,) = struct.unpack_from("<I", heard, at)
+        answer = decode_answer(bytes(heard[at + 12 : at + 12 + size]))
+        at += 12 + size
+        if answer.sequence >= 0 or answer.error is not None:
+            answers.append(answer)
+    return answers
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[SocketServer]:
+    """A server that knows no exchange and takes requests of at most 10,000 bytes."""
+    made = SocketServer(SourceRegistry(), f"unix:{tmp_path / 's'}", most_bytes=10_000)
+    yield made
+    made.close()
+
+
+_LIED = struct.pack("<IQ", 3, 0) + b"\xff\xff\xff"
+_WRONG = {
+    "broken protobuf": (_frame(announcement(0)) + _LIED, "not a PTransmitChunkParams"),
+    "a size that lies": (struct.pack("<IQ", 10, 1 << 60), "are taken"),
+    "no announcement": (_frame(_data(0)), "came before its sender was announced"),
+    "two announcements": (
+        _frame(announcement(0)) * 2,
+        "sender 0 is announced where sender 0 was before",
+    ),
+    "another sender's request": (
+        _frame(announcement(1)) + _frame(_data(0)),
+        "request 0 of sender 0 to exchange 7 came from sender 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", _WRONG)
+def test_a_peer_that_breaks_the_protocol_hears_why(server: SocketServer, wrong: str) -> None:
+    """The last answer, of sequence -1, has the reason; then the connection ends."""
+    frames, reason = _WRONG[wrong]
+    with _peer(server) as peer:
+        peer.sendall(frames)
+        *_, last = _said(peer)
+    assert last.sequence == -1
+    assert last.error is not None
+    assert reason in last.error
+
+
+def test_a_window_overrun_over_a_socket_is_answered(tmp_path: Path) -> None:
+    """A sender that waits for no answer gets the reason; memory stays a window."""
+    registry = SourceRegistry()
+    options = ReceiverOptions(exchg_node_buffer_size_bytes=0, window=3)
+    registry.register(EXCHANGE, ExchangeSource(1, 1, chunk_format("arrow", SCHEMA), options))
+    with contextlib.closing(SocketServer(registry, f"unix:{tmp_path / 's'}")) as server:
+        with _peer(server) as peer:
+            peer.sendall(_frame(announcement(0)))
+            for sequence in range(50):
+                peer.sendall(_frame(_data(sequence, 10_000)))
+            peer.shutdown(socket.SHUT_WR)
+            answers = _said(peer)
+        assert len(answers) == 50
+        assert {answer.error for answer in answers} == {
+            "request 3 of sender 0: 3 requests have no answer yet, and its window is no wider"
+        }
+        _until(lambda: server.allocator.counters().live_blocks == 0)
+
+
+def test_a_sender_that_falls_silent_is_given_up(tmp_path: Path) -> None:
+    """Silence has a limit, unless the sender waits for us; its reader learns of it."""
+    registry = SourceRegistry()
+    source = ExchangeSource(1, 1, chunk_format("arrow", SCHEMA))
+    registry.register(EXCHANGE, source)
+    place = f"unix:{tmp_path / 's'}"
+    server = SocketServer(registry, place, beat_seconds=0.05, silence_seconds=0.2)
+    with contextlib.closing(server), _peer(server) as peer:
+        peer.sendall(_frame(announcement(0)))
+        *_, last = _said(peer)
+        assert last == Answer(0, -1, "the sender said nothing for 0.2 s")
+        with pytest.raises(ExchangeFailedError, match=r"sender 0 is lost .* said nothing"):
+            source.read(0, PATIENCE)
+
+
+def test_a_sender_that_is_kept_waiting_may_be_silent(tmp_path: Path) -> None:
+    """An answer that is withheld is our silence, not the sender's."""
+    registry = SourceRegistry()
+    options = ReceiverOptions(exchg_node_buffer_size_bytes=0)
+    formats = chunk_format("arrow", SCHEMA)
+    source = ExchangeSource(1, 1, formats, options)
+    registry.register(EXCHANGE, source)
+    place = f"unix:{tmp_path / 's'}"
+    server = SocketServer(registry, place, beat_seconds=0.05, silence_seconds=0.2)
+    rows = bytes(formats.encode(sample_batch(0, 5)))
+    with contextlib.closing(server), _peer(server) as peer:
+        peer.sendall(
+            _frame(announcement(0)) + _frame(Request(0, 0, (Chunk(rows, len(rows)),), False, 0))
+        )
+        time.sleep(1.0)
+        read = source.read(0, PATIENCE)
+        assert read is not None
+        assert len(read) == 5
+        peer.sendall(_frame(Request(0, 0, (), True, 1)))
+        assert source.read(0, PATIENCE) is None
+
+
+def test_a_server_out_of_file_numbers_accepts_again(server: SocketServer) -> None:
+    """EMFILE passes; a server that stopped for it would be deaf for ever."""
+    late = socket.socket(socket.AF_UNIX)
+    late.settimeout(PATIENCE)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[socket.socket] = []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, limits[0]), limits[1]))
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(socket.socket(socket.AF_UNIX))
+        late.connect(server.address.removeprefix("unix:"))
+        _until(lambda: any("not taken" in error for error in list(server.errors)))
+    finally:
+        for one in taken:
+            one.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    late.sendall(HELLO)
+    assert late.recv(8) == HELLO
+    late.close()
+
+
+def test_a_thread_that_cannot_start_costs_one_connection(
+    server: SocketServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system has no thread to give: that peer is dropped, the next one is served."""
+    real, failures = threading.Thread.start, iter([True])
+
+    def start(thread: threading.Thread) -> None:
+        if next(failures, False):
+            raise RuntimeError("can't start new thread")
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with socket.socket(socket.AF_UNIX) as first:
+        first.settimeout(PATIENCE)
+        first.connect(server.address.removeprefix("unix:"))
+        assert first.recv(8) == b""
+    with _peer(server) as second:
+        assert second.recv(8) == HELLO
+    assert any("can't start new thread" in error for error in server.errors)
+
+
+def test_connections_have_a_bound(tmp_path: Path) -> None:
+    """Idle peers take a place each; one more is dropped, and a place that is free is given."""
+    place = f"unix:{tmp_path / 's'}"
+    server = SocketServer(SourceRegistry(), place, most_connections=2)
+    with contextlib.closing(server):
+        with _peer(server) as first, _peer(server) as second:
+            assert first.recv(8) == second.recv(8) == HELLO
+            with socket.socket(socket.AF_UNIX) as third:
+                third.settimeout(PATIENCE)
+                third.connect(place.removeprefix("unix:"))
+                assert third.recv(8) == b""
+        _until(lambda: server._served == 0)
+        with _peer(server) as again:
+            assert again.recv(8) == HELLO
+
+
+# --- answers that are none ---
+
+
+class _Liar:
+    """A receiver that says what it is told to after the first request."""
+
+    def __init__(self, place: Path, answer: bytes) -> None:
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(place))
+        self._listener.listen()
+        self._answer = answer
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        peer, _ = self._listener.accept()
+        with contextlib.suppress(OSError), peer:
+            peer.sendall(HELLO)
+            heard = bytearray()
+            while len(heard) < 200:  # an announcement and a request
+                heard += peer.recv(1 << 16)
+            peer.sendall(struct.pack("<IQ", len(self._answer), 0) + self._answer)
+            while peer.recv(1 << 16):
+                pass
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+_ANSWERS = {
+    "no status": (
+        RESULT(be_number=3, sequence=0).SerializeToString(),
+        "an answer without a status",
+    ),
+    "another sender": (
+        encode_answer(Answer(4, 0)),
+        "an answer to sender 4 came to sender 3",
+    ),
+    "an end of the server": (encode_answer(Answer(0, -1, "no room")), "no room"),
+    "a request that never left": (encode_answer(Answer(3, 9)), "request 9, which was never sent"),
+}
+
+
+@pytest.mark.parametrize("answer", _ANSWERS)
+def test_an_answer_that_is_none_fails_the_sender(answer: str, tmp_path: Path) -> None:
+    """Nothing but a status for an open request of this sender counts as good."""
+    said, reason = _ANSWERS[answer]
+    with contextlib.closing(_Liar(tmp_path / "s", said)):
+        formats = chunk_format("arrow", SCHEMA)
+        way = connect("sockets", f"unix:{tmp_path / 's'}", EXCHANGE)
+        sink = ExchangeSink(SCHEMA, [way], Routing("single"), be_number=3, format=formats)
+        driver = sink.driver()
+        driver.write(sample_batch(0, 100))
+        with contextlib.suppress(ExchangeFailedError):
+            driver.finish()
+        with pytest.raises(ExchangeFailedError, match=reason):
+            sink.wait_finished(PATIENCE)
+        sink.close()
