@@ -5,20 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["META_COLUMNS", "Query", "ScanReport", "ScanWarning"]
+__all__ = ["Query", "ScanReport", "ScanWarning"]
 
 
 Query = Literal["snapshot", "read-optimized", "incremental", "cdc"]
-
-
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
-"""Columns that Hudi adds to every table; they are read only when asked for."""
 
 
 @dataclass(frozen=True)

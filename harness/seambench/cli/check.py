@@ -29,7 +29,8 @@ def check(
         typer.Option(help="Implementation, repeatable (default: all but variants)."),
     ] = None,
     case: Annotated[
-        list[str] | None, typer.Option(help="Pattern of case ids, repeatable: scan/hudi/event/*.")
+        list[str] | None,
+        typer.Option(help="Pattern of case ids, repeatable: scan/*/event/*."),
     ] = None,
     golden: Annotated[
         Path | None, typer.Option(help="Another folder of golden files (column, serde).")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 _FORMATS = ("presto", "unsaferow", "compactrow", "table", "parquet")
-_LOG_MAGIC = b"#HUDI#"
 _PARQUET_MAGIC = b"PAR1"
 _TEXT_WIDTH = 72
 
@@ -92,16 +91,18 @@ def _read(file: Path) -> bytes:
 
 def _format_of(file: Path) -> str:
     """What a file is by its first bytes; what cannot be read is told by who reads it."""
+    from seambench.contracts.formats import recognised_formats
+
     if file.is_dir():
         return "table"
     try:
         with file.open("rb") as opened:
-            begin = opened.read(len(_LOG_MAGIC))
+            begin = opened.read(len(_PARQUET_MAGIC))
     except OSError:
         return "presto"
-    if begin.startswith(_PARQUET_MAGIC):
+    if begin == _PARQUET_MAGIC:
         return "parquet"
-    return "table" if begin == _LOG_MAGIC else "presto"
+    return "table" if recognised_formats(file) else "presto"
 
 
 def _parquet(file: Path) -> Iterator[Met]:

@@ -128,12 +128,11 @@ def run(
 def _offered(readers: Sequence[str]) -> list[str]:
     """Table formats that any of the readers offers; all, if none can tell."""
     from seambench.contracts import registry
-    from seambench.contracts.formats import format_names
+    from seambench.contracts.formats import offered_formats
 
-    offered: set[str] = set()
-    for name in readers:
+    names: set[str] = set()
+    for reader in readers:
         with contextlib.suppress(SeambenchError):
-            offered |= {
-                word for word, yes in registry.resolve("scan", name).capabilities.items() if yes
-            }
-    return [name for name in format_names() if f"formats.{name}" in offered]
+            capabilities = registry.resolve("scan", reader).capabilities
+            names |= {format_.name for format_ in offered_formats(capabilities)}
+    return sorted(names)

@@ -38,7 +38,7 @@ def scan(
         str, typer.Argument(help="Folder of the table, or its address (s3://, gs://, hdfs://).")
     ],
     columns: Annotated[
-        str | None, typer.Option(help="Names between commas (default: all but _hoodie_*).")
+        str | None, typer.Option(help="Names between commas (default: all but meta columns).")
     ] = None,
     where: Annotated[
         str | None, typer.Option(help="One DuckDB SQL expression over the table's columns.")
@@ -73,7 +73,7 @@ def scan(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse damage that is otherwise skipped.")
     ] = False,
-    meta: Annotated[bool, typer.Option("--meta", help="Also the _hoodie_* columns.")] = False,
+    meta: Annotated[bool, typer.Option("--meta", help="Also the format's meta columns.")] = False,
     storage_option: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE of the storage's fsspec file system, repeatable: anon=true."),

@@ -4,7 +4,7 @@
 
 A test that is marked with `seam("scan")`, or `seam()` for every installed seam, and takes the
 fixture `outcome` is run once per implementation and case; the id is
-`auto:scan/hudi/event-v9/update`. Without `--impl`, every
+`auto:scan/its-format/folder/case`. Without `--impl`, every
 installed implementation that is no peer and no variant is run. Heavy modules are imported only when
 such a test is collected, since pytest loads this plugin wherever the package is installed.
 """

@@ -30,7 +30,7 @@ class Run:
         seam: its name.
         implementations: names as the registry takes them.
         golden: folder of golden files to take in place of the installed cases.
-        patterns: of case ids (`scan/hudi/event/*`); None for all.
+        patterns: of case ids (`scan/*/event/*`); None for all.
         timeout: seconds that a case may take.
         xfails: files of known failures (`seambench.conformance.xfails`), besides those that
             implementations name themselves.

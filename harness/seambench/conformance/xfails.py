@@ -2,10 +2,10 @@
 
 A file is given on the command line, or named by the implementation's attribute `xfails`:
 
-    implementation = "hudi-rs"
+    implementation = "its-name"
 
     [[xfail]]
-    id = "scan/hudi/event-v9/update"
+    id = "scan/its-format/folder/case"
     reason = "logs are not applied"
     link = "https://..."
 """

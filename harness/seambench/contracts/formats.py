@@ -7,6 +7,7 @@ none of them names one.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from seambase.errors import UnavailableError
 from seambench.contracts import registry
 from seambench.contracts.tables import (
     CommitRequest,
@@ -33,7 +35,10 @@ __all__ = [
     "Layouts",
     "TableFormat",
     "Writer",
+    "announced_formats",
     "format_names",
+    "offered_formats",
+    "recognised_formats",
     "resolve_format",
 ]
 
@@ -170,7 +175,7 @@ class TableFormat:
         title: its name in sentences.
         meta_columns: columns that every table has besides the user's; shown only when asked for.
         is_meta: whether a column is hidden unless it is named.
-        recognises: whether a folder looks like one of its tables.
+        recognises: whether a folder looks like one of its tables, or a file like a part of one.
         bundle: what Spark needs for its tables, by the bundle's version; None for the default one.
         golden: its golden tables.
         damage: what edits name in them.
@@ -210,3 +215,22 @@ def resolve_format(name: str) -> TableFormat:
     point = registry.pick(registry.grouped(_FORMATS), name, "table format")
     found: TableFormat = registry.load(point, name)
     return found
+
+
+def announced_formats() -> list[TableFormat]:
+    """All announced formats that can be loaded here, by name."""
+    found = []
+    for name in format_names():
+        with contextlib.suppress(UnavailableError):
+            found.append(resolve_format(name))
+    return found
+
+
+def offered_formats(capabilities: Mapping[str, bool]) -> list[TableFormat]:
+    """The formats that an implementation with these capabilities offers."""
+    return [one for one in announced_formats() if capabilities.get(f"formats.{one.name}")]
+
+
+def recognised_formats(path: Path) -> list[TableFormat]:
+    """The formats that a folder on this machine looks like a table of, or a file like a part."""
+    return [one for one in announced_formats() if one.recognises(path)]

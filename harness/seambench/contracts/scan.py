@@ -31,7 +31,7 @@ class ScanRequest:
         begin: exclusive lower bound of an incremental or `cdc` query.
         end: inclusive upper bound of an incremental or `cdc` query.
         changes_alone: an incremental query merges what changed without the rows that it changed.
-        columns: names in the order wanted; None for all columns without `_hoodie_*`.
+        columns: names in the order wanted; None for all without the format's meta columns.
         where: DuckDB SQL over the table's columns; only scanners that come in as commands or
             libraries see it, for objects the harness applies it over `Scan.dataset()`.
         batch_rows: most rows in a batch, or None for the scanner's choice.
@@ -100,9 +100,9 @@ class Parted(Scan, Protocol):
 class Scanner(Protocol):
     """A reader of tables.
 
-    `capabilities` maps words to True: `formats.hudi`, `formats.parquet`, `query.snapshot`,
-    `query.read-optimized`, `query.incremental`, `query.cdc`, `as-of`, `merge.commit-time`,
-    `merge.event-time`,
+    `capabilities` maps words to True: `formats.NAME` for each table format, `formats.parquet`,
+    `query.snapshot`, `query.read-optimized`, `query.incremental`, `query.cdc`, `as-of`,
+    `merge.commit-time`, `merge.event-time`,
     `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
     `pushdown` (the dataset prunes columns and applies filters), `strict`, `types.decimal`, ...
 

@@ -26,7 +26,7 @@ class Case:
     """One case. Seams add what is theirs.
 
     Attributes:
-        id: the seam, a format or a group of rules, and a name: `scan/hudi/event-v9/update`.
+        id: the seam, a format or a group of rules, and a name: `scan/its-format/folder/case`.
         level: `must` or `should`; see `seambench.contracts.common.Level`.
         requirement: the rule in words.
     """

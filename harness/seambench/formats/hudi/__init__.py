@@ -55,8 +55,11 @@ def _is_meta(column: str) -> bool:
     return column.startswith("_hoodie_")
 
 
-def _recognises(folder: Path) -> bool:
-    return (folder / ".hoodie").is_dir()
+def _recognises(path: Path) -> bool:
+    if not path.is_file():
+        return (path / ".hoodie").is_dir()
+    with path.open("rb") as log:
+        return log.read(len(damage.MAGIC)) == damage.MAGIC
 
 
 FORMAT = TableFormat(

@@ -86,7 +86,7 @@ class MemoryScanner:
     name = "memory"
     version = "1"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = {"query.snapshot": True}
+    capabilities: Mapping[str, bool] = {"formats.hudi": True, "query.snapshot": True}
 
     def __init__(self, table: pa.Table, batch_rows: int = 3) -> None:
         self.table = table
@@ -162,7 +162,11 @@ class FolderScanner:
     name = "folder"
     version = "1"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = {"query.snapshot": True, "query.read-optimized": True}
+    capabilities: Mapping[str, bool] = {
+        "formats.hudi": True,
+        "query.snapshot": True,
+        "query.read-optimized": True,
+    }
     warnings: tuple[ScanWarning, ...] = ()
 
     def open(self, request: ScanRequest) -> Scan:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.scan import META_COLUMNS, Query
+from seambase.scan import Query
 from seamkit.avro import arrow_schema
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage
@@ -48,7 +48,16 @@ from seamkit.tables.hudi.timeline.timeline import (
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
 from seamkit.tables.hudi.units import Path, read_plan
 
-__all__ = ["HudiTable"]
+__all__ = ["META_COLUMNS", "HudiTable"]
+
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Columns that Hudi adds to every table; they are read only when asked for."""
 
 
 class HudiTable:
