@@ -17,7 +17,13 @@ _NAME = re.compile(r"`((?:seambase|seamkit|seambench|seambench_impl|seambench_su
 _IMPORT = re.compile(r"^\s*from (seam[\w.]+) import (\w+)", re.MULTILINE)
 _COMMAND = re.compile(r"^    seambench ([a-z]+)", re.MULTILINE)
 #: Groups of entry points, which look like modules.
-_GROUPS = {"seambench.impl", "seambench.cases", "seambench.suite", "seambench.format"}
+_GROUPS = {
+    "seambench.impl",
+    "seambench.cases",
+    "seambench.suite",
+    "seambench.format",
+    "seambench.seam",
+}
 _PATH = re.compile(r"`((?:harness|impl|native|suites|docs)/[\w./-]+)`")
 
 
