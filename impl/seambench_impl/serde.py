@@ -1,4 +1,8 @@
-"""All formats as one serde: what the suites and the command line see."""
+"""All formats as one serde: what the suites and the command line see.
+
+Arrow streams are not among them: pyarrow writes and reads those (`peers.arrow_ipc`), and offering
+the same code under two names would let a comparison of the two prove nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from seambase.types import TYPE_WORDS
 from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
-from seambench_impl.peers.arrow_ipc import read_arrow, write_arrow
 from seambench_impl.stages.serde import page_stages, row_stages
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.presto.read import deserialize as read_pages
@@ -22,7 +25,7 @@ from seamkit.serde.rows.serde import serialize as write_rows
 
 __all__ = ["SeambenchSerde"]
 
-_FORMATS = ("presto", "unsaferow", "compactrow", "arrow")
+_FORMATS = ("presto", "unsaferow", "compactrow")
 _CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")
 
 Bytes = bytes | bytearray | memoryview
@@ -55,7 +58,7 @@ class SeambenchSerde:
         self._readers: list[TrackedAllocator] = []
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-        """One page for each batch, the rows of all, or an Arrow stream.
+        """One page for each batch, or the rows of all.
 
         Raises:
             seambase.errors.UsageError: batches, options or types that do not fit.
@@ -64,8 +67,6 @@ class SeambenchSerde:
         """
         if request.format == "presto":
             return b"".join(memoryview(self._page(request, batch)) for batch in batches)
-        if request.format == "arrow":
-            return write_arrow(request, batches)
         return bytes(
             write_rows(
                 request.format,
@@ -80,7 +81,7 @@ class SeambenchSerde:
         return write_page(batch, request.fields, request.options, allocator=self._allocator)
 
     def deserialize(self, request: SerdeRequest, data: Bytes) -> list[pa.RecordBatch]:
-        """A batch for each page, one for all rows, or those of an Arrow stream.
+        """A batch for each page, or one for all rows.
 
         Raises:
             seambase.errors.UsageError: options or types that do not fit.
@@ -89,8 +90,6 @@ class SeambenchSerde:
         """
         if request.format == "presto":
             return read_pages(data, request.fields, request.options, allocator=self._allocator)
-        if request.format == "arrow":
-            return read_arrow(request, data)
         # Rows are held to their limit by an allocator of their own.
         limit = request.options.get("size_limit", 0)
         allocator = TrackedAllocator(limit if isinstance(limit, int) and limit > 0 else 0)

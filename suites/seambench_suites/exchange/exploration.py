@@ -8,6 +8,7 @@ and at every end.
 
 from __future__ import annotations
 
+import argparse
 import copy
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
@@ -226,3 +227,18 @@ def _check_end(state: _State, size: Size, way: tuple[str, ...]) -> None:
     read = sum(sum(one.values()) for one in state.read)
     if not state.cancelled and read != size.senders * size.packets:
         raise InvariantError(f"chunks are missing: {state.read}, after {way}")
+
+
+def main() -> None:
+    """Visit every state of one small exchange and say how many there were."""
+    parser = argparse.ArgumentParser(prog="python -m seambench_suites.exchange.exploration")
+    for name in ("senders", "receivers", "packets", "dop", "doubled"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(Size, name))
+    parser.add_argument("--keep-order", action="store_true")
+    parser.add_argument("--cancel", action="store_true")
+    found = explore(Size(**vars(parser.parse_args())))
+    print(f"{found.states} states, {found.steps} steps, {found.ends} ends")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

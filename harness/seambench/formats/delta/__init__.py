@@ -10,6 +10,15 @@ from seambench.formats.delta import damage, golden, layouts, writer
 
 __all__ = ["FORMAT", "bundle"]
 
+_CAPABILITIES = {
+    "delta.checkpoint.v2": "checkpoints of the second kind, with sidecars",
+    "delta.mapping.id": "columns found by the field ids of data files",
+    "delta.mapping.name": "columns found by their physical names",
+    "delta.timestamp-ntz": "timestamps without a zone",
+    "delta.vectors": "deletion vectors",
+    "delta.widening": "columns whose type was widened",
+}
+
 
 def bundle(version: str | None = None) -> SparkBundle:
     """What Spark needs for Delta tables; 3.3.2 unless another version is named."""
@@ -45,5 +54,6 @@ FORMAT = TableFormat(
     damage=damage,
     layouts=layouts,
     writer=writer,
+    capabilities=_CAPABILITIES,
     peers={"deltalake": "deltalake", "polars": "polars-delta", "daft": "daft-delta"},
 )

@@ -18,7 +18,7 @@ from seambase.foreign_arrow import sound, sound_stream
 from seambase.serde import SerdeRequest
 from seambase.sorting import SortKey
 from seambase.type_fields import fields_of
-from seambench_impl.serde import SeambenchSerde
+from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions
@@ -72,7 +72,7 @@ def _through_a_merge(batch: pa.RecordBatch) -> Any:
 
 def _as_a_serde(batch: pa.RecordBatch) -> Any:
     request = SerdeRequest("arrow", fields_of(pa.schema([("k", pa.string())]), "presto"))
-    return SeambenchSerde().deserialize(request, _stream(batch))
+    return ArrowIpcSerde().deserialize(request, _stream(batch))
 
 
 _DOORS: dict[str, Callable[[pa.RecordBatch], Any]] = {
