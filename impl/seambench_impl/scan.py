@@ -12,8 +12,9 @@ from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
-from seambench_impl.scan_delta import DELTA_CAPABILITIES, is_delta, open_delta
+from seambench_impl.scan_delta import DELTA_CAPABILITIES, explain_delta, is_delta, open_delta
 from seamkit.scan.unit_scan import UnitScan
+from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.explain import explain_log, explain_table
 from seamkit.tables.hudi.listing.planning import ListingSource
@@ -105,6 +106,8 @@ class _HudiReader:
 
     def explain(self, path: FilePath) -> Iterator[Met]:
         """What a table's folder or a log file says; see `seambench.contracts.scan.Scanner`."""
+        if path.is_dir() and is_delta(ScanRequest(str(path))):
+            return explain_delta(DeltaTable(str(path)))
         return explain_table(HudiTable(str(path))) if path.is_dir() else explain_log(path)
 
 

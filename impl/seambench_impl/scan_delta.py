@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from seambase.errors import UsageError
+from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.folder import LOG
 from seamkit.tables.delta.table import DeltaTable
 
-__all__ = ["DELTA_CAPABILITIES", "is_delta", "open_delta"]
+__all__ = ["DELTA_CAPABILITIES", "explain_delta", "is_delta", "open_delta"]
 
 DELTA_CAPABILITIES = (
     "formats.delta",
@@ -54,3 +57,15 @@ def open_delta(request: ScanRequest) -> Scan:
         memory_limit_bytes=request.memory_limit_bytes,
         strict=request.strict,
     )
+
+
+def explain_delta(table: DeltaTable) -> Iterator[Met]:
+    """What the log of a Delta table says: its version, properties, columns and files."""
+    yield Met(0, 0, 0, "Delta table", f"version {table.version}")
+    for name, value in sorted(table.properties.items()):
+        yield Met(0, 0, 1, name, value)
+    for field in table.schema:
+        yield Met(0, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
+    for line in table.scan().explain().splitlines()[1:]:
+        path, _, file = line.strip().partition(" ")
+        yield Met(0, 0, 1, path, file.strip())

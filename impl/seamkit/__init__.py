@@ -60,12 +60,14 @@ if TYPE_CHECKING:
     )
     from seambase.scan import ScanReport, ScanWarning
     from seamkit.scan.scan import Scan
-    from seamkit.tables.hudi import HudiTable
+    from seamkit.tables.delta.table import DeltaTable
+    from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.opening import open_table
 
     __version__: str
 
 __all__ = [
+    "DeltaTable",
     "HudiTable",
     "InputError",
     "RefusedError",
@@ -82,7 +84,8 @@ __all__ = [
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
     "open_table": "seamkit.tables.opening",
-    "HudiTable": "seamkit.tables.hudi",
+    "HudiTable": "seamkit.tables.hudi.table",
+    "DeltaTable": "seamkit.tables.delta.table",
     "Scan": "seamkit.scan.scan",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",

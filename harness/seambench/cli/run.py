@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seambase.errors import SeambenchError
+from seambase.errors import SeambenchError, UnavailableError
 from seambench.cli.bench import run_bench
 from seambench.cli.common import (
     DataFolder,
@@ -23,6 +24,7 @@ from seambench.cli.common import (
     data_folder,
     default_readers,
     error_console,
+    parse_queries,
 )
 from seambench.cli.recording import check_readers
 
@@ -85,6 +87,7 @@ def run(
     from seambench.report import build
 
     readers = reader or default_readers()
+    _check_first(readers, scans_only or (), queries, (results, site))
     options = GenerateOptions(
         scale=scale,
         data=data_folder(folder),
@@ -136,3 +139,26 @@ def _offered(readers: Sequence[str]) -> list[str]:
             capabilities = registry.resolve("scan", reader).capabilities
             names |= {format_.name for format_ in offered_formats(capabilities)}
     return sorted(names)
+
+
+def _check_first(
+    readers: Sequence[str], scans_only: Sequence[str], queries: str, folders: Sequence[Path]
+) -> None:
+    """Refuse what would fail only after data were made, which takes minutes.
+
+    Raises:
+        UsageError: an unknown reader or query.
+        UnavailableError: a reader that this machine lacks, or a folder that cannot be written.
+    """
+    from seambench.contracts import registry
+
+    parse_queries(queries)
+    for name in dict.fromkeys([*readers, *scans_only]):
+        registry.resolve("scan", name)
+    for folder in folders:
+        whole = folder.absolute()
+        there = next(path for path in (whole, *whole.parents) if path.exists())
+        try:
+            tempfile.TemporaryFile(dir=there).close()
+        except OSError as error:
+            raise UnavailableError(f"{folder} cannot be written: {error.strerror}") from error

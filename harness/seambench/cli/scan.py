@@ -68,7 +68,7 @@ def scan(
     threads: Threads = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Most rows in a batch.")] = None,
     memory_limit: Annotated[
-        str | None, typer.Option(help="Most memory the reader itself may hold, e.g. 1GiB.")
+        str | None, typer.Option(help="Most memory for decoded logs and merged rows, e.g. 1GiB.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse damage that is otherwise skipped.")

@@ -34,14 +34,21 @@ class Isolated:
         seam: seam of the implementation.
         name: its name in the registry, or `package.module:Class`.
         timeout: seconds that a case may take.
+        worker: module that the process runs; it speaks as `conformance.worker` does.
     """
 
-    def __init__(self, seam: str, name: str, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        seam: str,
+        name: str,
+        timeout: float = 60.0,
+        worker: str = "seambench.conformance.worker",
+    ) -> None:
         self.seam = seam
         self.name = name
         self.version = ""
         self.xfails: Path | None = None
-        self._timeout = timeout
+        self._timeout, self._worker = timeout, worker
         self._process: subprocess.Popen[bytes] | None = None
         self._refusal: Mapping[str, Any] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the object
@@ -84,7 +91,7 @@ class Isolated:
         self._stderr.truncate()
         self._buffer = b""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "seambench.conformance.worker", self.seam, self.name],
+            [sys.executable, "-m", self._worker, self.seam, self.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

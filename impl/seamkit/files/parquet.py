@@ -136,9 +136,9 @@ class ParquetReader:
                 yield resolve_batch(batch, schema, self._rules, self.name)
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
-        told = self.rows_in(row_groups)
-        if rows != told:
-            raise InputError(f"{self.name}: {rows} rows, but its footer says {told}")
+        footer_rows = self.rows_in(row_groups)
+        if rows != footer_rows:
+            raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
 
     def _encoded(
         self, schema: pa.Schema, names: Collection[str]
@@ -185,7 +185,7 @@ class ParquetReader:
             yield batch_of([pa.nulls(n, field.type) for field in schema], schema, n)
 
     def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
         """See `FileReader.row_groups_that_may_match`."""
         own = self._file.schema_arrow
@@ -195,16 +195,16 @@ class ParquetReader:
             for field in schema
             if field.name in self._names and own.field(field.name).type.equals(field.type)
         ]
-        if told is None and len(alike) < len(schema):
+        if counted is None and len(alike) < len(schema):
             return list(range(self.num_row_groups))
         import pyarrow.dataset as ds
 
         try:
             fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
-            if told is None:
+            if counted is None:
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]
-            names = [name for name in alike if name in told]
+            names = [name for name in alike if name in counted]
             guarantees = [
                 _guarantee(group.statistics or {}, names) for group in fragment.row_groups
             ]
@@ -213,12 +213,12 @@ class ParquetReader:
         return that_may_match(guarantees, condition, schema)
 
 
-def _guarantee(told: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:
+def _guarantee(statistics: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:
     """What the statistics of a row group say of some columns that have no nulls."""
     ranges = [
-        (pc.field(name) >= told[name]["min"]) & (pc.field(name) <= told[name]["max"])
+        (pc.field(name) >= statistics[name]["min"]) & (pc.field(name) <= statistics[name]["max"])
         for name in names
-        if name in told
+        if name in statistics
     ]
     return functools.reduce(operator.and_, ranges) if ranges else None
 

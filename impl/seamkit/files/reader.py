@@ -59,14 +59,14 @@ class FileReader(Protocol):
         ...
 
     def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
         """Numbers of the row groups that statistics do not rule out.
 
         Args:
             condition: a filter.
             schema: the columns that it reads, in the table's types.
-            told: the columns whose statistics count; None for all. Others may hold any value.
+            counted: the columns whose statistics count; None for all. Others may hold any value.
 
         Raises:
             InputError: the statistics are not readable.
@@ -97,10 +97,10 @@ class OneGroup:
         return self.num_rows if row_groups is None or len(row_groups) else 0
 
     def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
         """The one."""
-        del condition, schema, told
+        del condition, schema, counted
         return [0]
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:

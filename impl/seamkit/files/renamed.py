@@ -81,10 +81,10 @@ class RenamedReader:
         return self._reader.rows_in(row_groups)
 
     def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, told: Collection[str] | None = None
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
         """All: the condition has names that the file's statistics do not know."""
-        del condition, schema, told
+        del condition, schema, counted
         return list(range(self.num_row_groups))
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:

@@ -27,8 +27,8 @@ def that_may_match(
     import pyarrow.dataset as ds
 
     format_, nowhere = ds.ParquetFileFormat(), pafs.LocalFileSystem()
-    known = {number: told for number, told in enumerate(guarantees) if told is not None}
-    fragments = [format_.make_fragment(str(n), nowhere, told) for n, told in known.items()]
+    known = {number: one for number, one in enumerate(guarantees) if one is not None}
+    fragments = [format_.make_fragment(str(n), nowhere, one) for n, one in known.items()]
     planned = ds.FileSystemDataset(fragments, schema, format_, nowhere)
     left = {int(fragment.path) for fragment in planned.get_fragments(filter=condition)}
     return [number for number in range(len(guarantees)) if number in left or number not in known]

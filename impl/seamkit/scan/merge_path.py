@@ -153,24 +153,26 @@ class UnitMerge:
         groups = self._stretches[number]
         with self._turns.failing():
             reader = self._reader()
-            met_by = self._schema(events.columns(reader))
-            keys = self._batches(reader, met_by, groups)
+            key_schema = self._schema(events.columns(reader))
+            batches = self._batches(reader, key_schema, groups)
             with self._turns.turn(number):
-                met = _Met(list(keys), events, reader.rows_in(range(groups[0])), reader.name)
-        if not events.fills and met.nothing_stays:
-            yield from self._rows_of(events, met.sources[met.sources > KEEP])
+                keys = _StretchKeys(
+                    list(batches), events, reader.rows_in(range(groups[0])), reader.name
+                )
+        if not events.fills and keys.nothing_stays:
+            yield from self._rows_of(events, keys.sources[keys.sources > KEEP])
             return
-        rest = self._schema([name for name in self._names if met_by.get_field_index(name) < 0])
+        rest = self._schema([name for name in self._names if key_schema.get_field_index(name) < 0])
         encoded = [] if events.fills else rest.names
         done = 0
         batches = self._batches(reader, rest, groups, encoded)
         for batch in read_ahead(batches) if self._use_threads else batches:
-            merged = self._put_together(batch, met, done, events)
+            merged = self._put_together(batch, keys, done, events)
             done += batch.num_rows
             if merged.num_rows:
                 yield merged
-        if done != met.rows:
-            raise InputError(f"{reader.name}: {done} rows, but {met.rows} keys")
+        if done != keys.rows:
+            raise InputError(f"{reader.name}: {done} rows, but {keys.rows} keys")
 
     def _batches(
         self,
@@ -191,23 +193,23 @@ class UnitMerge:
         return pa.schema([self._table_schema.field(name) for name in dict.fromkeys(names)])
 
     def _put_together(
-        self, batch: pa.RecordBatch, met: _Met, begin: int, events: Events
+        self, batch: pa.RecordBatch, keys: _StretchKeys, begin: int, events: Events
     ) -> pa.RecordBatch:
         """The merged rows of a batch that begins at a row of its stretch."""
         n, own = batch.num_rows, set(batch.schema.names)
         columns = [
-            batch.column(name) if name in own else met.column(name, begin, n)
+            batch.column(name) if name in own else keys.column(name, begin, n)
             for name in self._names
         ]
         fields = [pa.field(name, c.type) for name, c in zip(self._names, columns, strict=True)]
         whole = batch_of(columns, pa.schema(fields), n)
-        losers = None if met.losers is None else met.losers[begin : begin + n]
-        sources = met.sources[begin : begin + n]
+        losers = None if keys.losers is None else keys.losers[begin : begin + n]
+        sources = keys.sources[begin : begin + n]
         return events.put_together(whole, sources, losers, self._context.allocator)
 
 
-class _Met:
-    """The keys of a stretch, and which events they met.
+class _StretchKeys:
+    """The keys of a stretch, and which events they keys.
 
     Attributes:
         rows: how many there are.

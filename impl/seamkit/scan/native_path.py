@@ -163,7 +163,7 @@ def _tested_rows(
         row_groups = [group for group in row_groups if group in matching]
     elif read.names:
         tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-        matching = reader.row_groups_that_may_match(wanted.condition, tested, told=read.names)
+        matching = reader.row_groups_that_may_match(wanted.condition, tested, counted=read.names)
         row_groups = [group for group in row_groups if group in matching]
     starts = {} if gone is None else _starts(reader, row_groups)
     for group in row_groups:

@@ -21,8 +21,11 @@ class ScanOptions:
     Attributes:
         batch_rows: most rows in a batch, or None for `DEFAULT_BATCH_ROWS`.
         threads: units at once, or None for one per core.
-        memory_limit_bytes: what the tracked allocator may hand out at once, or None. Changes that
-            would take too much of it wait on local disk.
+        memory_limit_bytes: what the tracked allocator may hand out at once, or None: decoded rows
+            of logs, keys and index, merged batches, and what Parquet blocks of logs claim to take
+            when they are decoded. Changes that would take too much of it wait on local disk. It
+            does not bound the process: base files that pyarrow decodes (a batch and a row group's
+            pages for each thread), bodies of the timeline and the files' own bytes come on top.
 
     Raises:
         UsageError: a number below 1.

@@ -336,7 +336,7 @@ def _groups_by_key(changes: Keyed, wanted: Wanted) -> Callable[[FileReader], Seq
     if condition is None or not keys:
         return None
     schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-    return lambda reader: reader.row_groups_that_may_match(condition, schema, told=keys)
+    return lambda reader: reader.row_groups_that_may_match(condition, schema, counted=keys)
 
 
 def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:

@@ -12,13 +12,15 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
 
 if TYPE_CHECKING:
-    from seamkit.tables.hudi import HudiTable
+    from seamkit.tables.delta.table import DeltaTable
+    from seamkit.tables.hudi.table import HudiTable
 
 __all__ = ["open_table"]
 
 #: By the folder of metadata that tells them: module and class of each format.
 _FORMATS = {
-    ".hoodie": ("seamkit.tables.hudi", "HudiTable"),
+    ".hoodie": ("seamkit.tables.hudi.table", "HudiTable"),
+    "_delta_log": ("seamkit.tables.delta.table", "DeltaTable"),
 }
 _NAMES_SHOWN = 5
 _DATA_ENDINGS = {".parquet": "Parquet", ".orc": "ORC", ".avro": "Avro", ".csv": "CSV"}
@@ -26,7 +28,7 @@ _DATA_ENDINGS = {".parquet": "Parquet", ".orc": "ORC", ".avro": "Avro", ".csv": 
 
 def open_table(
     path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
-) -> HudiTable:
+) -> HudiTable | DeltaTable:
     """Open the table that lies in a folder.
 
     Args:
@@ -36,7 +38,7 @@ def open_table(
             a local folder has none.
 
     Returns:
-        A `HudiTable`.
+        A `HudiTable` or a `DeltaTable`.
 
     Raises:
         UsageError: an argument of the wrong kind, or a folder that is a table of both formats.
@@ -60,7 +62,8 @@ def open_table(
     if not found:
         raise _no_table(storage, names)
     module, name = _FORMATS[found[0]]
-    table: HudiTable = getattr(importlib.import_module(module), name)(root, storage_options)
+    made = getattr(importlib.import_module(module), name)
+    table: HudiTable | DeltaTable = made(root, storage_options)
     return table
 
 

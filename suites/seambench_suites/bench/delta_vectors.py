@@ -36,16 +36,9 @@ def _make(work: Path, scale: str) -> Path:
     """Write the table into `work`, unless it is there."""
     table, source = work / "lineitem-delta", work / "generated" / "lineitem.parquet"
     if not source.exists():
-        command = [
-            str(Path(sys.executable).with_name("tpchgen-cli")),
-            "-s",
-            scale,
-            "--tables",
-            "lineitem",
-            "--format",
-            "parquet",
-        ]
-        subprocess.run([*command, "--output-dir", str(source.parent)], check=True)
+        generator = str(Path(sys.executable).with_name("tpchgen-cli"))
+        command = [generator, "parquet", "-s", scale, "--tables=lineitem"]
+        subprocess.run([*command, f"--output-dir={source.parent}"], check=True)
     if (table / "_delta_log" / f"{2:020}.json").exists():
         return table
     with spark_session(SparkOptions(bundle=bundle())) as (spark, _):

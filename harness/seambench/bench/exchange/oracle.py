@@ -68,7 +68,8 @@ class Oracle:
             return replace(self._judge_answer(told[0]["answer"]), rows=rows, bytes=size_bytes)
         expected = ExpectedDigest(self.digest(len(told)))
         found = union(digest for one in told for digest in one["digests"])
-        difference = self._difference(told) if found == expected.digest else None
+        lost = f"rows {expected.digest} were sent, {found} were received"
+        difference = self._difference(told) if found == expected.digest else lost
         return expected.judge(found, difference, rows, size_bytes)
 
     def _difference(self, told: Sequence[Mapping[str, Any]]) -> str | None:

@@ -323,9 +323,8 @@ def test_ctrl_c_ends_a_scan(table: Path, tmp_path: Path, where: list[str]) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_a_full_disk_is_told(table: Path, tmp_path: Path, seambench: Any) -> None:
-    """No space for the file is one sentence and exit code 2."""
+def test_a_folder_that_takes_no_file_is_told(table: Path, tmp_path: Path, seambench: Any) -> None:
+    """A read-only folder is one sentence and exit code 2."""
     # The temporary file lies in the same folder, so the folder itself must refuse it.
     folder = tmp_path / "closed"
     folder.mkdir()
@@ -336,6 +335,23 @@ def test_a_full_disk_is_told(table: Path, tmp_path: Path, seambench: Any) -> Non
 
     assert done.code == 2
     assert "cannot be written" in done.err
+
+
+def test_a_file_without_room_is_told(table: Path, tmp_path: Path) -> None:
+    """A file that the system lets grow no further is one sentence, and leaves nothing behind."""
+    target = tmp_path / "out.csv"
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command("scan", table, READER, "-o", target)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode in (1, 2), done.stderr
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["table"]
 
 
 def test_warnings_are_told_and_counted(seambench: Any, table: Path) -> None:
@@ -457,8 +473,13 @@ def test_wrong_checks_are_usage_errors(seambench: Any, arguments: list[str], say
         (["data", "--layout", "zzz"], "unknown layout 'zzz'"),
         (["data", "--conf", "x"], "not of the form KEY=VALUE"),
         (["run", "--knob", "ordering=zzz"], "neither event nor commit"),
-        (["run", "--knob", "log_format=zzz"], "neither avro nor parquet"),
+        (["run", "--knob", "hudi.log_format=zzz"], "neither avro nor parquet"),
         (["run", "--update-ratio", "101"], "not a per cent"),
+        (["run", "--reader", "absent"], "unknown implementation of the scan seam 'absent'"),
+        (["run", "--reader", f"{FAKES}AbsentScanner"], "pip install nothing"),
+        (["run", "--queries", "1,23"], "'23' is no query from 1 to 22"),
+        (["run", "--scans-only", "absent"], "unknown implementation of the scan seam 'absent'"),
+        (["run", "--results", "/proc/none"], "/proc/none cannot be written"),
         (["run", "--knob", "hudi.version=7"], "choose 6 or 9"),
         (["run", "--knob", "nope.version=7"], "unknown table format 'nope'"),
         (["run", "--knob", "colour=red"], "no knob 'colour'"),

@@ -11,8 +11,10 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
 from seambase.errors import InputError, RefusedError, UnavailableError
+from seambench.cli.app import app
 from seambench.records.facts import machine_info, new_run, versions
 from seambench.records.files import load_record, validate_tree, write_record
 from seambench.records.model import Record, json_schema
@@ -298,3 +300,10 @@ def test_machine_name_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEAMBENCH_MACHINE", "my box/1")
 
     assert machine_info().name == "my-box-1"
+
+
+def test_the_command_prints_the_form() -> None:
+    """`seambench report --schema` is the schema that records are held against."""
+    done = CliRunner().invoke(app, ["report", "--schema"])
+
+    assert json.loads(done.stdout) == json_schema()

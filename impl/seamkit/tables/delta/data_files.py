@@ -17,7 +17,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.renamed import NOWHERE, RenamedReader
 from seamkit.tables.delta.log.actions import AddFile
-from seamkit.tables.delta.paths import TableFiles
+from seamkit.tables.delta.log.paths import TableFiles
 from seamkit.tables.delta.schema import Field, TableSchema
 from seamkit.tables.delta.stats import counted
 from seamkit.tables.delta.widening import DeltaTypes

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.delta.log.actions import Metadata, Protocol
-from seamkit.tables.delta.protocol import WIDENING, has_feature, maps_columns
+from seamkit.tables.delta.log.protocol import WIDENING, has_feature, maps_columns
 from seamkit.tables.delta.widening import check_type_changes
 
 __all__ = ["Field", "MappingMode", "TableSchema", "table_schema"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,16 +13,18 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
+from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
 from seamkit.scan.options import ScanOptions
+from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
 from seamkit.tables.delta.data_files import open_data_file
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.log.folder import LOG, list_log
+from seamkit.tables.delta.log.paths import TableFiles
+from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.partition_values import partition_value
-from seamkit.tables.delta.paths import TableFiles
-from seamkit.tables.delta.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.schema import TableSchema, table_schema
 from seamkit.tables.delta.stats import guarantee
 from seamkit.tables.delta.time_travel import asked_version
@@ -75,21 +77,22 @@ class DeltaTable:
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: pc.Expression | None = None,  # noqa: A002  (pyarrow's name for it)
+        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
         as_of: int | str | dt.datetime | None = None,
         batch_rows: int | None = None,
         threads: int | None = None,
         memory_limit_bytes: int | None = None,
         strict: bool = False,
-    ) -> UnitScan:
+    ) -> Scan:
         """Plan a read.
 
         Args:
             columns: names in the order wanted; None for all.
-            filter: rows to keep, an expression over any columns of the table.
+            filter: rows to keep, over any columns of the table: an expression of
+                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
             query: `snapshot`; a Delta table has no other view here.
-            as_of: a version, or a time in ISO 8601; None for the newest version.
+            as_of: a version, or a time (ISO 8601, or a `datetime`); None for the newest version.
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
@@ -100,7 +103,10 @@ class DeltaTable:
             UsageError: an unknown column, a filter that does not fit, a version that is not there.
             InputError: a file is missing or broken.
             RefusedError: legal, but not supported.
+            UnavailableError: a filter in SQL without DuckDB.
         """
+        check_choice("query", query, get_args(Query))
+        check_flag("strict", strict)
         if query != "snapshot":
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Delta tables are not supported"
@@ -108,12 +114,20 @@ class DeltaTable:
         options = ScanOptions(batch_rows, threads, memory_limit_bytes)
         snapshot = self._newest if as_of is None else self._at(as_of)
         schema = self._schema_of(snapshot)
-        names = list(schema.arrow.names) if columns is None else self._chosen(columns, schema)
+        root, whole = self._storage.root, schema.arrow
+        names = chosen_columns(columns, whole, whole.names, root)
         if strict and snapshot.warnings:
             _refuse(snapshot.warnings[0])
-        return UnitScan(self._plan(snapshot, schema, strict), names, filter, options)
+        plan = self._plan(snapshot, schema, strict)
+
+        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
+            return UnitScan(plan, columns, condition, options)
+
+        return filtered_scan(make, names, filter, whole)
 
     def _at(self, as_of: int | str | dt.datetime) -> Snapshot:
+        if isinstance(as_of, bool) or not isinstance(as_of, int | str | dt.datetime):
+            raise UsageError(f"as_of is {as_of!r}: a version or a time is meant")
         properties: Mapping[str, str] = {}
         if not isinstance(as_of, int):
             properties = self._newest.metadata.configuration
@@ -122,19 +136,6 @@ class DeltaTable:
 
     def _schema_of(self, snapshot: Snapshot) -> TableSchema:
         return table_schema(snapshot.protocol, snapshot.metadata, self._storage.root)
-
-    def _chosen(self, columns: Sequence[str], schema: TableSchema) -> list[str]:
-        if isinstance(columns, str):
-            raise UsageError(f"columns is the text {columns!r}: a list of names is meant")
-        for name in columns:
-            if name not in schema.arrow.names:
-                raise UsageError(
-                    f"{self._storage.root}: there is no column {name!r}; the columns are "
-                    f"{', '.join(schema.arrow.names)}"
-                )
-        if len(set(columns)) != len(columns):
-            raise UsageError(f"{self._storage.root}: a column is asked for twice: {columns}")
-        return list(columns)
 
     def _plan(self, snapshot: Snapshot, schema: TableSchema, strict: bool) -> ReadPlan:
         types = DeltaTypes(has_feature(snapshot.protocol, *WIDENING))

@@ -17,7 +17,7 @@ import numpy as np
 from seambase.errors import InputError
 from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.delta.log.actions import VectorDescriptor
-from seamkit.tables.delta.paths import TableFiles
+from seamkit.tables.delta.log.paths import TableFiles
 
 __all__ = ["decode_z85", "read_vector"]
 

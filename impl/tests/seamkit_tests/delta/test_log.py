@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.tables.delta.paths import decoded
+from seamkit.tables.delta.log.paths import decoded
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import (
     commit_path,

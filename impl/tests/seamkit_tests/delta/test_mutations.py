@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,25 +56,24 @@ def _run(name: str, folder: Path, seed: int, count: int) -> dict[str, str]:
     whole = _answer(table)
     assert whole
     silent = {}
-    for number, (what, file, content) in enumerate(_mutations(table, seed, count)):
-        copy = folder / f"{number}"
-        shutil.copytree(table, copy)
-        target = copy / file.relative_to(table)
+    for what, file, content in list(_mutations(table, seed, count)):
+        intact = file.read_bytes()
         if content is None:
-            target.unlink()
+            file.unlink()
         else:
-            target.write_bytes(content)
-        found = _answer(copy)
+            file.write_bytes(content)
+        found = _answer(table)
         if found is not None and found != whole:
             silent[what] = f"{found - whole} more, {whole - found} fewer"
-        shutil.rmtree(copy)
+        file.write_bytes(intact)
+    assert _answer(table) == whole
     return silent
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_damage_changes_rows_in_silence(name: str, tmp_path: Path) -> None:
     """Every file removed, emptied, cut and flipped, a few times each."""
-    assert _run(name, tmp_path, seed=7, count=3) == {}
+    assert _run(name, tmp_path, seed=7, count=1) == {}
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError
@@ -96,3 +97,13 @@ def test_a_file_gives_the_same_bytes_read_or_mapped(
         os.truncate(path, 0)
     assert mapped.to_pybytes() == content
     assert opened.read() == content
+
+
+def test_a_column_whose_name_is_no_text_is_a_named_error(table: Path) -> None:
+    """The footer of a Parquet file may hold any bytes."""
+    (path,) = table.glob("*.parquet")
+    rows = pq.read_table(path)
+    pq.write_table(rows.rename_columns([*rows.schema.names[:-1], "tsts"]), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"tsts", b"\xff\xfe\xfd\xfc"))
+    with pytest.raises(InputError, match="not readable as Parquet"):
+        HudiTable(str(table)).scan().to_table()

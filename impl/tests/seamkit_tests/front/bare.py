@@ -19,7 +19,10 @@ MOST_PACKAGES = 9
 #: What an environment itself may bring.
 _TOOLS = {"pip", "setuptools", "wheel"}
 #: A table of each format, the folder of its metadata, and how many rows a real engine reads.
-_TABLES = {"hudi": ("mor-v9-event", ".hoodie", 8)}
+_TABLES = {
+    "hudi": ("mor-v9-event", ".hoodie", 8),
+    "delta": ("vectors-several", "_delta_log", 4),
+}
 
 
 def _say(text: str) -> None:

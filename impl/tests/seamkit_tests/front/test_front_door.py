@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import doctest
+import json
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import seamkit
+from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack_table
 
 
@@ -19,6 +23,15 @@ from seamkit_tests.samples.golden_tables import unpack_table
 def hudi(tmp_path: Path) -> Path:
     """A Hudi table with logs, which Spark wrote."""
     return unpack_table("mor-v9-event", tmp_path)
+
+
+@pytest.fixture
+def delta(tmp_path: Path) -> Path:
+    """A Delta table with deletion vectors, which Spark wrote."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "delta" / "vectors-several" / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    (found,) = {path.parent for path in tmp_path.rglob("_delta_log")}
+    return found
 
 
 def folder(base: Path, *names: str) -> Path:
@@ -46,6 +59,7 @@ def test_a_hudi_table_is_found(hudi: Path) -> None:
         (["snapshot/LATEST", "schema/schema-0"], "RefusedError", "looks like a Paimon table"),
         (["a.parquet", "b.orc"], "RefusedError", "a folder of ORC and Parquet files, no table"),
         (["day=1/a.parquet"], "RefusedError", "looks like a folder of partitions, as Hive"),
+        ([".hoodie/", "_delta_log/"], "UsageError", "seamkit.HudiTable or seamkit.DeltaTable"),
         ([".hoodie"], "InputError", "looks like no table: it holds .hoodie"),
         (list("abcdefg"), "InputError", "it holds a, b, c, d, e, ..., and no folder"),
         ([".hoodie/hoodie.properties"], "InputError", "hoodie.properties"),
@@ -62,6 +76,53 @@ def test_what_is_no_table_is_told_in_a_sentence(
     assert type(raised.value).__name__ == error
     assert says in str(raised.value)
     assert str(path) in str(raised.value)
+
+
+def test_a_delta_table_is_found(delta: Path) -> None:
+    """By its log; what Spark reads of its newest version is read, and of an older one."""
+    table = seamkit.open_table(delta)
+    witness = json.loads((SUITES_GOLDEN / "delta" / "vectors-several" / "witness.json").read_text())
+
+    assert isinstance(table, seamkit.DeltaTable)
+    for version in (1, 2, table.version):
+        rows = table.scan(as_of=version).to_table().to_pylist()
+        expected = [
+            {"k": int(k.removeprefix("int:")), "v": v.removeprefix("str:")}
+            for k, v in witness[version]["rows"]
+        ]
+        assert sorted(rows, key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"query": "incremental2"}, "query is 'incremental2': one of"),
+        ({"strict": 1}, "strict is 1: True or False"),
+        ({"threads": 0}, "threads is 0: a whole number"),
+        ({"columns": "k"}, "columns is 'k': a list of names is meant"),
+        ({"columns": ["K"]}, "there is no column 'K'"),
+        ({"as_of": True}, "as_of is True: a version or a time"),
+        ({"as_of": "soon"}, "as_of is 'soon': a version"),
+        ({"filter": "k >"}, "filter 'k >'"),
+    ],
+)
+def test_every_argument_of_a_delta_scan_is_checked(
+    delta: Path, arguments: dict[str, Any], says: str
+) -> None:
+    """The same rules as for Hudi tables, in the same words."""
+    with pytest.raises(seamkit.UsageError) as raised:
+        seamkit.DeltaTable(str(delta)).scan(**arguments)
+
+    assert says in str(raised.value)
+
+
+def test_filters_of_both_kinds_give_the_same_rows(delta: Path) -> None:
+    """An expression and its SQL."""
+    table = seamkit.open_table(delta)
+    by_arrow = table.scan(["v"], filter=pc.field("k") > 3).to_table()
+
+    assert by_arrow.num_rows > 0
+    assert table.scan(["v"], filter="k > 3").to_table() == by_arrow
 
 
 def test_what_is_no_folder_is_told_in_a_sentence(tmp_path: Path, hudi: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import RefusedError, UsageError
@@ -118,3 +121,22 @@ def test_rows_without_commit_time_have_no_kinds(tmp_path: Path) -> None:
     table.instant(at(10), "commit", at(11))
     with pytest.raises(RefusedError, match="meta"):
         HudiTable(str(table.root)).scan(query="cdc")
+
+
+def test_changes_are_cut_filtered_and_pushed_into_like_any_scan(tmp_path: Path) -> None:
+    """A part is a write; filters name any column of changes; a dataset hands them out anew."""
+    table = HudiTable(str(unpack_table("mor-v9-event", tmp_path)))
+    scan = table.scan(query="cdc")
+    whole = scan.to_table()
+    again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - its own bytes
+
+    parts = [again.part(i, ["op"], None).to_table() for i in range(again.n_parts)]
+    deleted = pc.field("op") == "d"
+
+    assert pa.concat_tables(parts).equals(whole.select(["op"]))
+    expected = whole.filter(deleted).select(["ts_ms"])
+    assert expected.num_rows > 0
+    assert scan.dataset().to_table(columns=["ts_ms"], filter=deleted).equals(expected)
+    assert table.scan(["ts_ms"], query="cdc", filter=deleted).to_table().equals(expected)
+    with pytest.raises(UsageError, match="filter"):
+        table.scan(query="cdc", filter=pc.field("nothing") == 1)

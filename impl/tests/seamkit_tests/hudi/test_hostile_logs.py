@@ -165,3 +165,22 @@ def test_changes_of_an_emptied_commit_are_refused(name: str, tmp_path: Path) -> 
     commits[-1].write_bytes(b"")
     with pytest.raises(InputError, match="an empty file"):
         HudiTable(str(table)).scan(query="cdc").to_table()
+
+
+def test_a_write_that_tells_of_the_files_of_another_is_refused(tmp_path: Path) -> None:
+    """Two commits in each other's place: names of files say whose they are."""
+    table = unpack_table("mor-v9-event", tmp_path)
+    first, second = sorted(table.glob(".hoodie/timeline/*_*.deltacommit"))[:2]
+    content = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(content)
+    with pytest.raises(InputError, match="tells of the file"):
+        HudiTable(str(table)).scan()
+
+
+def test_an_emptied_commit_is_told(tmp_path: Path) -> None:
+    """Which files it wrote nobody knows then, so that one may be missing."""
+    table = unpack_table("mor-v9-event", tmp_path)
+    min(table.glob(".hoodie/timeline/*_*.deltacommit")).write_bytes(b"")
+    scan = HudiTable(str(table)).scan()
+    assert any("is empty" in warning.reason for warning in scan.report().warnings)

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 import pytest
 
 from seamkit.files.storage import Storage
+from seamkit.scan.pruning import units_that_may_match
+from seamkit.scan.units import ReadUnit
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.listing.partitions import PartitionColumns, partition_schema
 from seamkit.tables.hudi.table import HudiTable
@@ -154,7 +156,11 @@ def test_filters_rule_partitions_out(
     columns = PartitionColumns(_config(tmp_path, "s,i"), _SCHEMA)
     partitions = ["s=a/i=1", "s=a/i=2", "s=b/i=2", "s=__HIVE_DEFAULT_PARTITION__/i=3"]
 
-    assert columns.may_match(partitions, condition) == expected
+    units = [ReadUnit(path, [], columns.values(path)) for path in partitions]
+
+    kept = units_that_may_match(units, condition, _SCHEMA)
+
+    assert {unit.name for unit, may in zip(units, kept, strict=True) if may} == expected
 
 
 @pytest.mark.parametrize("path", ["auto", "merge", "connector"])

@@ -157,3 +157,10 @@ def test_virtual_keys_inside_structs_are_refused() -> None:
         check_fields(config, schema, "t")
     config = SimpleNamespace(record_keys=("s.id",), virtual_keys=False)
     check_fields(config, schema, "t")
+
+
+@pytest.mark.parametrize("text", ["9223372036854775808", "-9223372036854775809", "9" * 60])
+def test_the_key_of_a_delete_beyond_its_column_is_refused(text: str) -> None:
+    """A text of digits need not be a bigint."""
+    with pytest.raises(InputError, match="does not fit"):
+        choose(pa.int64(), deletes=True).of_deletes(listed(text), "block")

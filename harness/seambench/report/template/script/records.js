@@ -18,9 +18,13 @@ function makeTiming(record, raw) {
   return { ...given, over, record, reader: record.implementation.name, table: tableOf(over), scale: over.scale, ratio, share, verdict: verdictOf(given), stale: over.state === "base" && ratio > 0 };
 }
 export const records = DATA.records.map((r) => ({ timings: [], ...r }));
+/** Scans and queries are compared within a run that is chosen; other seams show their newest run. */
+export const isScan = (timing) => /^(scan|tpch)\//.test(timing.case);
+const isScanned = (record) => record.timings.some(isScan);
+/** Those that share a chart come first, so that no two of them share a colour. */
 export const readers = unique(
   [...records]
-    .sort((a, b) => ascending(KINDS.indexOf(a.implementation.kind), KINDS.indexOf(b.implementation.kind)) || ascending(a.implementation.name, b.implementation.name))
+    .sort((a, b) => isScanned(b) - isScanned(a) || ascending(KINDS.indexOf(a.implementation.kind), KINDS.indexOf(b.implementation.kind)) || ascending(a.implementation.name, b.implementation.name))
     .map((r) => r.implementation.name),
 );
 export const colour = (reader) => (dark.matches ? DARK : LIGHT)[readers.indexOf(reader) % LIGHT.length];
@@ -32,8 +36,6 @@ for (const record of records) {
   runs.get(id).records.push(record);
   runs.get(id).timings.push(...record.timings.map((t) => makeTiming(record, t)));
 }
-/** Scans and queries are compared within a run that is chosen; other seams show their newest run. */
-export const isScan = (timing) => /^(scan|tpch)\//.test(timing.case);
 const scanRuns = [...runs.values()].filter((run) => run.timings.some(isScan) || !run.timings.length);
 export const runList = (scanRuns.length ? scanRuns : [...runs.values()]).reverse();
 /** What the page opens with: the newest day's run of most readers and times, the newest of equals. */

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seambase.errors import InputError
-from seamkit.tables.delta.paths import decoded
+from seamkit.tables.delta.log.paths import decoded
 
 __all__ = [
     "AddFile",

@@ -23,7 +23,7 @@ from seamkit.tables.delta.log.actions import (
 )
 from seamkit.tables.delta.log.checkpoint import checkpoint_actions, json_actions
 from seamkit.tables.delta.log.folder import LOG, LogFolder, Segment
-from seamkit.tables.delta.protocol import check_protocol
+from seamkit.tables.delta.log.protocol import check_protocol
 
 __all__ = ["Snapshot", "load_snapshot"]
 

@@ -136,6 +136,15 @@ class TableConfig:
     raw: Mapping[str, str]
     metadata_table: bool = False
 
+    @property
+    def logs_name_writers(self) -> bool:
+        """Whether the name of each log bears the instant of its writer, not of its base file.
+
+        An upgrade to version 8 leaves files that were named before.
+        """
+        initial = self.raw.get("hoodie.table.initial.version")
+        return self.timeline_layout == 2 and initial not in ("5", "6", "7")
+
 
 def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfig:
     """Read the properties, from the backup file if the first is missing.

@@ -1,4 +1,4 @@
-"""Partition columns: their types, their values from a partition's path, and what filters rule out.
+"""Partition columns: their types, and their values from a partition's path.
 
 Hudi 1.2.0 takes the values of partition columns from the path, not from the rows, unless a key
 generator made the path from a time (`SparkHoodieTableFileIndex`, `SparkParsePartitionUtil`). The
@@ -9,15 +9,13 @@ kept a row in its old partition. What cannot be read from the path comes from th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from seamkit.files.statistics import that_may_match
 from seamkit.tables.hudi.config.properties import TableConfig
 
 __all__ = ["PartitionColumns", "partition_schema"]
@@ -75,12 +73,6 @@ class PartitionColumns:
             self._known[partition] = self._parse(partition)
         return self._known[partition]
 
-    def may_match(self, partitions: Iterable[str], condition: pc.Expression) -> set[str]:
-        """Those partitions that may have rows that meet the condition, by their columns alone."""
-        names = list(dict.fromkeys(partitions))
-        guarantees = [_guarantee(self.values(name)) for name in names]
-        return {names[i] for i in that_may_match(guarantees, condition, self._schema)}
-
     def _parse(self, partition: str) -> Mapping[str, pa.Scalar]:
         if not self._fields or not partition:
             return {}
@@ -104,14 +96,6 @@ class PartitionColumns:
         if name not in self._read or not pa.types.is_string(self._read[name].type):
             return {}
         return {name: pa.scalar(partition.removeprefix(f"{name}="))}
-
-
-def _guarantee(values: Mapping[str, pa.Scalar]) -> pc.Expression | None:
-    whole = None
-    for name, value in values.items():
-        one = pc.field(name) == value if value.is_valid else pc.field(name).is_null()
-        whole = one if whole is None else whole & one
-    return whole
 
 
 def _value(text: str, kind: pa.DataType) -> pa.Scalar | None:

@@ -84,5 +84,19 @@ def _plan(
     warnings: Sequence[ScanWarning] = (),
 ) -> Plan:
     slices = list_slices(files, timeline, window)
+    warnings = [*warnings, *_silent_writes(timeline)]
     changed = [slice_ for slice_ in slices if may_have_changed(slice_, timeline, window)]
     return Plan(changed, source, warnings, len(slices) - len(changed))
+
+
+def _silent_writes(timeline: Timeline) -> list[ScanWarning]:
+    """Completed writes whose files are empty, so that files of theirs may be gone unnoticed.
+
+    Hudi takes an empty file for a write that says nothing.
+    """
+    reason = "the file of a completed write is empty; nothing tells what it wrote, nor its schema"
+    return [
+        ScanWarning(timeline.storage.full(instant.path), -1, reason)
+        for instant, body in timeline.told(archived=False)
+        if not body
+    ]

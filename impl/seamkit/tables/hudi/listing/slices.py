@@ -15,7 +15,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import FileStatus
 from seamkit.tables.hudi.listing.listing import Listing
 from seamkit.tables.hudi.timeline.schema_history import FileNames, file_names
-from seamkit.tables.hudi.timeline.timeline import Timeline, Write, replaced_groups
+from seamkit.tables.hudi.timeline.timeline import Instant, Timeline, Write, replaced_groups
 from seamkit.tables.hudi.timeline.window import NOW, Window
 
 __all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices", "may_have_changed", "with_file_names"]
@@ -175,7 +175,7 @@ def _check_nothing_missing(
     newest_base: dict[tuple[str, str], tuple[str, str, int]] = {}
     logs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
     short: dict[str, int] = {}
-    for requested, key, path, told_bytes in _written(listing, writes):
+    for requested, key, path, told_bytes in _written(listing, timeline, writes):
         if key in replaced:
             continue
         if _LOG.match(path.rsplit("/", 1)[-1]):
@@ -199,17 +199,36 @@ def _check_nothing_missing(
 
 
 def _written(
-    listing: Listing, writes: Sequence[Write]
+    listing: Listing, timeline: Timeline, writes: Sequence[Write]
 ) -> Iterator[tuple[str, tuple[str, str], str, int]]:
-    """Instant, group, path and length of each file that a write has told, the oldest first."""
+    """Instant, group, path and length of each file that a write has told, the oldest first.
+
+    Raises:
+        InputError: a write tells of another's file.
+    """
     for instant, body in writes:
         for partition, files in (body.get("partitionToWriteStats") or {}).items():
             if listing.covers(partition):
                 for stat in files:
                     if stat.get("path"):
+                        _check_own(instant, stat["path"], timeline)
                         key = partition, stat.get("fileId") or ""
                         told_bytes = stat.get("fileSizeInBytes") or 0
                         yield instant.requested, key, stat["path"], told_bytes
+
+
+def _check_own(instant: Instant, path: str, timeline: Timeline) -> None:
+    """The name of a base file bears the instant that wrote it, and in time a log's, too."""
+    name = path.rpartition("/")[2]
+    match, log = _BASE.match(name), _LOG.match(name)
+    written = (
+        match[3] if match else log[2] if log and timeline.config.timeline_layout == 2 else None
+    )
+    if written not in (None, instant.requested) and instant.path:
+        raise InputError(
+            f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
+            f"{written}"
+        )
 
 
 def _base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFile | None:

@@ -33,8 +33,6 @@ def strange_blocks(
         InputError: a commit or a rollback that has to be asked is broken.
     """
     unknown: dict[str, list[LogBlock]] = {}
-    # Names of logs bore the instant of the base file then; an upgrade leaves such files.
-    upgraded = timeline.config.raw.get("hoodie.table.initial.version") in ("5", "6", "7")
     for log, blocks in logs:
         for block in blocks:
             if block.kind == "command":
@@ -48,7 +46,7 @@ def strange_blocks(
                     yield ScanWarning(block.file, block.offset, reason)
                 elif not timeline.knows(block.instant):
                     unknown.setdefault(block.instant, []).append(block)
-            elif block.instant != log.instant and not upgraded:
+            elif timeline.config.logs_name_writers and block.instant != log.instant:
                 reason = f"the block's instant {block.instant} is not that of the file's name"
                 yield ScanWarning(block.file, block.offset, reason)
             yield from _strange_columns(block, timeline)

@@ -253,5 +253,10 @@ def _parsed(texts: pa.Array, schema: pa.Schema, where: str) -> pa.RecordBatch:
     for i, field in enumerate(schema):
         text = pc.struct_field(found, i)
         text = pc.if_else(pc.equal(text, _NULL), pa.scalar(None, pa.string()), text)
-        columns.append(text.cast(field.type))
+        try:
+            columns.append(text.cast(field.type))
+        except pa.ArrowInvalid as error:
+            raise InputError(
+                f"{where}: a record key's {field.name} does not fit {field.type} ({error})"
+            ) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)

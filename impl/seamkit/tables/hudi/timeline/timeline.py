@@ -225,9 +225,14 @@ class Timeline:
         Raises:
             InputError: an instant, or the archive, is broken.
         """
-        told = dict(self.archive.bodies(WRITES)) if archived else {}
+        told = dict(self._archived_writes) if archived else {}
         told |= {instant: self.metadata(instant) for instant in self._completed.values()}
         return sorted(told.items(), key=lambda write: write[0].requested)
+
+    @cached_property
+    def _archived_writes(self) -> Mapping[Instant, dict[str, Any]]:
+        """Changes are planned write by write, and ask each time."""
+        return dict(self.archive.bodies(WRITES))
 
     def writes(self) -> list[Instant]:
         """Completed instants that may have written files, the oldest first."""

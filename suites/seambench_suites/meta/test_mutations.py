@@ -1,0 +1,88 @@
+"""Damaged golden tables: each mutation is read as before, told, or refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from seambench_suites.mutations.__main__ import main
+from seambench_suites.mutations.changes import (
+    OPERATIONS,
+    Mutation,
+    contents,
+    mutated,
+    random_mutation,
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A folder of some files."""
+    (tmp_path / "sub").mkdir()
+    for number, name in enumerate(("a", "b", "sub/c")):
+        (tmp_path / name).write_bytes(bytes(range(number, number + 5)))
+    (tmp_path / "nothing").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("mutation", "expected"),
+    [
+        (Mutation("a", "flip", 17), {"a": b"\0\1\0\3\4"}),
+        (Mutation("a", "cut", 2), {"a": b"\0\1"}),
+        (Mutation("a", "empty"), {"a": b""}),
+        (Mutation("sub/c", "remove"), {"sub/c": None}),
+        (Mutation("a", "swap", other="b"), {"a": b"\1\2\3\4\5", "b": b"\0\1\2\3\4"}),
+    ],
+)
+def test_a_mutation_lasts_as_long_as_its_context(
+    table: Path, mutation: Mutation, expected: dict[str, bytes | None]
+) -> None:
+    """Its file is changed as it says, no other one is, and all are as before in the end."""
+    whole = contents(table)
+    with mutated(table, whole, mutation):
+        left = {n: c for n, c in {**whole, **expected}.items() if c is not None}
+        assert contents(table) == left
+    assert contents(table) == whole
+
+
+def test_mutations_come_from_the_seed_alone(table: Path) -> None:
+    """The same seed gives the same ones; all operations come, and all files."""
+    whole = contents(table)
+    first, second = (
+        [random_mutation(whole, random) for _ in range(300)] for random in (Random(5), Random(5))
+    )
+    assert first == second
+    assert {mutation.operation for mutation in first} == set(OPERATIONS)
+    assert {mutation.file for mutation in first} == set(whole)
+
+
+def test_readers_tell_of_damage(capsys: pytest.CaptureFixture[str]) -> None:
+    """No crash, no hang, no exception without a name, no other rows in silence."""
+    code = main(["--format", "hudi", "--impl", "auto", "--count", "500", "--seed", "1"])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_a_reader_that_reads_on_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that takes whatever it can read for the table is not taken for a careful one."""
+    wrong = "seambench_suites.meta.reads_on:ReadsOn"
+    arguments = ["--format", "hudi", "--impl", wrong, "--count", "100", "--table", "mor-v9-event"]
+    assert main(arguments) == 1
+    assert "silent" in capsys.readouterr().out
+
+
+def test_a_reader_that_reads_nothing_is_no_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no table could be read undamaged, nothing was found out."""
+    wrong = "seambench_suites.meta.wrong:Raising"
+    arguments = ["--format", "hudi", "--impl", wrong, "--count", "20", "--table", "mor-v9-event"]
+    assert main(arguments) == 1
+    assert "nothing is known" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_readers_tell_of_much_damage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twenty thousand of them."""
+    code = main(["--format", "hudi", "--impl", "auto", "--count", "20000", "--seed", "2"])
+    assert code == 0, capsys.readouterr().out

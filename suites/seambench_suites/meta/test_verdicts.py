@@ -1,0 +1,233 @@
+"""Verdicts that must not be lost: who breaks down, stalls, is missing or wastes memory is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError, SeambenchError, UnavailableError
+from seambench.cli import main
+from seambench.conformance.judge import run_one
+from seambench.conformance.load import load_cases
+from seambench.contracts import registry
+from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
+from seambench.contracts.seam import Case
+from seambench.seams.exchange import check as exchange_check
+from seambench.seams.exchange.cases import ExchangeCase
+from seambench.seams.exchange.pairs import Pair
+from seambench_suites.meta.plain_serde import PlainSerde
+from seambench_suites.meta.simulated import SimulatedReader
+
+
+@cache
+def _refusal(seam: str) -> Case:
+    """A case of a seam whose answer must be a refusal."""
+    return next(case for case in load_cases(seam) if case.refused)
+
+
+class _Raising:
+    """A peer that states everything a case needs, and raises an error whatever is asked."""
+
+    name, version, kind = "raising", "0", "peer"
+
+    def __init__(self, case: Case, error: SeambenchError) -> None:
+        self.capabilities = dict.fromkeys(case.needs, True)
+        self._error = error
+
+    def _raise(self, *_: object) -> Any:
+        raise self._error
+
+    open = chunks = serialize = deserialize = _raise
+
+    def live_blocks(self) -> int:
+        """None."""
+        return 0
+
+
+@pytest.mark.parametrize("seam", registry.seams())
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [
+        (UnavailableError("no Java here"), "unavailable"),
+        (CrashError("killed by signal 11"), "crash"),
+        (TimedOutError("not finished"), "timeout"),
+        (ProtocolError("no Arrow stream"), "fail"),
+        (InputError("a bad magic at byte 0"), "pass"),
+    ],
+)
+def test_only_a_refusal_is_a_refusal(seam: str, error: SeambenchError, word: str) -> None:
+    """Where a refusal is due, a missing peer, a crash and garbage are called what they are."""
+    case = _refusal(seam)
+
+    assert run_one(case, _Raising(case, error))[0] == word
+
+
+class _Stalling:
+    """An exchange whose readers are never told that a sender gave up: they run out of time."""
+
+    name, version, kind = "stalling", "0", "peer"
+
+    def __init__(self, capabilities: Sequence[str], wait: Callable[[float], None]) -> None:
+        self.capabilities = dict.fromkeys(capabilities, True)
+        self.senders: list[Any] = []
+        self.receivers: list[Any] = []
+        self._wait = wait
+
+    def open(self, request: Any) -> _Stalling:
+        """Itself, as every side."""
+        self.senders, self.receivers = [self] * request.senders, [self] * request.receivers
+        return self
+
+    def read(self, driver: int = 0, timeout: float = 0.0) -> None:
+        """Wait as long as the test says, then fail in words of its own."""
+        self._wait(timeout)
+        raise SeambenchError(f"driver {driver}: nothing came")
+
+    def _nothing(self, *_: object) -> None:
+        """Writing, ending and cancelling do nothing."""
+
+    write = finish = cancel = close = _nothing
+
+
+@pytest.mark.parametrize(
+    ("wait", "word"), [(time.sleep, "fail"), (lambda _: None, "pass")], ids=["stalls", "tells"]
+)
+def test_stalls_are_told_by_their_time(
+    monkeypatch: pytest.MonkeyPatch, wait: Callable[[float], None], word: str
+) -> None:
+    """Who waits until the time is up was told nothing, in whatever words; who fails at once was."""
+    monkeypatch.setattr(exchange_check, "_PATIENCE", 0.2)
+    case = next(
+        case
+        for case in load_cases("exchange")
+        if isinstance(case, ExchangeCase) and case.fault == "sender-cancels"
+    )
+    found, reason = run_one(case, _Stalling(case.needs, wait))
+
+    assert found == word, reason
+    assert ("nothing came in 0.2 s" in reason) == (word == "fail")
+
+
+class _Side:
+    """A side of a pair: receivers that claim to listen, and senders that find nobody there."""
+
+    version, kind = "0", "peer"
+
+    def __init__(self, name: str, case: Case) -> None:
+        self.name = name
+        words = [*case.needs, "sender", "receiver", "wires.mine", "transports.sockets"]
+        self.capabilities: Mapping[str, bool] = dict.fromkeys(words, True)
+        self.address = "unix:/nowhere"
+
+    def listen(self, *_: object) -> _Side:
+        """Itself."""
+        return self
+
+    def connect(self, *_: object) -> Any:
+        """Nobody answers."""
+        raise UnavailableError("it does not speak this protocol: b'HTTP'")
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def test_a_peer_that_does_not_speak_the_wire_fails() -> None:
+    """A receiver that says it listens and then answers otherwise is wrong, not unavailable."""
+    case = next(
+        case
+        for case in load_cases("exchange")
+        if "transports.sockets" in case.needs and not case.refused
+    )
+    found, reason = run_one(case, Pair(_Side("a", case), _Side("b", case)))
+
+    assert found == "fail"
+    assert "does not speak this protocol" in reason
+
+
+class _Hungry(PlainSerde):
+    """Right, but for 300 MiB that it takes once, for a while."""
+
+    hunger = 300 << 20
+
+    def deserialize(self, request: Any, data: Any) -> list[pa.RecordBatch]:
+        """Decode."""
+        taken, self.hunger = b"x" * self.hunger, 0
+        del taken
+        return super().deserialize(request, data)
+
+
+def test_memory_is_measured_for_each_case() -> None:
+    """What a heavier case took before does not hide what damaged input makes a serde take."""
+    cases = {case.id: case for case in load_cases("serde")}
+    assert len(b"x" * (500 << 20))  # the heavier one
+    found, reason = run_one(cases["serde/presto/bigint_1_rows/garble"], _Hungry())
+
+    assert found == "fail"
+    assert "memory grew" in reason
+    assert run_one(cases["serde/presto/bigint_1_rows/garble"], PlainSerde())[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "says"),
+    [
+        ("exit 0", 1, "states its capabilities in NAME.seambench.json"),
+        (None, 2, "there is no program"),
+    ],
+)
+def test_readers_without_a_verdict_are_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], program: str | None, code: int, says: str
+) -> None:
+    """A program without a file of capabilities, and one that is not there: one line, never 0."""
+    reader = tmp_path / "reader"
+    if program is not None:
+        reader.write_text(f"#!/bin/sh\n{program}\n")
+        reader.chmod(0o755)
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "--impl", f"cmd:{reader}", "--case", "scan/hudi/event-v9/*"])
+
+    assert ended.value.code == code
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert says in last
+
+
+def test_variants_run_only_where_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another way to run an implementation is no implementation of its own."""
+    monkeypatch.setattr(SimulatedReader, "kind", "variant")
+    monkeypatch.setattr(registry, "_announced", lambda _: {"one": [], "two": []})
+    made = {"one": SimulatedReader(), "two": _Raising(_refusal("scan"), InputError("x"))}
+    monkeypatch.setattr(registry, "resolve", lambda _, name: made[name])
+
+    assert registry.names("scan", without=("variant",)) == ["two"]
+    assert registry.names("scan") == ["one", "two"]
+
+
+def test_known_words_are_refused_with_the_nearest() -> None:
+    """A capability with a slip of the pen would leave cases out without a word."""
+    seam = registry.find_seam("exchange")
+    with pytest.raises(SeambenchError, match=r"'orders.merg'.*did you mean 'orders.merge'"):
+        seam.require_words({"orders.merg": True}, "mine")
+
+
+def test_the_verdict_of_a_closed_pipe_is_lost() -> None:
+    """`check | head -1` does not end with 0, whatever the first line said."""
+    program = [sys.executable, "-m", "seambench.cli", "check", "--json", "--impl"]
+    reader = "seambench_suites.meta.simulated:SimulatedReader"
+    with subprocess.Popen(
+        [*program, reader, "--case", "scan/hudi/event-v9/*"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        process.wait(120)
+
+    assert process.returncode == 1

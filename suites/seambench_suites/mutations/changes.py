@@ -1,0 +1,87 @@
+"""Changes to the files of a table that know nothing of its format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+__all__ = ["OPERATIONS", "Mutation", "contents", "mutated", "random_mutation"]
+
+OPERATIONS = ("flip", "cut", "remove", "empty", "swap")
+#: Flips and cuts are many for each file, the others one.
+_WEIGHTS = (8, 4, 1, 1, 2)
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change.
+
+    Attributes:
+        file: path below the table.
+        operation: `flip` one bit, `cut` to a length, `remove` the file, `empty` it, or `swap` its
+            bytes with those of another file.
+        at: the bit of a flip, the length of a cut.
+        other: the other file of a swap.
+    """
+
+    file: str
+    operation: str
+    at: int = 0
+    other: str = ""
+
+    def __str__(self) -> str:
+        where = {
+            "flip": f" bit {self.at % 8} of byte {self.at // 8}",
+            "cut": f" to {self.at} bytes",
+        }
+        return f"{self.operation}{where.get(self.operation, '')} {self.file} {self.other}".rstrip()
+
+    def apply(self, whole: Mapping[str, bytes]) -> Mapping[str, bytes | None]:
+        """The files that change, and what they are then; None for one that is gone."""
+        content = whole[self.file]
+        if self.operation == "flip":
+            changed = bytearray(content)
+            changed[self.at // 8] ^= 1 << self.at % 8
+            return {self.file: bytes(changed)}
+        if self.operation == "swap":
+            return {self.file: whole[self.other], self.other: content}
+        return {self.file: None if self.operation == "remove" else content[: self.at]}
+
+
+def contents(table: Path) -> dict[str, bytes]:
+    """The bytes of each file below a folder, by path, in the order of paths."""
+    files = sorted(path for path in table.rglob("*") if path.is_file())
+    return {path.relative_to(table).as_posix(): path.read_bytes() for path in files}
+
+
+def random_mutation(whole: Mapping[str, bytes], random: Random) -> Mutation:
+    """A mutation of a table, files alike however long they are."""
+    names = list(whole)
+    (operation,) = random.choices(OPERATIONS, _WEIGHTS)
+    if operation in ("flip", "cut"):
+        name = random.choice([name for name in names if whole[name]])
+        most = len(whole[name]) * (8 if operation == "flip" else 1)
+        return Mutation(name, operation, random.randrange(most))
+    name = random.choice(names)
+    other = random.choice(names) if operation == "swap" else ""
+    return Mutation(name, operation, 0, other)
+
+
+@contextmanager
+def mutated(table: Path, whole: Mapping[str, bytes], mutation: Mutation) -> Iterator[None]:
+    """A mutation as long as the context lasts."""
+    changed = mutation.apply(whole)
+    for name, content in changed.items():
+        path = table / name
+        if content is None:
+            path.unlink()
+        else:
+            path.write_bytes(content)
+    try:
+        yield
+    finally:
+        for name in changed:
+            (table / name).write_bytes(whole[name])
