@@ -1,4 +1,4 @@
-"""`seambench list`: seams, implementations, cases, data sets and queries."""
+"""`seambench list`: seams, table formats, implementations, cases, data sets and queries."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from seambench.cli.common import (
 
 __all__ = ["list_all"]
 
-_KINDS = ("seams", "implementations", "cases", "data", "queries")
+_KINDS = ("seams", "formats", "implementations", "cases", "data", "queries")
 
 
 def list_all(
     what: Annotated[
         str | None,
-        typer.Argument(help="seams, implementations, cases, data or queries (default: a summary)."),
+        typer.Argument(
+            help="seams, formats, implementations, cases, data or queries (default: a summary)."
+        ),
     ] = None,
     folder: DataFolder = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
@@ -36,6 +38,7 @@ def list_all(
         raise UsageError(f"{what!r} cannot be listed; choose from {', '.join(_KINDS)}")
     makers = {
         "seams": _seams,
+        "formats": _formats,
         "implementations": _implementations,
         "cases": _cases,
         "data": lambda: _datasets(folder),
@@ -49,6 +52,23 @@ def list_all(
         _print_summary(listed)
     else:
         _print(what, listed[what])
+
+
+def _formats() -> list[dict[str, Any]]:
+    """Every table format: its jars, how its layouts are spelled, and the readers that offer it."""
+    from seambench.contracts.formats import announced_formats
+
+    offered = {f"{row['seam']}.{row['name']}": row["capabilities"] for row in _implementations()}
+    return [
+        {
+            "name": one.name,
+            "title": one.title,
+            "jars": list(one.bundle(None).packages),
+            "layouts": one.layouts.SPELLING,
+            "readers": [n for n, able in offered.items() if f"formats.{one.name}" in able],
+        }
+        for one in announced_formats()
+    ]
 
 
 def _implementations() -> list[dict[str, Any]]:
@@ -140,6 +160,7 @@ def _print_summary(listed: Mapping[str, Sequence[dict[str, Any]]]) -> None:
     for (seam, group), count in counts.items():
         groups.setdefault(seam, []).append(f"{group} {count:,}")
     _print("cases", [{"seam": seam, "groups": ", ".join(g)} for seam, g in groups.items()])
+    _print("formats", listed["formats"])
     _print("data", listed["data"])
     suites = Counter(row["suite"] for row in listed["queries"])
     _print("queries", [{"suite": suite, "queries": count} for suite, count in suites.items()])

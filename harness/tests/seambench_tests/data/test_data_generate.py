@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -200,8 +201,8 @@ def test_other_knobs_need_force(
         generate(GenerateOptions(data=data, layouts=layouts, quiet=True, **changes))
 
 
-def _start(data: Path, *, stop_at: str) -> subprocess.Popen[str]:
-    """Start the spark-submit entry as a plain process, and return when a step is done."""
+def _launch(data: Path) -> subprocess.Popen[str]:
+    """Start the spark-submit entry as a plain process."""
     snippet = """
         import sys
         from seambench.jobs.tpch import main
@@ -209,13 +210,18 @@ def _start(data: Path, *, stop_at: str) -> subprocess.Popen[str]:
     """
     arguments = ["--data", str(data), "--memory", "2g", "--layout", "mor-v9-event-avro-u20-s100"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(snippet), *arguments],
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
         env=environment,
     )
+
+
+def _start(data: Path, *, stop_at: str) -> subprocess.Popen[str]:
+    """Launch it, and return when a step is done."""
+    process = _launch(data)
     assert process.stderr is not None
     for line in process.stderr:
         if stop_at in line:
@@ -261,6 +267,29 @@ def test_stopped_run_leaves_only_whole_data_sets(
         assert "Traceback" not in printed
         assert printed.strip().splitlines()[-1].startswith(("error: Spark", "interrupted"))
     assert left == complete
+
+
+def _wait_for_java(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The Java that a process has just started."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        if javas := _javas(process):
+            return javas
+        time.sleep(0.02)
+    raise AssertionError("no Java was started")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.5])
+def test_interrupted_start_leaves_no_java(seconds: float, tmp_path: Path) -> None:
+    """Ctrl-C while Spark starts ends the Java that was being started, too."""
+    process = _launch(tmp_path)
+    javas = _wait_for_java(process)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _out, printed = process.communicate(timeout=60)
+    assert process.returncode == 130, printed
+    assert not any(java.is_running() for java in javas)
+    assert list_datasets(tmp_path) == []
 
 
 @pytest.mark.slow
