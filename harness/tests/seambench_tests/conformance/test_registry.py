@@ -18,6 +18,7 @@ def points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
     """Entry points that stand in for those of installed packages."""
     made = [
         *entry_points(group="seambench.seam"),
+        *entry_points(group="seambench.format"),
         EntryPoint("scan.empty", FAKE, "seambench.impl"),
         EntryPoint("scan.lonely", "seambench_absent_package.reader:Reader", "seambench.impl"),
         EntryPoint("column.empty", FAKE, "seambench.impl"),

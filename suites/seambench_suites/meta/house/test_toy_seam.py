@@ -13,12 +13,12 @@ import pytest
 
 _ENTRY_POINTS = """
 [seambench.seam]
-adder = seambench_suites.meta.toy_seam:SEAM
+adder = seambench_suites.meta.house.toy_seam:SEAM
 [seambench.impl]
-adder.right = seambench_suites.meta.toy_seam:Adder
-adder.forgets = seambench_suites.meta.toy_seam:ForgetsToCarry
+adder.right = seambench_suites.meta.house.toy_seam:Adder
+adder.forgets = seambench_suites.meta.house.toy_seam:ForgetsToCarry
 [seambench.cases]
-adder = seambench_suites.meta.toy_seam:ROOT
+adder = seambench_suites.meta.house.toy_seam:ROOT
 """
 
 

@@ -21,11 +21,11 @@ from seambench.formats.writing import origin_text, pack
 
 _ENTRY_POINTS = """
 [seambench.format]
-toy = seambench_suites.meta.toy_format:FORMAT
+toy = seambench_suites.meta.house.toy_format:FORMAT
 [seambench.impl]
-scan.toy = seambench_suites.meta.toy_format:ToyReader
+scan.toy = seambench_suites.meta.house.toy_format:ToyReader
 [seambench.cases]
-toy = seambench_suites.meta.toy_format:ROOT
+toy = seambench_suites.meta.house.toy_format:ROOT
 """
 _CASES = {
     "listed": "[expect]\nrows = [{ k = 1, v = 'a' }, { k = 2, v = 'b' }]\n",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("seambase", "seamkit", "seambench_impl", "seambench")
+PACKAGES = ("seambase", "seamkit", "seambench_impl", "seambench", "seambench_suites")
 
 
 def _folder(package: str) -> Path:

@@ -1,0 +1,1 @@
+"""The house itself: who may import whom, its folders, and what others can add from outside."""

@@ -1,0 +1,1 @@
+"""Golden and random tables, their mutations, and what merging them costs."""
