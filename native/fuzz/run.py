@@ -1,6 +1,6 @@
 """Build the libFuzzer targets with clang and run each for a while.
 
-Without clang, or without libFuzzer's runtime beside it, the targets are `unavailable`: that is said,
+Without clang, or without libFuzzer's runtime, the targets are `unavailable`: that is said,
 and is neither a pass nor a failure.
 """
 
