@@ -1,12 +1,14 @@
 """Build the libFuzzer targets with clang and run each for a while.
 
-Without clang the targets are `unavailable`: that is said, and is neither a pass nor a failure.
+Without clang, or without libFuzzer's runtime, the targets are `unavailable`: that is said,
+and is neither a pass nor a failure.
 """
 
 import argparse
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -20,8 +22,11 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=300_000, help="inputs, the same every time")
     options = parser.parse_args()
     clang = shutil.which("clang")
-    if clang is None:
-        print("unavailable: the fuzz targets need clang (Debian: apt-get install clang)")
+    if clang is None or not links_fuzzers(clang):
+        print(
+            "unavailable: the fuzz targets need clang and libFuzzer's runtime "
+            "(Debian 12: apt-get install clang libclang-rt-14-dev)"
+        )
         return 0
     flags = ["-DSEAM_FUZZ=ON", "-DSEAM_SANITIZE=ON", f"-DCMAKE_C_COMPILER={clang}"]
     commands = (
@@ -48,6 +53,15 @@ def main() -> int:
         program += [str(folder) for folder in folders if folder.is_dir()]
         failed |= subprocess.run(program, check=False).returncode != 0
     return int(failed)
+
+
+def links_fuzzers(clang: str) -> bool:
+    """Whether clang finds the runtimes of libFuzzer and of the sanitizers."""
+    target = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d && n; }"
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ["-x", "c", "-", "-fsanitize=fuzzer,address,undefined", "-o", f"{folder}/probe"]
+        tried = subprocess.run([clang, *flags], input=target.encode(), capture_output=True)
+    return tried.returncode == 0
 
 
 if __name__ == "__main__":

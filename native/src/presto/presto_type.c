@@ -100,16 +100,16 @@ static int compile(struct compiler *compiler, int depth, struct seam_error *erro
                          SEAM_NODE_DEPTH - 2);
     }
     struct presto_type *out = &compiler->out[at];
-    *out = (struct presto_type){.kind = (enum seam_presto_kind)type->kind,
-                                .size = type->size,
-                                .n_children = type->n_children,
-                                .hashed = type->hashed != 0 && (KINDS[type->kind].encoding ==
-                                                                    PRESTO_VARIABLE_WIDTH ||
-                                                                type->size >= 4),
-                                .encoding = KINDS[type->kind].encoding,
-                                .wire_bytes = KINDS[type->kind].wire_bytes,
-                                .arrow_bytes = KINDS[type->kind].arrow_bytes,
-                                .name = keep_name(compiler, type->name)};
+    *out = (struct presto_type){
+        .kind = (enum seam_presto_kind)type->kind,
+        .size = type->size,
+        .n_children = type->n_children,
+        .hashed = type->hashed != 0 &&
+                  (KINDS[type->kind].encoding == PRESTO_VARIABLE_WIDTH || type->size >= 4),
+        .encoding = KINDS[type->kind].encoding,
+        .wire_bytes = KINDS[type->kind].wire_bytes,
+        .arrow_bytes = KINDS[type->kind].arrow_bytes,
+        .name = keep_name(compiler, type->name)};
     if (type->kind == SEAM_PRESTO_FIXED) {
         out->wire_bytes = out->arrow_bytes = type->size;
         for (int32_t width = 1; width < type->size; width *= 2) {
