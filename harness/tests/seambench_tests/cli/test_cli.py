@@ -388,13 +388,12 @@ def test_list_names_implementations_and_queries(seambench: Any, tmp_path: Path) 
 
 def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
     """Without a kind a screen of lines counts what there is; `list cases` names every case."""
-    done = seambench("list", "--data", tmp_path)
-    short = done.out.splitlines()
+    short = seambench("list", "--data", tmp_path).out.splitlines()
     cases = seambench("list", "cases", "--data", tmp_path).out
 
     assert len(short) < 40
     assert any(line.split()[:1] == ["scan"] and "hudi" in line for line in short)
-    assert "in full: seambench list seams|formats|implementations|cases|data|queries" in done.err
+    assert "in full: seambench list seams|formats|implementations|cases|data|queries" in short
     assert "scan/hudi/event-v9/" in cases
 
 
