@@ -77,7 +77,9 @@ class UnitMerge:
         self._batch_rows = batch_rows
         self._context = replace(context, threads=threads)
         self._load = load
-        self._readers = threading.local()
+        # By thread, but owned by this object: what a thread-local holds is freed by a thread that
+        # ends, and engines' own threads end without the interpreter.
+        self._readers: dict[int, FileReader] = {}
         self._turns = _Turns()
         self._lock = threading.Lock()
         self._events: Events | GoneRows | None = None
@@ -133,10 +135,10 @@ class UnitMerge:
     def _reader(self) -> FileReader:
         """This thread's reader of the file; those of pyarrow may not be shared."""
         assert self._file is not None  # asked for where there are stretches
-        if not hasattr(self._readers, "own"):
-            self._readers.own = self._file.open()
-        reader: FileReader = self._readers.own
-        return reader
+        me = threading.get_ident()
+        if me not in self._readers:
+            self._readers[me] = self._file.open()
+        return self._readers[me]
 
     def _loaded(self) -> Events | GoneRows:
         with self._lock:
