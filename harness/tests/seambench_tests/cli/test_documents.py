@@ -18,6 +18,7 @@ _IMPORT = re.compile(r"^\s*from (seam[\w.]+) import (\w+)", re.MULTILINE)
 _COMMAND = re.compile(r"^    seambench ([a-z]+)", re.MULTILINE)
 #: Groups of entry points, which look like modules.
 _GROUPS = {
+    "seamkit.connector",
     "seambench.impl",
     "seambench.cases",
     "seambench.suite",
