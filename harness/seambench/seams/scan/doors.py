@@ -161,8 +161,13 @@ class _CommandRead:
         self._running.close()
 
     def _fail(self, problem: str) -> None:
-        """Raise what the end of the command stands for; a problem of its own if it is success."""
+        """Raise what the end of the command stands for; a problem of its own if it is success.
+
+        What it still has to write is taken, so that it does not end by a pipe that we closed.
+        """
         try:
+            while self._running.output.read(1 << 20):
+                pass
             self._running.output.close()
             self._running.end()
         finally:
