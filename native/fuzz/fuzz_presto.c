@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAF(kind, size)                                                                           \
-    { SEAM_PRESTO_##kind, size, 1, 0, "c" }
-#define NEST(kind, n)                                                                              \
-    { SEAM_PRESTO_##kind, 0, 0, n, "c" }
+#define LEAF(kind, size) {SEAM_PRESTO_##kind, size, 1, 0, "c"}
+#define NEST(kind, n) {SEAM_PRESTO_##kind, 0, 0, n, "c"}
 
 /* Schemas of one column each, to be combined. */
 static const struct seam_presto_type SCHEMAS[][6] = {

@@ -26,11 +26,12 @@ static int new_decoder(struct seam_allocator *allocator, const struct plan *plan
 }
 
 #define PLAN(nodes_, children_, columns_)                                                          \
-    {                                                                                              \
-        .nodes = nodes_, .n_nodes = sizeof nodes_ / sizeof *nodes_, .children = children_,         \
-        .n_children = sizeof children_ / sizeof *children_, .columns = columns_,                   \
-        .n_columns = sizeof columns_ / sizeof *columns_                                            \
-    }
+    {.nodes = nodes_,                                                                              \
+     .n_nodes = sizeof nodes_ / sizeof *nodes_,                                                    \
+     .children = children_,                                                                        \
+     .n_children = sizeof children_ / sizeof *children_,                                           \
+     .columns = columns_,                                                                          \
+     .n_columns = sizeof columns_ / sizeof *columns_}
 
 /* record { a: long } into one int64 column. */
 static const struct seam_avro_node LONG_NODES[] = {

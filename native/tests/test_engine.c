@@ -196,11 +196,11 @@ static void what_must_be_nullable_is(struct seam_allocator *allocator) {
 
     static const int32_t offsets[] = {0, 1};
     const int64_t one[] = {1,
-                           (int64_t)(intptr_t) "\0",
+                           (int64_t)(intptr_t)"\0",
                            (int64_t)(intptr_t)offsets,
-                           (int64_t)(intptr_t) "\0",
+                           (int64_t)(intptr_t)"\0",
                            (int64_t)(intptr_t)offsets,
-                           (int64_t)(intptr_t) "\0",
+                           (int64_t)(intptr_t)"\0",
                            (int64_t)(intptr_t)offsets};
     const struct seam_chain full = {.words = one, .n_words = -1, .extents = NULL};
     struct seam_engine_slot children[] = {ELEMENT, ELEMENT};
@@ -400,7 +400,7 @@ static void maps_may_lack_a_side(struct seam_allocator *allocator) {
 /* Entries that nobody asked for cost no memory, however many an offset says there are. */
 static void entries_without_buffers_are_free(void) {
     static const int32_t offsets[] = {0, 2000000000};
-    const int64_t words[] = {1, (int64_t)(intptr_t) "\0", (int64_t)(intptr_t)offsets};
+    const int64_t words[] = {1, (int64_t)(intptr_t)"\0", (int64_t)(intptr_t)offsets};
     const struct seam_chain chain = {.words = words, .n_words = 3, .extents = NULL};
     const struct seam_engine_slot children[] = {
         {.kind = SEAM_COLUMN_UNKNOWN, .nullable = 1, .name = "$0"},
@@ -414,7 +414,7 @@ static void entries_without_buffers_are_free(void) {
 /* Rule 2 for what need not be nullable: zeros, and empty arrays. */
 static void defaults_of_not_null_elements(struct seam_allocator *allocator) {
     static const int32_t offsets[] = {0, 2, 3};
-    const int64_t words[] = {2, (int64_t)(intptr_t) "\0\0", (int64_t)(intptr_t)offsets, 0};
+    const int64_t words[] = {2, (int64_t)(intptr_t)"\0\0", (int64_t)(intptr_t)offsets, 0};
     const struct seam_chain chain = {.words = words, .n_words = 4, .extents = NULL};
     struct seam_engine_slot element = ELEMENT;
     element.nullable = 0;

@@ -5,7 +5,7 @@
 static struct seam_error error;
 
 #define FLAT(of, width, digits)                                                                    \
-    { .kind = (of), .width_bytes = (width), .precision = (digits), .nullable = 1, .name = #of }
+    {.kind = (of), .width_bytes = (width), .precision = (digits), .nullable = 1, .name = #of}
 
 static const struct seam_row_type TEXT[] = {FLAT(SEAM_ROW_STRING, 0, 0)};
 static const struct seam_row_type PAIR[] = {

@@ -218,7 +218,7 @@ int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builde
             return code;
         }
     }
-    builder->validity.data[row >> 3] &= (uint8_t) ~(1u << (row & 7));
+    builder->validity.data[row >> 3] &= (uint8_t)~(1u << (row & 7));
     builder->null_count++;
     return put_empty(decoder, builder, row, error);
 }

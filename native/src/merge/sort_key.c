@@ -133,7 +133,7 @@ static int put_key(struct seam_buffer *bytes, const struct seam_order_key *key,
         end = put_value(end, &node->view, row);
     }
     for (uint8_t *at = begin + 1; key->descending && at < end; at++) {
-        *at = (uint8_t) ~*at;
+        *at = (uint8_t)~*at;
     }
     bytes->size_bytes = end - bytes->data;
     return SEAM_OK;

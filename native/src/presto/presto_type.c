@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#define NAME(text)                                                                                 \
-    { text, sizeof(text) - 1 }
+#define NAME(text) {text, sizeof(text) - 1}
 
 const struct presto_name PRESTO_NAMES[PRESTO_N_ENCODINGS] = {
     NAME("BYTE_ARRAY"),   NAME("SHORT_ARRAY"),    NAME("INT_ARRAY"), NAME("LONG_ARRAY"),

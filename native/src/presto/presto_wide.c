@@ -25,7 +25,7 @@ VBMI2 static inline uint64_t ones(int64_t count) {
             vector = _mm512_maskz_compress_##name((mask)chosen, vector);                           \
             _mm512_mask_storeu_##name(out, (mask)ones(count), vector);                             \
             out += count * (64 / (lanes));                                                         \
-            bits = (lanes) == 64 ? 0 : bits >> ((lanes)&63);                                       \
+            bits = (lanes) == 64 ? 0 : bits >> ((lanes) & 63);                                     \
         }                                                                                          \
     }
 
@@ -39,7 +39,7 @@ VBMI2 static inline uint64_t ones(int64_t count) {
             vector = _mm512_maskz_expand_##name((mask)chosen, vector);                             \
             _mm512_mask_storeu_##name(out, (mask)ones(rows < (lanes) ? rows : (lanes)), vector);   \
             packed += count * (64 / (lanes));                                                      \
-            bits = (lanes) == 64 ? 0 : bits >> ((lanes)&63);                                       \
+            bits = (lanes) == 64 ? 0 : bits >> ((lanes) & 63);                                     \
         }                                                                                          \
     }
 
