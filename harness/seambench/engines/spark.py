@@ -27,7 +27,10 @@ from seambase.extras import not_installed
 from seambench.contracts.tables import SparkBundle
 from seambench.engines.java import find_java, kill_process, remembered_processes
 
-__all__ = ["SparkOptions", "explain_failure", "parse_settings", "spark_session"]
+__all__ = ["OWN_ERROR", "SparkOptions", "explain_failure", "parse_settings", "spark_session"]
+
+OWN_ERROR = re.compile(rf"^{re.escape(SeambenchError.__module__)}\.(\w+): (.+)$", re.MULTILINE)
+"""An error of ours within Spark's account of a failed task: the name of its class, its sentence."""
 
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 
@@ -167,8 +170,8 @@ def explain_failure(error: BaseException, log: Path | None, doing: str) -> Seamb
 
 def _reason(text: str) -> str:
     """The cause within a Java stack trace, without the trace."""
-    if ours := re.search(r"seambench\.errors\.\w+: (.+)", text):
-        return ours[1]
+    if ours := OWN_ERROR.search(text):
+        return ours[2]
     # "Caused by: class: message", which may run over several lines, up to the first "at class...".
     causes = re.split(
         r"^(?:Caused by|An error occurred while calling [^\n]*)", text, flags=re.MULTILINE

@@ -8,7 +8,6 @@ table under the same path as the driver.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ from seambase.errors import RefusedError, SeambenchError
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest
-from seambench.engines.spark import explain_failure
+from seambench.engines.spark import OWN_ERROR, explain_failure
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -227,7 +226,7 @@ def _own_errors(log: Path | None) -> Iterator[None]:
     except SeambenchError:
         raise
     except Exception as error:
-        found = re.findall(r"^seambench\.errors\.(\w+): (.+)$", str(error), re.MULTILINE)
+        found = OWN_ERROR.findall(str(error))
         if not found:
             raise explain_failure(error, log, "reading the table's slices") from error
         name, message = found[-1]

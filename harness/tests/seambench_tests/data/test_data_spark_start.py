@@ -116,7 +116,7 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "",
-            "Traceback\nseambench.errors.UnavailableError: tpchgen-cli is missing\n\tat a.b",
+            "Traceback\nseambase.errors.UnavailableError: tpchgen-cli is missing\n\tat a.b",
             SeambenchError,
             "while writing t: tpchgen-cli is missing$",
         ),
