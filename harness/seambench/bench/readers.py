@@ -84,6 +84,7 @@ def open_reader(
     reader.scanner = scanner
     try:
         reader.query, reader.state = _view_of(scanner)
+        _require_formats(scanner, dataset)
         reader.con = _connect(dataset, threads)
         for table in tables_to_read(dataset):
             request = reader.request(table)
@@ -106,6 +107,13 @@ def _view_of(scanner: Scanner) -> tuple[Query, State]:
     raise RefusedError(
         f"{scanner.name} states neither query.snapshot nor query.read-optimized, so it is not asked"
     )
+
+
+def _require_formats(scanner: Scanner, dataset: Dataset) -> None:
+    """A reader is not asked for tables of a format that it does not state."""
+    for name in dataset.formats:
+        if not scanner.capabilities.get(f"formats.{name}"):
+            raise RefusedError(f"{scanner.name} does not state formats.{name}, so it is not asked")
 
 
 def _connect(dataset: Dataset, threads: int | None) -> duckdb.DuckDBPyConnection:

@@ -149,6 +149,7 @@ def test_a_right_reader_is_timed(dataset: Dataset, tmp_path: Path) -> None:
         ("BrokenScanner", "error", "base.parquet: footer is cut off at byte 12"),
         ("CrashingScanner", "error", "ZeroDivisionError: a fault"),
         ("AbsentScanner", "unavailable", "pip install nothing"),
+        ("FormatlessScanner", "not-offered", "does not state formats.hudi"),
         ("RefusingScanner", "not-offered", "neither query.snapshot nor query.read-optimized"),
     ],
 )

@@ -265,6 +265,13 @@ class RefusingScanner(FolderScanner):
     capabilities: Mapping[str, bool] = {}
 
 
+class FormatlessScanner(FolderScanner):
+    """Offers a view, but of no table format that it names."""
+
+    name = "formatless"
+    capabilities: Mapping[str, bool] = {"query.snapshot": True}
+
+
 class BoastingScanner(EmptyScanner):
     """Claims everything and reads nothing."""
 
