@@ -17,6 +17,7 @@ import numpy.typing as npt
 __all__ = ["Positions", "read_bitmap"]
 
 Positions = npt.NDArray[np.int64]
+"""Rows of a file, counted from 0 over all of its row groups; ascending, each once."""
 
 _COOKIE = 12346
 _COOKIE_WITH_RUNS = 12347

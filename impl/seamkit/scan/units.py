@@ -24,14 +24,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.scan.merge import Words
 
 __all__ = [
@@ -45,9 +44,6 @@ __all__ = [
     "ReadPlan",
     "ReadUnit",
 ]
-
-Positions = npt.NDArray[np.int64]
-"""Rows of a file, counted from 0 over all of its row groups; ascending, each once."""
 
 
 @dataclass(frozen=True)
