@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.common import JSON_SCHEMA, Results, console, error_console, print_json
-from seambench.cli.recording import recording, write_outcomes
+from seambench.cli.shared.common import JSON_SCHEMA, Results, console, error_console, print_json
+from seambench.cli.shared.recording import recording, write_outcomes
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
