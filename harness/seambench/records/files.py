@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def problems(record: Record) -> list[str]:
     for at, timing in enumerate(record.timings):
         problem = verdict_problem(timing)
         counts = isinstance(timing, Answered) or timing.moved is not None
-        if timing.outcome == "pass" and not counts and record.run.upgraded_from is None:
+        if timing.outcome == "pass" and not counts and record.run.upgraded_from != 1:
             problem = "it does not say what arrived"
         if problem is not None:
             found.append(f"timings/{at}: {timing.case} on {timing.over.name}: {problem}")
@@ -51,8 +51,19 @@ def _case_problems(part: Conformance) -> list[str]:
         words[case] = word
         if (word not in _WITHOUT_REASON) != (case in part.reasons):
             found.append(f"{case}: {word} {'with' if case in part.reasons else 'without'} a reason")
-    for name, listed in (("reasons", part.reasons), ("should", part.should), ("slow", part.slow)):
+    of_cases: dict[str, Iterable[str]] = {
+        "reasons": part.reasons,
+        "should": part.should,
+        "slow": part.slow,
+        "differences": part.differences,
+    }
+    for name, listed in of_cases.items():
         found += [f"{name} names {case}, which was not run" for case in listed if case not in words]
+    found += [
+        f"the rows of {case} do not fit its columns"
+        for case, rows in part.differences.items()
+        if any(len(row) != len(rows.columns) for row in (*rows.missing, *rows.unexpected))
+    ]
     found += [
         f"{case} is called refused, and it is {words.get(case, 'not there')}"
         for case in part.refused
