@@ -75,7 +75,7 @@ _OF_MERGING = (
 class _HudiReader:
     """What the readers share: they differ in the path, or in where names and matches come from."""
 
-    name: ClassVar[str]
+    name: str
     version = __version__
     kind: Kind = "native"
     capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
