@@ -1,1 +1,1 @@
-"""Native batches as Gluten passes them through Spark: handles, and rows made of columns and back."""
+"""Native batches as Gluten passes them through Spark: handles, rows of columns and back."""
