@@ -17,7 +17,6 @@ import typer
 from seambase.errors import SeambenchError, UsageError
 from seambench.cli import (
     bench,
-    check,
     data,
     doctor,
     exchange,
@@ -29,7 +28,8 @@ from seambench.cli import (
     throughput,
 )
 from seambench.cli import run as run_
-from seambench.cli.common import plain_text
+from seambench.cli.checks import check
+from seambench.cli.shared.common import plain_text
 
 __all__ = ["app", "run"]
 

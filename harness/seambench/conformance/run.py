@@ -13,7 +13,7 @@ from seambase.errors import UsageError
 from seambench.conformance.isolate import Isolated
 from seambench.conformance.load import choose_cases, load_cases
 from seambench.conformance.xfails import Xfails, judge, load_xfails
-from seambench.contracts.outcomes import Outcome
+from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, PassRun
 
@@ -135,8 +135,19 @@ class Run:
 
 def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> Outcome:
     word, reason = answer["outcome"], answer.get("reason", "")
-    seconds = answer.get("seconds", 0.0)
-    return Outcome(case.seam, name, case.id, word, seconds, reason, case.level, case.group, version)
+    rows = answer.get("difference")
+    return Outcome(
+        seam=case.seam,
+        implementation=name,
+        case=case.id,
+        outcome=word,
+        seconds=answer.get("seconds", 0.0),
+        reason=reason,
+        level=case.level,
+        group=case.group,
+        version=version,
+        difference=Difference(**rows) if rows else None,
+    )
 
 
 def run_checks(seam: str, implementations: Sequence[str], **options: Any) -> list[Outcome]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.common import JSON_SCHEMA, Results, console, error_console, print_json
-from seambench.cli.recording import recording, write_outcomes
+from seambench.cli.shared.common import JSON_SCHEMA, Results, console, error_console, print_json
+from seambench.cli.shared.recording import recording, write_outcomes
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
@@ -57,7 +57,10 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     record: Annotated[
-        bool, typer.Option("--record", help="Write a record of each implementation's outcomes.")
+        bool,
+        typer.Option(
+            "--record", help="Write a record of each implementation's outcomes, or of its pairs'."
+        ),
     ] = False,
     results: Results = Path("results"),
 ) -> None:
@@ -71,17 +74,29 @@ def check(
     if against is not None:
         pairs = registry.find_seam(seam).pair_names
         names = [pair for name in names for pair in pairs(name, against)]
-    if record and extra is not None:
-        raise UsageError("--record keeps what a check finds; an extra pass has no record")
     run = Run(seam, names, golden, case, timeout, tuple(xfails or ()))
     outcomes = run.check() if extra is None else run.extra_pass(extra)
     recorded = recording() if record else None
     seen = _as_lines(outcomes) if as_json else _as_table(seam, outcomes)
     _require_verdicts(seen, names if impl else ())
     if recorded is not None:
-        write_outcomes(recorded, seen, results)
+        write_outcomes(recorded, seen if extra is None else _of_pairs(seen, extra), results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
+
+
+def _of_pairs(seen: Sequence[Outcome], extra: str) -> list[Outcome]:
+    """What an extra pass found about pairs; of one implementation alone the check itself tells.
+
+    Raises:
+        UsageError: it compares no pairs.
+    """
+    from seambench.contracts.registry import PAIR
+
+    pairs = [one for one in seen if PAIR in one.implementation]
+    if not pairs:
+        raise UsageError(f"--record: the pass {extra} is about no pairs, so nothing was recorded")
+    return pairs
 
 
 def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:
