@@ -110,7 +110,7 @@ class IcebergTable:
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: check the checksums of data pages that have one.
+            strict: changes nothing: what is skipped with a warning elsewhere is refused here anyway.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
@@ -127,7 +127,7 @@ class IcebergTable:
         view = chosen_view(self._metadata, as_of)
         whole = self._whole(view.schema)
         names = chosen_columns(columns, whole, view.schema.arrow.names, root)
-        opener = FileOpener(self._files, self._mapping(), strict)
+        opener = FileOpener(self._files, self._mapping())
         units = Planner(self._metadata, view.schema, opener).units(view.snapshot)
         plan = ReadPlan(
             table=root, schema=whole, units=units, heading=f"{view.name}, {len(units)} files"

@@ -25,12 +25,10 @@ class FileOpener:
     Attributes:
         files: of the table.
         mapping: names of columns in files without ids; None if the table has none.
-        verify: check the checksums of pages that have one.
     """
 
     files: TableFiles
     mapping: NameMapping | None
-    verify: bool
 
     def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> IcebergReader:
         """Open a file.
@@ -63,4 +61,4 @@ class FileOpener:
             return OrcReader(storage, plain, ICEBERG_TYPES)
         if entry.format != "PARQUET":
             raise RefusedError(f"{entry.where}: files in {entry.format} are not supported")
-        return ParquetReader(storage, plain, ICEBERG_TYPES, int96_unit="us", verify=self.verify)
+        return ParquetReader(storage, plain, ICEBERG_TYPES, int96_unit="us")
