@@ -52,12 +52,31 @@ class _Waiting:
     bytes: int = 0
 
 
+@dataclass
+class _Lane:
+    """Requests of one channel that may leave, in their order.
+
+    Attributes:
+        channel: the way.
+        sendable: told when there is something to send, or no more will be.
+        waiting: what has not left.
+        is_sending: a thread hands requests to a channel that passes through.
+    """
+
+    channel: Channel
+    sendable: threading.Condition
+    waiting: deque[Request] = field(default_factory=deque)
+    is_sending: bool = False
+
+
 class ExchangeSink:
     """All drivers of a sink and the buffer they share. Thread-safe.
 
-    Unless every channel passes through, requests leave from a thread of the sink's own, so that
-    drivers deal rows while the system copies bytes. It ends, and closes the channels, when every
-    request is answered or none will be, at the latest with `close`.
+    Batches change hands with the receivers of this process, in the thread that wrote them. Requests
+    to others leave from a thread for each channel, so that drivers deal rows while the system
+    copies bytes, and a destination that takes its time holds up none but itself, until the buffer
+    is full. These threads end, and close their channels, when every request is answered or none
+    will be, at the latest with `close`.
 
     Args:
         schema: of what is written.
@@ -100,15 +119,13 @@ class ExchangeSink:
         self._buffer = SinkBuffer(dict.fromkeys(range(len(channels)), drivers), options)
         lock = threading.RLock()
         self._changed = threading.Condition(lock)
-        self._sendable = threading.Condition(lock)
-        self._outgoing: list[deque[Request]] = [deque() for _ in channels]
-        self._sending: set[int] = set()
+        self._lanes = [_Lane(channel, threading.Condition(lock)) for channel in channels]
         self._error: str | None = None
         self._closed = False
         self._open_channels()
-        self._has_thread = not all(channel.pass_through for channel in channels)
-        if self._has_thread:
-            threading.Thread(target=self._send_until_closed, daemon=True).start()
+        for lane in self._lanes:
+            if not lane.channel.pass_through:
+                threading.Thread(target=self._send_until_closed, args=(lane,), daemon=True).start()
 
     def driver(self) -> SinkDriver:
         """What one driver writes to; of use to one thread at a time."""
@@ -125,7 +142,7 @@ class ExchangeSink:
             if self._error is not None:
                 raise ExchangeFailedError(self._error)
             self._take(self._buffer.add_request(destination, request))
-        self._let_leave()
+        self._let_leave(destination)
 
     def wait_finished(self, timeout: float | None = None) -> None:
         """Wait until every request is answered.
@@ -155,7 +172,7 @@ class ExchangeSink:
         """Close the channels."""
         with self._changed:
             self._closed = True
-            self._sendable.notify_all()
+            self._wake_lanes()
         for channel in self.channels:
             channel.close()
 
@@ -178,12 +195,12 @@ class ExchangeSink:
         def on_answer(answer: Answer) -> None:
             with self._changed:
                 self._take(self._buffer.on_answer(number, answer.sequence, answer.error))
-            self._let_leave()
+            self._let_leave(number)
 
         def on_failure(sequence: int, reason: str) -> None:
             with self._changed:
                 self._take(self._buffer.on_failure(number, sequence, reason))
-            self._let_leave()
+            self._let_leave(number)
 
         return on_answer, on_failure
 
@@ -191,70 +208,64 @@ class ExchangeSink:
         """Note what is to be done; the lock is held."""
         for effect in effects:
             if isinstance(effect, Send):
-                self._outgoing[effect.destination].append(effect.request)
-                self._sendable.notify_all()
+                lane = self._lanes[effect.destination]
+                lane.waiting.append(effect.request)
+                lane.sendable.notify()
             elif isinstance(effect, CancelFragment):
                 self._error = self._error or effect.reason
                 self._drop_outgoing()
         if self._buffer.is_finished:
-            self._sendable.notify_all()
+            self._wake_lanes()
         self._changed.notify_all()
 
     def _drop_outgoing(self) -> None:
         """What has not left does not leave any more; the lock is held."""
-        for number, waiting in enumerate(self._outgoing):
-            while waiting:
-                sequence = waiting.popleft().sequence
+        for number, lane in enumerate(self._lanes):
+            while lane.waiting:
+                sequence = lane.waiting.popleft().sequence
                 self._buffer.on_failure(number, sequence, "it never left")
-        self._sendable.notify_all()
+        self._wake_lanes()
 
-    def _let_leave(self) -> None:
-        """See to it that what may leave does: by the sink's thread, or at once."""
-        if not self._has_thread:
-            self._send_waiting()
+    def _wake_lanes(self) -> None:
+        for lane in self._lanes:
+            lane.sendable.notify()
 
-    def _send_until_closed(self) -> None:
+    def _let_leave(self, number: int) -> None:
+        """See to it that what may leave does: by the channel's thread, or at once.
+
+        One thread at a time, so that requests leave in order; a channel that answers from within
+        `send` only adds to what is sent by the same loop.
+        """
+        lane = self._lanes[number]
+        if not lane.channel.pass_through:
+            return
+        with self._changed:
+            if lane.is_sending:
+                return
+            lane.is_sending = True
+        while (request := self._next(lane)) is not None:
+            lane.channel.send(request)
+
+    def _next(self, lane: _Lane) -> Request | None:
+        """The next request of a lane; the lane is given up where there is none."""
+        with self._changed:
+            lane.is_sending = bool(lane.waiting)
+            return lane.waiting.popleft() if lane.waiting else None
+
+    def _send_until_closed(self, lane: _Lane) -> None:
         while True:
             with self._changed:
-                self._sendable.wait_for(
-                    lambda: self._closed or self._buffer.is_finished or any(self._outgoing)
+                lane.sendable.wait_for(
+                    lambda: self._closed or self._buffer.is_finished or lane.waiting
                 )
-                over = not any(self._outgoing)
-            if over:
-                break
+                if not lane.waiting:
+                    break
+                request = lane.waiting.popleft()
             try:
-                self._send_waiting()
+                lane.channel.send(request)
             except Exception as error:  # whoever waits for the answer must not wait for ever
                 self.cancel(f"a request could not be sent: {error}")
-        for channel in self.channels:  # all is answered, or given up: receivers may wait for this
-            channel.close()
-
-    def _send_waiting(self) -> None:
-        """Send what may leave, one thread to a channel, so that requests leave in order.
-
-        A channel that answers from within `send` only adds to what is sent by the same loop.
-        """
-        while (number := self._claim()) is not None:
-            try:
-                while (request := self._next(number)) is not None:
-                    self.channels[number].send(request)
-            finally:
-                with self._changed:
-                    self._sending.discard(number)
-
-    def _next(self, number: int) -> Request | None:
-        with self._changed:
-            waiting = self._outgoing[number]
-            return waiting.popleft() if waiting else None
-
-    def _claim(self) -> int | None:
-        """A channel with something to send and nobody who does it, claimed for this thread."""
-        with self._changed:
-            for number, waiting in enumerate(self._outgoing):
-                if waiting and number not in self._sending:
-                    self._sending.add(number)
-                    return number
-        return None
+        lane.channel.close()  # all is answered, or given up: the receiver may wait for this
 
 
 def _check(channels: Sequence[Channel], routing: Routing, format_: ChunkFormat | None) -> None:
