@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambench.contracts.outcomes import ROWS_KEPT, Difference
 
 __all__ = ["canonical", "difference", "rows_of", "typed"]
 
@@ -127,21 +128,19 @@ def _values(column: pa.Array) -> list[Any]:
 
 def difference(
     expected: Iterable[Sequence[Any]], actual: Iterable[Sequence[Any]], names: Sequence[str]
-) -> str | None:
-    """What tells two multisets of rows apart, as one sentence; None if they are equal."""
+) -> Difference | None:
+    """What tells two multisets of rows apart; None if they are equal."""
     want = Counter(tuple(canonical(v) for v in row) for row in expected)
     have = Counter(tuple(canonical(v) for v in row) for row in actual)
     if want == have:
         return None
-    parts = []
-    for word, rows in (("missing", want - have), ("unexpected", have - want)):
-        if rows:
-            shown = [_show(row, names) for row in sorted(rows.elements())[:3]]
-            more = rows.total() - len(shown)
-            parts.append(f"{word} {', '.join(shown)}" + (f" and {more} more" if more else ""))
-    return f"{want.total()} rows expected, {have.total()} read: " + "; ".join(parts)
-
-
-def _show(row: Sequence[str], names: Sequence[str]) -> str:
-    """One row for a message: names and values, types only where they are not plain."""
-    return "(" + ", ".join(f"{n}={v}" for n, v in zip(names, row, strict=True)) + ")"
+    missing, unexpected = want - have, have - want
+    return Difference(
+        tuple(names),
+        want.total(),
+        have.total(),
+        tuple(sorted(missing.elements())[:ROWS_KEPT]),
+        tuple(sorted(unexpected.elements())[:ROWS_KEPT]),
+        missing.total(),
+        unexpected.total(),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -10,8 +11,10 @@ from seambench.contracts.common import Level
 
 __all__ = [
     "FAILING",
+    "ROWS_KEPT",
     "WORDS",
     "CrashError",
+    "Difference",
     "Mismatch",
     "NotOffered",
     "Outcome",
@@ -36,8 +39,61 @@ FAILING = frozenset({"fail", "xpass", "error", "timeout", "crash"})
 """Words that fail a run; the others do not."""
 
 
+ROWS_KEPT = 20
+"""Rows of each kind that a difference keeps; it counts all."""
+
+_ROWS_TOLD = 3
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What tells the rows that came from those that must; as text, one sentence.
+
+    Attributes:
+        columns: their names.
+        expected: number of rows that must come.
+        read: number of rows that came.
+        missing: the first rows that did not come, a text for each value.
+        unexpected: the first rows that should not have come.
+        missing_total: how many did not come.
+        unexpected_total: how many should not have come.
+    """
+
+    columns: Sequence[str]
+    expected: int
+    read: int
+    missing: Sequence[Sequence[str]] = ()
+    unexpected: Sequence[Sequence[str]] = ()
+    missing_total: int = 0
+    unexpected_total: int = 0
+
+    def __str__(self) -> str:
+        parts = []
+        for word, rows, total in (
+            ("missing", self.missing, self.missing_total),
+            ("unexpected", self.unexpected, self.unexpected_total),
+        ):
+            if rows:
+                shown = ", ".join(map(self._row, rows[:_ROWS_TOLD]))
+                more = total - len(rows[:_ROWS_TOLD])
+                parts.append(f"{word} {shown}" + (f" and {more} more" if more else ""))
+        return f"{self.expected} rows expected, {self.read} read: " + "; ".join(parts)
+
+    def _row(self, row: Sequence[str]) -> str:
+        cells = zip(self.columns, row, strict=True)
+        return "(" + ", ".join(f"{name}={value}" for name, value in cells) + ")"
+
+
 class Mismatch(Exception):  # noqa: N818 - it is a finding about another's answer, not our error
-    """The implementation's answer is wrong; the message says how."""
+    """The implementation's answer is wrong; the message says how.
+
+    Attributes:
+        difference: the rows by which it is, where it is rows.
+    """
+
+    def __init__(self, reason: str, difference: Difference | None = None) -> None:
+        super().__init__(reason)
+        self.difference = difference
 
 
 class NotOffered(Exception):  # noqa: N818 - as above
@@ -66,6 +122,7 @@ class Outcome:
         level: of the case; a `should` that ends in `fail` does not fail the run.
         group: the format or the group of rules that the case belongs to.
         version: of the implementation; empty where it did not get as far as saying it.
+        difference: the rows by which an answer is wrong, where it is rows.
     """
 
     seam: str
@@ -77,6 +134,7 @@ class Outcome:
     level: Level = "must"
     group: str = ""
     version: str = ""
+    difference: Difference | None = None
 
     @property
     def failed(self) -> bool:

@@ -18,7 +18,7 @@ from seambase.errors import RefusedError, UsageError
 from seambench.contracts.common import Level
 from seambench.contracts.outcomes import Outcome
 
-__all__ = ["Case", "Pass", "PassRun", "Request", "Seam"]
+__all__ = ["Case", "Pass", "PassRun", "Request", "Seam", "Section"]
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,25 @@ class Case:
         return ()
 
     @property
+    def sources(self) -> Sequence[str]:
+        """Where the rule comes from, or was found broken."""
+        return ()
+
+    @property
     def never_wrong(self) -> bool:
         """Whether an implementation without the capabilities must refuse or be right all the same.
 
         Otherwise the case is not put to it.
         """
         return False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of what there is to say of a case: a title, and lines of text."""
+
+    title: str
+    lines: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -135,6 +148,30 @@ class Seam(ABC):
     def attempt(self, case: Any, implementation: Any) -> None:
         """Ask an implementation for what it must refuse (`Case.refused`)."""
         raise NotImplementedError(f"the {self.name} seam has no refusals")
+
+    def explain(self, case: Any) -> Sequence[Section]:
+        """What is asked in a case and what must come, besides its rule; here: its file."""
+        file = getattr(case, "file", None)
+        if not isinstance(file, Path) or file.suffix != ".toml":
+            return ()
+        return (Section("as it is written down", file.read_text(encoding="utf-8").splitlines()),)
+
+    def keep(self, case: Any, folder: Path) -> Sequence[str]:
+        """Leave what a case reads in a folder, with its request as `request.json`.
+
+        Args:
+            case: the case.
+            folder: a new folder.
+
+        Returns:
+            What can be done with it: a line for each.
+
+        Raises:
+            UsageError: cases of the seam read nothing that could be kept.
+        """
+        raise UsageError(
+            f"{folder}: nothing to keep, since {case.id} of the {self.name} seam reads no files"
+        )
 
     def door(self, kind: str, rest: str) -> Any:
         """An implementation that is a command (`cmd`) or a shared library (`lib`).

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seambench.contracts.seam import Case, Pass, Request, Seam
+from seambench.contracts.seam import Case, Pass, Request, Seam, Section
 
 if TYPE_CHECKING:
     from seambench.contracts.scan import Scanner
@@ -63,6 +63,16 @@ class _ScanSeam(Seam):
         from seambench.seams.scan.check import read_case
 
         read_case(case, implementation)
+
+    def explain(self, case: ScanCase) -> Sequence[Section]:
+        from seambench.seams.scan.explain import explain_scan
+
+        return explain_scan(case)
+
+    def keep(self, case: ScanCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.scan.explain import keep_scan
+
+        return keep_scan(case, folder)
 
     def door(self, kind: str, rest: str) -> Any:
         from seambench.seams.scan.doors import CommandScanner, LibraryScanner

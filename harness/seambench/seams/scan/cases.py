@@ -112,6 +112,12 @@ class ScanCase(Case):
     extra_needs: Sequence[str]
     otherwise: str
     one_of_many: bool = False
+    threads: Sequence[str] = ()
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """See `Case`."""
+        return self.threads
 
     @property
     def refused(self) -> Sequence[str]:
@@ -239,6 +245,7 @@ def _case(id_: str, read: _CaseFile, table: GoldenTable) -> ScanCase:
         extra_needs=read.needs,
         otherwise=read.otherwise,
         one_of_many=bool(read.ask),
+        threads=read.threads,
     )
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "query_dataset",
     "read_case",
     "read_rows",
+    "request_of",
     "same_rows",
     "unpacked",
 ]
@@ -58,10 +59,10 @@ def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
         table = Path(work) / case.table.spec.name
         case.table.unpack(table, case.edits)
-        yield _request(case, table)
+        yield request_of(case, table)
 
 
-def _request(case: ScanCase, table: Path) -> ScanRequest:
+def request_of(case: ScanCase, table: Path) -> ScanRequest:
     """The request of a case over an unpacked table."""
     asked = case.request
     return ScanRequest(
@@ -85,7 +86,7 @@ def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
         raise Mismatch(f"columns {names} expected, the schema says {scan.schema.names}")
     problems = [difference(a, _focused(case, rows), names) for a in case.expected_answers()]
     if None not in problems:
-        raise Mismatch("; nor: ".join(str(problem) for problem in problems))
+        raise Mismatch("; nor: ".join(str(problem) for problem in problems), problems[0])
     for name, wanted in case.expect.arrow.items():
         found = str(scan.schema.field(name).type)
         if found != wanted:
@@ -206,4 +207,4 @@ def literal(value: str | int) -> str:
 def same_rows(what: str, want: Rows, have: Rows, names: Sequence[str]) -> None:
     """Both multisets must be equal."""
     if problem := difference(want, have, names):
-        raise Mismatch(f"{what} differs from the full read: {problem}")
+        raise Mismatch(f"{what} differs from the full read: {problem}", problem)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seambench.contracts.seam import Case, Pass, Request, Seam
+from seambench.contracts.seam import Case, Pass, Request, Seam, Section
 
 if TYPE_CHECKING:
     from seambench.contracts.serde import Serde
@@ -66,6 +66,16 @@ class _SerdeSeam(Seam):
         from seambench.seams.serde.check import attempt_serde
 
         attempt_serde(case, implementation)
+
+    def explain(self, case: SerdeCase) -> Sequence[Section]:
+        from seambench.seams.serde.explain import explain_serde
+
+        return [*explain_serde(case), *super().explain(case)]
+
+    def keep(self, case: SerdeCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.serde.explain import keep_serde
+
+        return keep_serde(case, folder)
 
     def door(self, kind: str, rest: str) -> Any:
         from seambench.seams.serde.doors import CommandSerde, LibrarySerde
