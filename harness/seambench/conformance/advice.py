@@ -41,8 +41,8 @@ def likeness(outcome: Outcome) -> str:
         parts = [
             word
             for word, total in (
-                ("rows are missing", rows.missing_total),
-                ("rows came that should not", rows.unexpected_total),
+                ("rows are missing", rows.missing_rows),
+                ("rows came that should not", rows.unexpected_rows),
             )
             if total
         ]

@@ -20,47 +20,47 @@ from seambench.contracts.outcomes import (
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["Finding", "judge_case", "missing_capability", "outcome_of", "run_one"]
+__all__ = ["Verdict", "missing_capability", "outcome_of", "run_one", "verdict"]
 
 
-class Finding(NamedTuple):
-    """What came of one check: the word for the outcome, the reason, and the rows if it is rows."""
+class Verdict(NamedTuple):
+    """The word for an outcome, the reason, and the rows in question where the answer is rows."""
 
-    outcome: Word
+    word: Word
     reason: str = ""
     difference: Difference | None = None
 
 
 def run_one(case: Case, implementation: Any) -> tuple[Word, str]:
     """Put a case to an implementation: the word for the outcome, and the reason."""
-    return judge_case(case, implementation)[:2]
+    return verdict(case, implementation)[:2]
 
 
-def judge_case(case: Case, implementation: Any) -> Finding:
+def verdict(case: Case, implementation: Any) -> Verdict:
     """Put a case to an implementation."""
     seam = find_seam(case.seam)
     return outcome_of(lambda: _judge(seam, case, implementation))
 
 
-def outcome_of(check: Callable[[], None]) -> Finding:
+def outcome_of(check: Callable[[], None]) -> Verdict:
     """Run a check."""
     try:
         check()
     except NotOffered as reason:
-        return Finding("not-offered", str(reason))
+        return Verdict("not-offered", str(reason))
     except Mismatch as reason:
-        return Finding("fail", str(reason), reason.difference)
+        return Verdict("fail", str(reason), reason.difference)
     except ProtocolError as reason:
-        return Finding("fail", str(reason))
+        return Verdict("fail", str(reason))
     except UnavailableError as reason:
-        return Finding("unavailable", str(reason))
+        return Verdict("unavailable", str(reason))
     except CrashError as reason:
-        return Finding("crash", str(reason))
+        return Verdict("crash", str(reason))
     except TimedOutError as reason:
-        return Finding("timeout", str(reason))
+        return Verdict("timeout", str(reason))
     except Exception as error:  # whatever a foreign implementation raises
-        return Finding("error", f"{type(error).__name__}: {error}")
-    return Finding("pass")
+        return Verdict("error", f"{type(error).__name__}: {error}")
+    return Verdict("pass")
 
 
 def missing_capability(case: Case, implementation: Any) -> str | None:
@@ -104,9 +104,8 @@ def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str
     except Mismatch as problem:
         if isinstance(problem.__cause__, refusals):
             raise NotOffered(f"no {missing}; refused as it must be") from problem
-        raise Mismatch(
-            f"{missing} is not offered, yet it answers wrongly: {problem}", problem.difference
-        ) from problem
+        text = f"{missing} is not offered, yet it answers wrongly: {problem}"
+        raise Mismatch(text, problem.difference) from problem
 
 
 def _held(implementation: Any) -> int:

@@ -145,19 +145,18 @@ class Run:
 
 def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> Outcome:
     word, reason = answer["outcome"], answer.get("reason", "")
-    seconds = answer.get("seconds", 0.0)
     rows = answer.get("difference")
     return Outcome(
-        case.seam,
-        name,
-        case.id,
-        word,
-        seconds,
-        reason,
-        case.level,
-        case.group,
-        version,
-        Difference(**rows) if rows else None,
+        seam=case.seam,
+        implementation=name,
+        case=case.id,
+        outcome=word,
+        seconds=answer.get("seconds", 0.0),
+        reason=reason,
+        level=case.level,
+        group=case.group,
+        version=version,
+        difference=Difference(**rows) if rows else None,
     )
 
 

@@ -3,8 +3,8 @@
 `python -m seambench.conformance.worker SEAM IMPLEMENTATION` first says whether it is ready, then
 reads one JSON object per line and answers each with one. A request names a case (`case`, `root`,
 `golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). An
-answer has `outcome`, `reason`, `seconds`, and what that request adds (`check`: `difference`).
-Whatever the implementation
+answer has `outcome`, `reason`, `seconds`, `difference` where wrong rows came, and what that
+request adds. Whatever the implementation
 itself prints goes to standard error.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
-from seambench.conformance.judge import judge_case, outcome_of
+from seambench.conformance.judge import Verdict, outcome_of, verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts import registry
 from seambench.contracts.seam import Case, Seam
@@ -66,14 +66,18 @@ def _answer(
     seam: Seam, case: Case, implementation: Any, request: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     if request["do"] == "check":
-        found = judge_case(case, implementation)
-        rows = None if found.difference is None else asdict(found.difference)
-        return {"outcome": found.outcome, "reason": found.reason, "difference": rows}
+        return _members(verdict(case, implementation))
     answer: dict[str, Any] = {}
     found = outcome_of(
         lambda: answer.update(seam.requests[request["do"]](case, implementation, request))
     )
-    return {**answer, "outcome": found.outcome, "reason": found.reason}
+    return {**answer, **_members(found)}
+
+
+def _members(found: Verdict) -> Mapping[str, Any]:
+    """A verdict as members of an answer."""
+    members: dict[str, Any] = {"outcome": found.word, "reason": found.reason}
+    return members | ({"difference": asdict(found.difference)} if found.difference else {})
 
 
 def _say(answers: IO[str], message: Mapping[str, Any]) -> None:

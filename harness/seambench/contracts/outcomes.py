@@ -11,7 +11,6 @@ from seambench.contracts.common import Level
 
 __all__ = [
     "FAILING",
-    "ROWS_KEPT",
     "WORDS",
     "CrashError",
     "Difference",
@@ -39,60 +38,35 @@ FAILING = frozenset({"fail", "xpass", "error", "timeout", "crash"})
 """Words that fail a run; the others do not."""
 
 
-ROWS_KEPT = 20
-"""Rows of each kind that a difference keeps; it counts all."""
-
-_ROWS_TOLD = 3
-
-
 @dataclass(frozen=True)
 class Difference:
-    """What tells the rows that came from those that must; as text, one sentence.
+    """A few of the rows that tell an answer from the right one, each value as text.
 
     Attributes:
-        columns: their names.
-        expected: number of rows that must come.
-        read: number of rows that came.
-        missing: the first rows that did not come, a text for each value.
-        unexpected: the first rows that should not have come.
-        missing_total: how many did not come.
-        unexpected_total: how many should not have come.
+        columns: names.
+        missing: rows that were expected and did not come.
+        unexpected: rows that came and were not expected.
+        missing_rows: how many of the first there are in all.
+        unexpected_rows: how many of the second.
     """
 
     columns: Sequence[str]
-    expected: int
-    read: int
-    missing: Sequence[Sequence[str]] = ()
-    unexpected: Sequence[Sequence[str]] = ()
-    missing_total: int = 0
-    unexpected_total: int = 0
-
-    def __str__(self) -> str:
-        parts = []
-        for word, rows, total in (
-            ("missing", self.missing, self.missing_total),
-            ("unexpected", self.unexpected, self.unexpected_total),
-        ):
-            if rows:
-                shown = ", ".join(map(self._row, rows[:_ROWS_TOLD]))
-                more = total - len(rows[:_ROWS_TOLD])
-                parts.append(f"{word} {shown}" + (f" and {more} more" if more else ""))
-        return f"{self.expected} rows expected, {self.read} read: " + "; ".join(parts)
-
-    def _row(self, row: Sequence[str]) -> str:
-        cells = zip(self.columns, row, strict=True)
-        return "(" + ", ".join(f"{name}={value}" for name, value in cells) + ")"
+    missing: Sequence[Sequence[str]]
+    unexpected: Sequence[Sequence[str]]
+    missing_rows: int
+    unexpected_rows: int
 
 
 class Mismatch(Exception):  # noqa: N818 - it is a finding about another's answer, not our error
     """The implementation's answer is wrong; the message says how.
 
-    Attributes:
-        difference: the rows by which it is, where it is rows.
+    Args:
+        message: one sentence.
+        difference: the rows in question, where the answer is rows.
     """
 
-    def __init__(self, reason: str, difference: Difference | None = None) -> None:
-        super().__init__(reason)
+    def __init__(self, message: str, difference: Difference | None = None) -> None:
+        super().__init__(message)
         self.difference = difference
 
 
@@ -122,7 +96,7 @@ class Outcome:
         level: of the case; a `should` that ends in `fail` does not fail the run.
         group: the format or the group of rules that the case belongs to.
         version: of the implementation; empty where it did not get as far as saying it.
-        difference: the rows by which an answer is wrong, where it is rows.
+        difference: of a wrong answer that is rows.
     """
 
     seam: str

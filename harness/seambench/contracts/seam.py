@@ -16,9 +16,10 @@ from typing import Any
 
 from seambase.errors import RefusedError, UsageError
 from seambench.contracts.common import Level
+from seambench.contracts.explain import Explanation
 from seambench.contracts.outcomes import Outcome
 
-__all__ = ["Case", "Pass", "PassRun", "Request", "Seam", "Section"]
+__all__ = ["Case", "Pass", "PassRun", "Request", "Seam", "refusal_in_words"]
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,6 @@ class Case:
         return ()
 
     @property
-    def sources(self) -> Sequence[str]:
-        """Where the rule comes from, or was found broken."""
-        return ()
-
-    @property
     def never_wrong(self) -> bool:
         """Whether an implementation without the capabilities must refuse or be right all the same.
 
@@ -74,12 +70,12 @@ class Case:
         return False
 
 
-@dataclass(frozen=True)
-class Section:
-    """A part of what there is to say of a case: a title, and lines of text."""
-
-    title: str
-    lines: Sequence[str]
+def refusal_in_words(case: Case) -> str:
+    """What must come in place of an answer, as a sentence; empty where an answer must come."""
+    if not case.refused:
+        return ""
+    words = " and ".join(repr(word) for word in case.says)
+    return f"a refusal: {' or '.join(case.refused)}" + (f" that names {words}" if words else "")
 
 
 @dataclass(frozen=True)
@@ -149,15 +145,12 @@ class Seam(ABC):
         """Ask an implementation for what it must refuse (`Case.refused`)."""
         raise NotImplementedError(f"the {self.name} seam has no refusals")
 
-    def explain(self, case: Any) -> Sequence[Section]:
-        """What is asked in a case and what must come, besides its rule; here: its file."""
-        file = getattr(case, "file", None)
-        if not isinstance(file, Path) or file.suffix != ".toml":
-            return ()
-        return (Section("as it is written down", file.read_text(encoding="utf-8").splitlines()),)
+    def explain(self, case: Any) -> Explanation:
+        """What a case is about, for people; a seam says more where it knows more."""
+        return Explanation(case.requirement, outcome=refusal_in_words(case))
 
     def keep(self, case: Any, folder: Path) -> Sequence[str]:
-        """Leave what a case reads in a folder, with its request as `request.json`.
+        """Leave what a case reads in a folder, with the request of programs as `request.json`.
 
         Args:
             case: the case.
@@ -167,11 +160,16 @@ class Seam(ABC):
             What can be done with it: a line for each.
 
         Raises:
-            UsageError: cases of the seam read nothing that could be kept.
+            UsageError: the case reads nothing that could be kept.
         """
         raise UsageError(
             f"{folder}: nothing to keep, since {case.id} of the {self.name} seam reads no files"
         )
+
+    def asked(self, case: Any) -> str:
+        """The request that a program gets, one line of JSON; empty where it gets none."""
+        del case
+        return ""
 
     def door(self, kind: str, rest: str) -> Any:
         """An implementation that is a command (`cmd`) or a shared library (`lib`).

@@ -77,19 +77,22 @@ def check(
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit file, too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     record: Annotated[
-        bool, typer.Option("--record", help="Write a record of each implementation's outcomes.")
+        bool,
+        typer.Option(
+            "--record", help="Write a record of each implementation's outcomes, or of its pairs'."
+        ),
     ] = False,
     results: Results = Path("results"),
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench.cli.checks.choice import narrowed
-    from seambench.conformance.explain import keep_case
+    from seambench.conformance.kept import keep_case
     from seambench.conformance.run import Run
 
     names = _names(seam, impl, against)
-    if extra is not None and (record or words or last_failed or failed_first):
+    if extra is not None and (words or last_failed or failed_first):
         raise UsageError(
-            "--record, -k, --last-failed and --failed-first are for a check, not for an extra pass"
+            "-k, --last-failed and --failed-first choose cases of a check, not of an extra pass"
         )
     run = Run(
         *(seam, names, golden, case, timeout, tuple(xfails or ())),
@@ -111,7 +114,7 @@ def check(
         show_ways_on(seam, run.cases(), run.stated)
     _require_verdicts(seen, names if impl else ())
     if recorded is not None:
-        write_outcomes(recorded, seen, results)
+        write_outcomes(recorded, seen if extra is None else _of_pairs(seen, extra), results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
 
@@ -131,6 +134,20 @@ def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[s
         return names
     pairs = registry.find_seam(seam).pair_names
     return [pair for name in names for pair in pairs(name, against)]
+
+
+def _of_pairs(seen: Sequence[Outcome], extra: str) -> list[Outcome]:
+    """What an extra pass found about pairs; of one implementation alone the check itself tells.
+
+    Raises:
+        UsageError: it compares no pairs.
+    """
+    from seambench.contracts.registry import PAIR
+
+    pairs = [one for one in seen if PAIR in one.implementation]
+    if not pairs:
+        raise UsageError(f"--record: the pass {extra} is about no pairs, so nothing was recorded")
+    return pairs
 
 
 def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:

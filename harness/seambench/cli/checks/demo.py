@@ -41,12 +41,13 @@ def demo() -> None:
 def _tell(shown: Demo, case: Case, seen: Sequence[Outcome]) -> None:
     """The table, both verdicts, one difference, and where to go from here."""
     from seambench.cli.checks.shown import again, difference_lines
-    from seambench.conformance.explain import explain_case
+    from seambench.contracts.registry import find_seam
 
     out = console()
-    sections = {section.title: section.lines for section in explain_case(case, shown.broken)}
-    out.print(sections["the table"][0], markup=False, soft_wrap=True)
-    out.print(f"  {', '.join(_steps(sections['its life']))}\n", markup=False, soft_wrap=True)
+    about = find_seam(shown.seam).explain(case)
+    steps = (f"{s.title}" + (f" of {len(s.rows.rows)} rows" if s.rows else "") for s in about.life)
+    out.print(f"{', '.join(about.sources)}:", markup=False, soft_wrap=True)
+    out.print(f"  {', '.join(steps)}\n", markup=False, soft_wrap=True)
     for word, name in (("good", shown.good), ("broken", shown.broken)):
         counts = Counter(o.outcome for o in seen if o.implementation == name)
         told = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
@@ -63,15 +64,3 @@ def _tell(shown: Demo, case: Case, seen: Sequence[Outcome]) -> None:
         ("your own", "seambench new scanner --lang python"),
     ):
         out.print(f"{what:13} {command}", markup=False, soft_wrap=True)
-
-
-def _steps(life: Sequence[str]) -> list[str]:
-    """The steps of a table's life, each with the number of its rows, as lines below it are rows."""
-    steps: list[tuple[str, int]] = []
-    for line in life:
-        if line.startswith(" "):
-            word, rows = steps[-1]
-            steps[-1] = (word, rows + 1)
-        else:
-            steps.append((line.partition("  (instant")[0], 0))
-    return [f"{word} of {rows} rows" if rows else word for word, rows in steps]

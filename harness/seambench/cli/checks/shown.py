@@ -38,25 +38,15 @@ def difference_lines(found: Difference) -> Iterator[str]:
     from rich.markup import escape
 
     for sign, colour, rows, total in (
-        ("-", "red", found.missing, found.missing_total),
-        ("+", "green", found.unexpected, found.unexpected_total),
+        ("-", "red", found.missing, found.missing_rows),
+        ("+", "green", found.unexpected, found.unexpected_rows),
     ):
         for row in rows[:_ROWS_SHOWN]:
             cells = zip(found.columns, row, strict=True)
-            text = "  ".join(f"{name}={_bare(value)}" for name, value in cells)
+            text = "  ".join(f"{name}={value}" for name, value in cells)
             yield f"    [{colour}]{sign} {escape(plain_text(text))}[/]"
         if total > _ROWS_SHOWN:
             yield f"    [{colour}]{sign} ... {total - min(len(rows), _ROWS_SHOWN)} more rows[/]"
-
-
-def _bare(value: str) -> str:
-    """A value without the name of its type where the type can be seen."""
-    kind, _, text = value.partition(":")
-    if kind == "NoneType":
-        return "NULL"
-    if kind == "float" and "p" in text:
-        return str(float.fromhex(text))
-    return text if kind in ("str", "int", "bool", "Decimal", "date", "timestamp") else value
 
 
 def show_outcomes(
@@ -89,8 +79,9 @@ def _show(outcome: Outcome, extra: Sequence[str]) -> None:
     out = console()
     colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
     reason, rows = outcome.reason, outcome.difference
-    if rows is not None and outcome.failed and reason == str(rows):
-        reason = f"{rows.expected} rows expected, {rows.read} read"
+    if rows is not None and outcome.failed:
+        # The rows follow, by themselves.
+        reason = reason.partition(": missing ")[0].partition(": unexpected ")[0]
     out.print(
         f"[{colour}]{word_of(outcome)}[/] {escape(outcome.implementation)} "
         f"{escape(outcome.case)}: {escape(plain_text(reason))}",

@@ -70,11 +70,6 @@ class ColumnCase(Case):
         return needs_of(_asked(read))
 
     @property
-    def sources(self) -> Sequence[str]:
-        """See `Case`."""
-        return () if self.file.suffix == ".json" else _load(self.file).threads
-
-    @property
     def refused(self) -> Sequence[str]:
         """See `Case`."""
         if self.file.suffix == ".json":

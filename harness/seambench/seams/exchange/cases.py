@@ -125,11 +125,6 @@ class ExchangeCase(Case):
         return [*needs_of(self), *_load(self.file).needs]
 
     @property
-    def sources(self) -> Sequence[str]:
-        """See `Case`."""
-        return _load(self.file).threads
-
-    @property
     def refused(self) -> Sequence[str]:
         """See `Case`."""
         return self.expect.refused

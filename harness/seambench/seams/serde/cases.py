@@ -165,11 +165,6 @@ class SerdeCase(Case):
         return [*needs_of(self.operation, self.vector()), *extra]
 
     @property
-    def sources(self) -> Sequence[str]:
-        """See `Case`."""
-        return () if self.rule is None else (self.rule.source, *self.rule.threads)
-
-    @property
     def refused(self) -> Sequence[str]:
         """See `Case`."""
         return self.expect.refused

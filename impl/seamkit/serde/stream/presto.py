@@ -27,11 +27,11 @@ from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.read import PageReader
 from seamkit.serde.presto.schema import PageSchema, page_schema
 from seamkit.serde.presto.write import PageWriter, finish_page
+from seamkit.serde.selection import Rows, Selections
 from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.registry import OutputStream
 from seamkit.serde.stream.result import VectorResult
-from seamkit.serde.stream.selection import Rows, Selections
 
 __all__ = [
     "OpenBatch",
@@ -136,9 +136,9 @@ class PrestoIterativeSerializer:
         sizes = np.empty(chosen.counts[0], np.int64)
         to = ffi.from_buffer("int64_t[]", sizes)
         code = lib.seam_presto_stream_estimate(
-            opened.pointer, chosen.structs, self.options.flags, to, self._error
+            opened.pointer, chosen.pointer, self.options.flags, to, self._error
         )
-        check(code, self._error)
+        check(code, self._error, by_caller=True)
         return sizes
 
     def _opened(self, batch: Any) -> OpenBatch:
@@ -211,9 +211,9 @@ def append_partitions(
     pointers = ffi.new("struct seam_presto_stream *[]", [s.pointer for s in serializers])
     error = new_error()
     code = lib.seam_presto_stream_append(
-        pointers, opened.pointer, chosen.structs, len(chosen), error
+        pointers, opened.pointer, chosen.pointer, len(chosen), error
     )
-    check(code, error)
+    check(code, error, by_caller=True)
 
 
 class PrestoBatchSerializer:

@@ -19,11 +19,11 @@ from seamkit.serde.rows.codec import RowCodec
 from seamkit.serde.rows.framing import GROUP_HEADER, compress_group
 from seamkit.serde.rows.serde import Format, RowOptions, deserialize, row_codec
 from seamkit.serde.rows.unsafe_row import Writer
+from seamkit.serde.selection import Rows, row_numbers
 from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream
 from seamkit.serde.stream.registry import OutputStream
 from seamkit.serde.stream.result import VectorResult
-from seamkit.serde.stream.selection import Rows, row_numbers
 
 __all__ = [
     "RowBatchSerializer",
