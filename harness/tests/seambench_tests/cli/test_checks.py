@@ -131,7 +131,7 @@ def test_what_cannot_be_chosen_is_said(arguments: Sequence[str], says: str) -> N
 @pytest.mark.parametrize(
     ("case", "says"),
     [
-        (WRONG, ["2. upsert", '"updated"          "log1"  6', '"query": {"type": "snap']),
+        (WRONG, ["2. upsert", '"log-only-deleted"  "log1"  6', '"query": {"type": "snap']),
         ("scan/hudi/damage/missing-log", ["damage: delete", "a refusal: InputError"]),
         (
             "serde/presto/bigint_1_rows/decode",
