@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Seam
 
 if TYPE_CHECKING:
@@ -76,6 +77,20 @@ class _ExchangeSeam(Seam):
         from seambench.seams.exchange.check import attempt_exchange
 
         attempt_exchange(case, implementation)
+
+    def explain(self, case: ExchangeCase) -> Explanation:
+        from seambench.conformance.definitions import explain_file
+
+        senders, receivers, drivers = case.shape
+        request = {
+            "senders": senders,
+            "receivers": receivers,
+            "drivers": drivers,
+            "transport": case.transport,
+            "format": case.format,
+            "encoding": case.encoding,
+        }
+        return explain_file(case, case.file, request)
 
     def door(self, kind: str, rest: str) -> Any:
         if kind != "cmd":

@@ -109,8 +109,8 @@ class HudiTable:
         """
         return self._plan(self._as_of(as_of)).slices
 
-    def _plan(self, window: Window) -> Plan:
-        plan = plan_slices(self._storage, self._timeline, window, self._listing)
+    def _plan(self, window: Window, *, strict: bool = False) -> Plan:
+        plan = plan_slices(self._storage, self._timeline, window, self._listing, strict=strict)
         slices = with_external_files(plan.slices, self._storage, self.config)
         slices = with_file_names(slices, self._timeline, window)
         return dataclasses.replace(plan, slices=slices)
@@ -157,7 +157,8 @@ class HudiTable:
             batch_rows: most rows in a batch.
             threads: slices at once; one per core by default.
             memory_limit_bytes: what decoded logs and merged batches may take at once.
-            strict: refuse damage in logs that Hudi's own reader skips.
+            strict: refuse damage that Hudi's own reader skips, and ask the archive as well for
+                files that should be there.
             changes_alone: merge what changed without the rows that it changed, as Hudi does; by
                 default an incremental query hands out rows as the table showed them at the end.
             path: `auto` chooses per slice: native where no log applies, merge otherwise.
@@ -195,7 +196,7 @@ class HudiTable:
             return self._changes(columns, filter, window, read)
         window = self._window(query, until, after, up_to, changes_alone)
         schema = self._schema_at(window)
-        plan, rows = self._plan(window), window.row_filter()
+        plan, rows = self._plan(window, strict=strict), window.row_filter()
 
         def make(names: list[str], condition: pc.Expression | None) -> Scan:
             both = [c for c in (rows, condition) if c is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,7 +42,12 @@ class Plan:
 
 
 def plan_slices(
-    storage: Storage, timeline: Timeline, window: Window, listing: ListingSource
+    storage: Storage,
+    timeline: Timeline,
+    window: Window,
+    listing: ListingSource,
+    *,
+    strict: bool = False,
 ) -> Plan:
     """The latest slices, as a window shows them.
 
@@ -53,6 +58,9 @@ def plan_slices(
         listing: `files`, `metadata`, or `auto`: the metadata table where the table has one and is
             not local, and folders otherwise. A metadata table that turns out to be broken is then
             told in a warning, and folders are listed.
+        strict: ask the archive for files that are missing or shorter than they were written, and
+            refuse what is otherwise a warning: a write that says nothing, and a base file of
+            another length.
 
     Raises:
         RefusedError: a file of a newer format, or no metadata table where one was asked for.
@@ -67,13 +75,13 @@ def plan_slices(
     if trusted:
         try:
             files = list_from_metadata(storage, timeline)
-            return _plan(files, timeline, window, "the metadata table")
+            return _plan(files, timeline, window, "the metadata table", strict=strict)
         except (InputError, RefusedError) as error:
             if listing == "metadata":
                 raise
             reason = f"folders were listed instead of the metadata table ({error})"
             warnings.append(ScanWarning(storage.full(METADATA_FOLDER), -1, reason))
-    return _plan(list_files(storage), timeline, window, "folders", warnings)
+    return _plan(list_files(storage), timeline, window, "folders", warnings, strict=strict)
 
 
 def _plan(
@@ -82,11 +90,23 @@ def _plan(
     window: Window,
     source: str,
     warnings: Sequence[ScanWarning] = (),
+    *,
+    strict: bool,
 ) -> Plan:
-    slices = list_slices(files, timeline, window)
-    warnings = [*warnings, *_silent_writes(timeline)]
+    slices = list_slices(files, timeline, window, archived=strict)
+    damage = [*_silent_writes(timeline), *_changed_bases(slices, timeline)]
+    if strict and damage:
+        raise InputError(f"{damage[0].file}: {damage[0].reason}")
     changed = [slice_ for slice_ in slices if may_have_changed(slice_, timeline, window)]
-    return Plan(changed, source, warnings, len(slices) - len(changed))
+    return Plan(changed, source, [*warnings, *damage], len(slices) - len(changed))
+
+
+def _changed_bases(slices: Sequence[FileSlice], timeline: Timeline) -> Iterator[ScanWarning]:
+    """Base files that are not as long as they were written; nothing is ever added to one."""
+    for base in (slice_.base for slice_ in slices):
+        if base is not None and base.told_bytes is not None:
+            reason = f"{base.size_bytes} bytes, but it was written with {base.told_bytes}"
+            yield ScanWarning(timeline.storage.full(base.path), -1, reason)
 
 
 def _silent_writes(timeline: Timeline) -> list[ScanWarning]:

@@ -47,7 +47,8 @@ class BaseFile:
     """A base file: the rows of a file group at one instant.
 
     `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
-    `names` for a file from before columns were renamed.
+    `names` for a file from before columns were renamed, `told_bytes` where the timeline tells of
+    another length than the listing.
     """
 
     path: str
@@ -58,6 +59,7 @@ class BaseFile:
     size_bytes: int
     external: External | None = None
     names: FileNames | None = None
+    told_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,21 +102,31 @@ class _Group:
     pending: list[str] = field(default_factory=list)
 
 
-def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> list[FileSlice]:
+def list_slices(
+    listing: Listing, timeline: Timeline, window: Window = NOW, *, archived: bool = False
+) -> list[FileSlice]:
     """The latest slice of every file group of the listing, as a window shows it.
 
     Slices come in the order of partition and file id.
+
+    Args:
+        listing: the files.
+        timeline: the table's instants.
+        window: which of them are seen.
+        archived: ask the whole archive, too, for files that must be there. What the table is now
+            can be told without, as long as no file of an archived write is missing or was cut.
 
     Raises:
         RefusedError: a file of a newer format lies among the table's files.
         InputError: a file is missing that the timeline says belongs to a latest slice.
     """
     groups = _group_files(listing, timeline)
-    # What the table is now does not rest on files that only the archive knows.
-    past = not all(window.sees(instant.requested) for instant in timeline.writes())
-    writes = [write for write in timeline.told(archived=past) if window.sees(write[0].requested)]
+    # What the table was may rest on files that only the archive knows.
+    archived = archived or not all(window.sees(i.requested) for i in timeline.writes())
+    told = timeline.told(archived=archived)
+    writes = [write for write in told if window.sees(write[0].requested)]
     replaced = {key for instant, body in writes for key in replaced_groups(instant, body)}
-    short = _check_nothing_missing(listing, timeline, writes, replaced)
+    others = _check_nothing_missing(listing, timeline, writes, replaced)
     for instant in timeline.pending_compactions():
         for key in timeline.compaction_plan(instant):
             groups[key].pending.append(instant.requested)
@@ -124,8 +136,10 @@ def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> l
             found = _latest_slice(key, groups[key], timeline, window)
             if found is not None:
                 slices.append(found)
-    for slice_ in slices if short else ():
-        slice_.logs = [replace(log, told_bytes=short.get(log.path)) for log in slice_.logs]
+    for slice_ in slices if others else ():
+        slice_.logs = [replace(log, told_bytes=others.get(log.path)) for log in slice_.logs]
+        if slice_.base is not None and slice_.base.path in others:
+            slice_.base = replace(slice_.base, told_bytes=others[slice_.base.path])
     return slices
 
 
@@ -168,20 +182,23 @@ def _check_nothing_missing(
 ) -> dict[str, int]:
     """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
 
-    What the cleaner removes is older than the newest base file of its group. Returns what the
-    timeline says of the length of log files that are shorter: one that was cut between two blocks
-    would seem to be whole.
+    What the cleaner removes is older than the newest base file of its group.
+
+    Returns:
+        What the timeline says of the length of log files that are shorter, as one that was cut
+        between two blocks would seem to be whole, and of base files that are of another length.
     """
     newest_base: dict[tuple[str, str], tuple[str, str, int]] = {}
     logs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
-    short: dict[str, int] = {}
-    for requested, key, path, told_bytes in _written(listing, timeline, writes):
+    others: dict[str, int] = {}
+    for instant, key, path, told_bytes in _written(listing, timeline, writes):
         if key in replaced:
             continue
-        if _LOG.match(path.rsplit("/", 1)[-1]):
-            logs[key].append((requested, path, told_bytes))
+        if _LOG.match(_name(path)):
+            # From version 8 on a log belongs to the slice that had begun when it was completed.
+            logs[key].append((instant.completed or instant.requested, path, told_bytes))
         else:
-            newest_base[key] = (requested, path, 0)
+            newest_base[key] = (instant.requested, path, told_bytes)
     for key in newest_base.keys() | logs.keys():
         begin = newest_base[key][0] if key in newest_base else ""
         wanted = [log for log in logs[key] if log[0] > begin]
@@ -193,14 +210,16 @@ def _check_nothing_missing(
                     "rows of the table; ask for a later instant if a cleaner removed it, else "
                     "restore the file, or roll its commit back with Hudi's own tools"
                 )
-            if size_bytes < told_bytes:
-                short[path] = max(told_bytes, short.get(path, 0))
-    return short
+            if size_bytes < told_bytes or (
+                size_bytes > told_bytes > 0 and _BASE.match(_name(path))
+            ):
+                others[path] = max(told_bytes, others.get(path, 0))
+    return others
 
 
 def _written(
     listing: Listing, timeline: Timeline, writes: Sequence[Write]
-) -> Iterator[tuple[str, tuple[str, str], str, int]]:
+) -> Iterator[tuple[Instant, tuple[str, str], str, int]]:
     """Instant, group, path and length of each file that a write has told, the oldest first.
 
     Raises:
@@ -214,12 +233,12 @@ def _written(
                         _check_own(instant, stat["path"], timeline)
                         key = partition, stat.get("fileId") or ""
                         told_bytes = stat.get("fileSizeInBytes") or 0
-                        yield instant.requested, key, stat["path"], told_bytes
+                        yield instant, key, stat["path"], told_bytes
 
 
 def _check_own(instant: Instant, path: str, timeline: Timeline) -> None:
     """The name of a base file bears the instant that wrote it, and in time a log's, too."""
-    name = path.rpartition("/")[2]
+    name = _name(path)
     match, log = _BASE.match(name), _LOG.match(name)
     written = (
         match[3] if match else log[2] if log and timeline.config.timeline_layout == 2 else None
@@ -229,6 +248,10 @@ def _check_own(instant: Instant, path: str, timeline: Timeline) -> None:
             f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
             f"{written}"
         )
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFile | None:
