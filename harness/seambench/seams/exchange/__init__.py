@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,14 +82,12 @@ class _ExchangeSeam(Seam):
     def explain(self, case: ExchangeCase) -> Explanation:
         from seambench.conformance.definitions import explain_file
 
-        senders, receivers, drivers = case.shape
         request = {
-            "senders": senders,
-            "receivers": receivers,
-            "drivers": drivers,
+            **asdict(case.shape),
             "transport": case.transport,
             "format": case.format,
             "encoding": case.encoding,
+            **case.knobs,
         }
         return explain_file(case, case.file, request)
 
