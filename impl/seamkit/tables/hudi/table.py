@@ -181,7 +181,7 @@ class HudiTable:
             check_flag(name, value)
         read = partial(
             self._unit_scan,
-            options=ScanOptions(batch_rows, threads, memory_limit_bytes),
+            options=ScanOptions(batch_rows, threads, memory_limit_bytes, strict),
             strict=strict,
             path=path,
             positions=positions,
