@@ -1,6 +1,6 @@
 """Read tables of lakes as engines see them: merged, exact, without a JVM.
 
-A Hudi or a Delta table becomes Arrow batches, with logs merged and deleted rows left out:
+A Hudi, Delta or Iceberg table becomes Arrow batches, with logs merged and deleted rows left out:
 
     >>> import seamkit
     >>> table = seamkit.open_table("trips")
@@ -36,7 +36,7 @@ Its table has `schema` and `scan(...)`, whose options are
 - `columns`: names, in the order wanted;
 - `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
 - `query`: `snapshot`, of Hudi tables also `read-optimized` and `incremental` (`begin`, `end`);
-- `as_of`: the table as it was at an instant or in a version;
+- `as_of`: the table as it was at an instant, in a version, or under a branch or tag;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning.
 
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
+    from seamkit.tables.iceberg.table import IcebergTable
     from seamkit.tables.opening import open_table
     from seamkit.tables.registering import register
 
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DeltaTable",
     "HudiTable",
+    "IcebergTable",
     "InputError",
     "RefusedError",
     "Scan",
@@ -97,6 +99,7 @@ _HOMES = {
     "register": "seamkit.tables.registering",
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
+    "IcebergTable": "seamkit.tables.iceberg.table",
     "Scan": "seamkit.scan.scan",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",

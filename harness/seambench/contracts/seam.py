@@ -149,6 +149,28 @@ class Seam(ABC):
         """What a case is about, for people; a seam says more where it knows more."""
         return Explanation(case.requirement, outcome=refusal_in_words(case))
 
+    def keep(self, case: Any, folder: Path) -> Sequence[str]:
+        """Leave what a case reads in a folder, with the request of programs as `request.json`.
+
+        Args:
+            case: the case.
+            folder: a new folder.
+
+        Returns:
+            What can be done with it: a line for each.
+
+        Raises:
+            UsageError: the case reads nothing that could be kept.
+        """
+        raise UsageError(
+            f"{folder}: nothing to keep, since {case.id} of the {self.name} seam reads no files"
+        )
+
+    def asked(self, case: Any) -> str:
+        """The request that a program gets, one line of JSON; empty where it gets none."""
+        del case
+        return ""
+
     def door(self, kind: str, rest: str) -> Any:
         """An implementation that is a command (`cmd`) or a shared library (`lib`).
 

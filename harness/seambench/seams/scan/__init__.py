@@ -71,6 +71,16 @@ class _ScanSeam(Seam):
 
         return explain_scan(case)
 
+    def keep(self, case: ScanCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.scan.keep import keep_scan
+
+        return keep_scan(case, folder)
+
+    def asked(self, case: ScanCase) -> str:
+        from seambench.seams.scan.keep import asked_scan
+
+        return asked_scan(case)
+
     def door(self, kind: str, rest: str) -> Any:
         from seambench.seams.scan.doors import CommandScanner, LibraryScanner
 
