@@ -22,6 +22,14 @@ down where they are given its dataset:
     >>> duckdb.sql("SELECT count(*) FROM trips WHERE ts > 5").fetchall()
     [(3,)]
 
+Fastest in DuckDB is a name for the table: what needs no merge is then read by DuckDB itself
+(`Scan.relation`; in Polars `Scan.lazy`):
+
+    >>> connection = duckdb.connect()
+    >>> seamkit.register(connection, "journeys", table)
+    >>> connection.sql("SELECT max(ts) FROM journeys").fetchall()
+    [(9,)]
+
 `open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches.
 Its table has `schema` and `scan(...)`, whose options are
 
@@ -33,8 +41,8 @@ Its table has `schema` and `scan(...)`, whose options are
 - `strict`: refuse what the format's own reader would skip with a warning.
 
 A scan has `schema`, `to_table`, `to_reader`, `to_pandas`, `to_polars`, `head`, `limit`,
-`count_rows`, `dataset`, and `explain`, which tells how each part of the table is read and why;
-`report` tells afterwards what was skipped. Each call reads anew.
+`count_rows`, `dataset`, `relation`, `lazy`, and `explain`, which tells how each part of the table
+is read and why; `report` tells afterwards what was skipped. Each call reads anew.
 
 Whatever cannot be read exactly is refused with one sentence that names the file and the reason:
 `UsageError` for wrong arguments, `InputError` for a broken or missing file, `RefusedError` for what
@@ -64,6 +72,7 @@ if TYPE_CHECKING:
     from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.iceberg.table import IcebergTable
     from seamkit.tables.opening import open_table
+    from seamkit.tables.registering import register
 
     __version__: str
 
@@ -81,11 +90,13 @@ __all__ = [
     "UsageError",
     "__version__",
     "open_table",
+    "register",
 ]
 
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
     "open_table": "seamkit.tables.opening",
+    "register": "seamkit.tables.registering",
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
     "IcebergTable": "seamkit.tables.iceberg.table",

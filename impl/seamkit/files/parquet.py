@@ -102,6 +102,16 @@ class ParquetReader:
         """The file's own columns."""
         return self._file.schema_arrow.remove_metadata()
 
+    @property
+    def local_path(self) -> str | None:
+        """Where the file lies on this machine; None if it lies elsewhere."""
+        return self.name if self._storage.is_local else None
+
+    @property
+    def created_by(self) -> str:
+        """The program that wrote the file, as its footer names it; empty if it does not."""
+        return self._file.metadata.created_by or ""
+
     def batches(
         self,
         schema: pa.Schema,

@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
+from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
+from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache
 from seamkit.scan.masks import Gone, GoneByKey, GoneRows
 from seamkit.scan.merge_path import Load, UnitMerge, load_events
@@ -122,6 +124,33 @@ class UnitScan(Scan):
         load = load_events if limited else EventsCache().load
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, load=load))
 
+    def engine_plan(self) -> EnginePlan:
+        """Files without changes for an engine's own reader, a dataset over the rest; see `Scan`.
+
+        All stays with this scan where something other than columns was asked of it: a condition, a
+        limit of memory, or strictness.
+        """
+        if self._alone() is not None:
+            return EnginePlan([], self.dataset(), self.schema)
+        share = engine_share(self._plan, self._columns)
+        if not share.rest.units:
+            return EnginePlan(share.files, None, self.schema)
+        rest = copy.copy(self)
+        rest._plan = share.rest
+        # What it reads counts as this scan's.
+        rest._run, rest._lock = self._run, self._lock
+        return EnginePlan(share.files, rest.dataset(), self.schema)
+
+    def _alone(self) -> str | None:
+        """Why no engine's own reader takes part; None where it may."""
+        if self._other_path is not None:
+            return f"rows come by the path {self._other_path[0]}"
+        if self._condition is not None:
+            return "the scan has a filter of its own"
+        if self._options.memory_limit_bytes is not None:
+            return "memory is limited"
+        return "strict scans check what an engine does not" if self._options.strict else None
+
     def read_by(self, path: str, read: ReadRows) -> UnitScan:
         """A scan of the same plan whose units a function reads, in place of the scan's own paths.
 
@@ -174,8 +203,10 @@ class UnitScan(Scan):
                 peak_bytes=self._run.allocator.counters().peak_bytes,
             )
 
-    def explain(self) -> str:
+    def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
+        if engine:
+            return self._explain_engine()
         plan = self._plan
         lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
         partitions = [replace(unit, guarantee=None) for unit in plan.units]
@@ -186,6 +217,18 @@ class UnitScan(Scan):
             if not is_kept:
                 path, what = "pruned", "statistics do" if may else "partition does"
                 why = f"its {what} not meet the filter"
+            lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
+        return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
+
+    def _explain_engine(self) -> str:
+        """As `explain`, with the path `engine` for what an engine's own reader reads."""
+        plan, alone = self._plan, self._alone()
+        lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
+        reasons: Sequence[str | None] = [alone] * len(plan.units)
+        if alone is None:
+            reasons = engine_share(plan, self._columns).reasons
+        for unit, why in zip(plan.units, reasons, strict=True):
+            path = "engine" if why is None else self._path(unit)
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
         return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
 
