@@ -25,7 +25,9 @@ __all__ = [
 class PlainStreams(PlainSerde):
     """Collects batches of rows and writes them by the witness."""
 
-    capabilities: Mapping[str, bool] = PlainSerde.capabilities | {"stream": True, "reread": True}
+    capabilities: Mapping[str, bool] = dict.fromkeys(
+        (*PlainSerde.capabilities, "stream", "reread"), True
+    )
 
     def stream(
         self, request: SerdeRequest, batches: Sequence[pa.RecordBatch], steps: Sequence[StreamStep]
