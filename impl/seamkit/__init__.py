@@ -1,6 +1,7 @@
 """Read tables of lakes as engines see them: merged, exact, without a JVM.
 
-A Hudi or a Delta table becomes Arrow batches, with logs merged and deleted rows left out:
+A Hudi, Delta or Paimon table becomes Arrow batches, with logs and runs merged and deleted rows left
+out:
 
     >>> import seamkit
     >>> table = seamkit.open_table("trips")
@@ -27,7 +28,8 @@ Its table has `schema` and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
-- `query`: `snapshot`, of Hudi tables also `read-optimized` and `incremental` (`begin`, `end`);
+- `query`: `snapshot`, of Hudi and Paimon tables also `read-optimized`, of Hudi tables also
+  `incremental` (`begin`, `end`);
 - `as_of`: the table as it was at an instant or in a version;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning.
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.opening import open_table
+    from seamkit.tables.paimon.table import PaimonTable
 
     __version__: str
 
@@ -70,6 +73,7 @@ __all__ = [
     "DeltaTable",
     "HudiTable",
     "InputError",
+    "PaimonTable",
     "RefusedError",
     "Scan",
     "ScanReport",
@@ -86,6 +90,7 @@ _HOMES = {
     "open_table": "seamkit.tables.opening",
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
+    "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",

@@ -14,6 +14,7 @@ from seamkit.files.storage import Storage
 if TYPE_CHECKING:
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
+    from seamkit.tables.paimon.table import PaimonTable
 
 __all__ = ["open_table"]
 
@@ -21,14 +22,17 @@ __all__ = ["open_table"]
 _FORMATS = {
     ".hoodie": ("seamkit.tables.hudi.table", "HudiTable"),
     "_delta_log": ("seamkit.tables.delta.table", "DeltaTable"),
+    "schema": ("seamkit.tables.paimon.table", "PaimonTable"),
 }
+#: How files in such a folder begin, where its name alone tells too little.
+_BEGINNINGS = {"schema": "schema-"}
 _NAMES_SHOWN = 5
 _DATA_ENDINGS = {".parquet": "Parquet", ".orc": "ORC", ".avro": "Avro", ".csv": "CSV"}
 
 
 def open_table(
     path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
-) -> HudiTable | DeltaTable:
+) -> HudiTable | DeltaTable | PaimonTable:
     """Open the table that lies in a folder.
 
     Args:
@@ -38,10 +42,10 @@ def open_table(
             a local folder has none.
 
     Returns:
-        A `HudiTable` or a `DeltaTable`.
+        A `HudiTable`, a `DeltaTable` or a `PaimonTable`.
 
     Raises:
-        UsageError: an argument of the wrong kind, or a folder that is a table of both formats.
+        UsageError: an argument of the wrong kind, or a folder that is a table of several formats.
         InputError: there is no such folder, or no table in it, or a broken one.
         RefusedError: a table of another format, or of a version that is not supported.
         UnavailableError: the library for this kind of storage is not installed.
@@ -52,7 +56,7 @@ def open_table(
     _require_folder(root)
     storage = Storage(root, storage_options)
     names = {entry.name: entry.size_bytes is None for entry in storage.list()}
-    found = [marker for marker in _FORMATS if names.get(marker)]
+    found = [marker for marker in _FORMATS if names.get(marker) and _holds(storage, marker)]
     if len(found) > 1:
         classes = " or ".join(f"seamkit.{_FORMATS[marker][1]}" for marker in found)
         raise UsageError(
@@ -63,8 +67,16 @@ def open_table(
         raise _no_table(storage, names)
     module, name = _FORMATS[found[0]]
     made = getattr(importlib.import_module(module), name)
-    table: HudiTable | DeltaTable = made(root, storage_options)
+    table: HudiTable | DeltaTable | PaimonTable = made(root, storage_options)
     return table
+
+
+def _holds(storage: Storage, marker: str) -> bool:
+    """Whether a folder of metadata has what it must have for its name to count."""
+    beginning = _BEGINNINGS.get(marker)
+    return beginning is None or any(
+        entry.name.startswith(beginning) for entry in storage.list(marker)
+    )
 
 
 def _address(path: str | os.PathLike[str]) -> str:
@@ -115,8 +127,6 @@ def _looks_like(storage: Storage, names: Mapping[str, bool]) -> str:
         entry.name.endswith(".metadata.json") for entry in storage.list("metadata")
     ):
         return "an Iceberg table"
-    if names.get("snapshot") and names.get("schema"):
-        return "a Paimon table"
     kinds = {kind for name in names if (kind := _DATA_ENDINGS.get(Path(name).suffix))}
     if kinds:
         return f"a folder of {' and '.join(sorted(kinds))} files, no table"
