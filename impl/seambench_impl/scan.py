@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import ClassVar
 
-from seambase.errors import UsageError
+from seambase.errors import RefusedError, UsageError
 from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind
@@ -75,6 +75,7 @@ _OF_MERGING = (
 class _HudiReader:
     """What the readers share: they differ in the path, or in where names and matches come from."""
 
+    name: str
     version = __version__
     kind: Kind = "native"
     capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
@@ -86,7 +87,9 @@ class _HudiReader:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
-        if "formats.delta" in self.capabilities and is_delta(request):
+        if is_delta(request):
+            if not self.capabilities.get("formats.delta"):
+                raise RefusedError(f"{request.table}: {self.name} does not read Delta tables")
             return open_delta(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
         return table.scan(

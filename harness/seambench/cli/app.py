@@ -17,7 +17,6 @@ import typer
 from seambase.errors import SeambenchError, UsageError
 from seambench.cli import (
     bench,
-    check,
     data,
     doctor,
     exchange,
@@ -29,7 +28,8 @@ from seambench.cli import (
     throughput,
 )
 from seambench.cli import run as run_
-from seambench.cli.common import plain_text
+from seambench.cli.checks import check, demo, explain
+from seambench.cli.shared.common import plain_text
 
 __all__ = ["app", "run"]
 
@@ -44,9 +44,11 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
 app.command("run")(run_.run)
 app.command("data")(data.data)
 app.command("check")(check.check)
+app.command("explain")(explain.explain)
 app.command("bench")(bench.bench)
 app.command("exchange")(exchange.exchange)
 app.command("throughput")(throughput.throughput)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import UsageError
-from seambench.cli.common import (
+from seambench.cli.shared.common import (
     DataFolder,
     Queries,
     Readers,
@@ -109,7 +109,7 @@ def run_bench(
 ) -> int:
     """Compare, write the records, print the summary; the exit code."""
     from seambench.bench.comparison import ComparisonOptions, compare_readers
-    from seambench.cli.progress import Shown
+    from seambench.cli.shared.progress import Shown
     from seambench.cli.summary import print_summary
 
     options = ComparisonOptions(

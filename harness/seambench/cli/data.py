@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from seambench.cli.common import DataFolder, data_folder
+from seambench.cli.shared.common import DataFolder, data_folder
 
 __all__ = ["data"]
 

@@ -17,7 +17,7 @@ import typer
 
 from seambase.errors import SeambenchError
 from seambase.extras import IN_A_CHECKOUT, how_to_install
-from seambench.cli.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
+from seambench.cli.shared.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
 
 __all__ = ["Finding", "doctor", "examine"]
 
@@ -131,7 +131,7 @@ def _seams() -> Iterator[Finding]:
 
 
 def _java() -> Finding:
-    from seambench.engines.java import find_java
+    from seambase.java import find_java
 
     try:
         java = find_java()

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import UsageError
-from seambench.cli.common import NOTE, Results, console, error_console, parse_list, tell_records
+from seambench.cli.shared.common import (
+    NOTE,
+    Results,
+    console,
+    error_console,
+    parse_list,
+    tell_records,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +65,7 @@ def exchange(
     if soak is not None:
         raise typer.Exit(_soak(implementation, soak, seed))
     from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
-    from seambench.cli.progress import Shown
+    from seambench.cli.shared.progress import Shown
 
     options = ExchangeOptions(
         implementation=implementation,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambench.cli.common import JSON_SCHEMA, plain_text, print_json
+from seambench.cli.shared.common import JSON_SCHEMA, plain_text, print_json
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest

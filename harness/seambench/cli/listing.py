@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.common import (
+from seambench.cli.shared.common import (
     JSON_SCHEMA,
     DataFolder,
     console,

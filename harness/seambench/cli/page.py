@@ -10,7 +10,7 @@ import typer
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
 from seambase.whole_file import whole_file
-from seambench.cli.common import console, print_rows
+from seambench.cli.shared.common import console, print_rows
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest

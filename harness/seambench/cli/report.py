@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seambench.cli.common import Results, Site
+from seambench.cli.shared.common import Results, Site
 
 __all__ = ["report"]
 

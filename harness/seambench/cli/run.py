@@ -12,7 +12,7 @@ import typer
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.cli.bench import run_bench
-from seambench.cli.common import (
+from seambench.cli.shared.common import (
     DataFolder,
     Queries,
     Readers,
@@ -26,7 +26,7 @@ from seambench.cli.common import (
     error_console,
     parse_queries,
 )
-from seambench.cli.recording import check_readers
+from seambench.cli.shared.recording import check_readers
 
 __all__ = ["run"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from seambase.errors import UsageError
-from seambench.cli.common import (
+from seambench.cli.shared.common import (
     Threads,
     console,
     error_console,

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from seambench.cli.common import NOTE
+from seambench.cli.shared.common import NOTE
 
 if TYPE_CHECKING:
     from rich.console import Console

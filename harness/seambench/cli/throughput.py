@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import UsageError
-from seambench.cli.common import NOTE, Results, error_console, parse_list, tell_records
+from seambench.cli.shared.common import NOTE, Results, error_console, parse_list, tell_records
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +53,7 @@ def throughput(
     published TPC-H results.
     """
     from seambench.bench.throughput import ThroughputOptions, measure_throughput
-    from seambench.cli.progress import Shown
+    from seambench.cli.shared.progress import Shown
     from seambench.contracts import registry
     from seambench.contracts.common import Staged
 

@@ -28,7 +28,7 @@ class Isolated:
 
     The process lives as long as it answers, and is started anew after a crash or timeout. `xfails`
     is the file of known failures that the implementation itself names (attribute `xfails`), known
-    once it is started.
+    once it is started, as are its `version` and the `capabilities` that it states.
 
     Args:
         seam: seam of the implementation.
@@ -47,6 +47,7 @@ class Isolated:
         self.seam = seam
         self.name = name
         self.version = ""
+        self.capabilities: frozenset[str] = frozenset()
         self.xfails: Path | None = None
         self._timeout, self._worker = timeout, worker
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,6 +65,13 @@ class Isolated:
         """End the process, if there is one."""
         self._stop()
         self._stderr.close()
+
+    def interrupt(self) -> None:
+        """Kill the process, whoever waits for its answer; for other threads than that one."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Put a request (see `conformance.worker`) to the process, which is started if need be.
@@ -100,6 +108,7 @@ class Isolated:
         answer = self._listen(START_SECONDS)
         if answer.get("ready"):
             self.version = answer["version"]
+            self.capabilities = frozenset(answer.get("capabilities", ()))
             self.xfails = Path(answer["xfails"]) if answer["xfails"] else None
             return
         self._stop()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambench.conformance.refusals import must_refuse, told_as_mismatch
 from seambench.contracts.outcomes import (
     CrashError,
+    Difference,
     Mismatch,
     NotOffered,
     ProtocolError,
@@ -19,32 +20,47 @@ from seambench.contracts.outcomes import (
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["missing_capability", "outcome_of", "run_one"]
+__all__ = ["Verdict", "missing_capability", "outcome_of", "run_one", "verdict"]
+
+
+class Verdict(NamedTuple):
+    """The word for an outcome, the reason, and the rows in question where the answer is rows."""
+
+    word: Word
+    reason: str = ""
+    difference: Difference | None = None
 
 
 def run_one(case: Case, implementation: Any) -> tuple[Word, str]:
     """Put a case to an implementation: the word for the outcome, and the reason."""
+    return verdict(case, implementation)[:2]
+
+
+def verdict(case: Case, implementation: Any) -> Verdict:
+    """Put a case to an implementation."""
     seam = find_seam(case.seam)
     return outcome_of(lambda: _judge(seam, case, implementation))
 
 
-def outcome_of(check: Callable[[], None]) -> tuple[Word, str]:
-    """Run a check: the word for the outcome, and the reason."""
+def outcome_of(check: Callable[[], None]) -> Verdict:
+    """Run a check."""
     try:
         check()
     except NotOffered as reason:
-        return "not-offered", str(reason)
-    except (Mismatch, ProtocolError) as reason:
-        return "fail", str(reason)
+        return Verdict("not-offered", str(reason))
+    except Mismatch as reason:
+        return Verdict("fail", str(reason), reason.difference)
+    except ProtocolError as reason:
+        return Verdict("fail", str(reason))
     except UnavailableError as reason:
-        return "unavailable", str(reason)
+        return Verdict("unavailable", str(reason))
     except CrashError as reason:
-        return "crash", str(reason)
+        return Verdict("crash", str(reason))
     except TimedOutError as reason:
-        return "timeout", str(reason)
+        return Verdict("timeout", str(reason))
     except Exception as error:  # whatever a foreign implementation raises
-        return "error", f"{type(error).__name__}: {error}"
-    return "pass", ""
+        return Verdict("error", f"{type(error).__name__}: {error}")
+    return Verdict("pass")
 
 
 def missing_capability(case: Case, implementation: Any) -> str | None:
@@ -88,7 +104,8 @@ def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str
     except Mismatch as problem:
         if isinstance(problem.__cause__, refusals):
             raise NotOffered(f"no {missing}; refused as it must be") from problem
-        raise Mismatch(f"{missing} is not offered, yet it answers wrongly: {problem}") from problem
+        text = f"{missing} is not offered, yet it answers wrongly: {problem}"
+        raise Mismatch(text, problem.difference) from problem
 
 
 def _held(implementation: Any) -> int:

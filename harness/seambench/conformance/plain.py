@@ -8,6 +8,7 @@ offset are UTC.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,8 +18,12 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambench.contracts.outcomes import Difference
 
-__all__ = ["canonical", "difference", "rows_of", "typed"]
+__all__ = ["canonical", "difference", "differing_rows", "rows_of", "shown", "typed"]
+
+_MOST_ROWS = 5
+_MOST_TEXT = 120
 
 _TAKES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -140,6 +145,44 @@ def difference(
             more = rows.total() - len(shown)
             parts.append(f"{word} {', '.join(shown)}" + (f" and {more} more" if more else ""))
     return f"{want.total()} rows expected, {have.total()} read: " + "; ".join(parts)
+
+
+def differing_rows(
+    expected: Iterable[Sequence[Any]], actual: Iterable[Sequence[Any]], names: Sequence[str]
+) -> Difference:
+    """The first rows that are in one of two multisets alone, for people to look at."""
+    sides: list[dict[tuple[str, ...], Sequence[Any]]] = [{}, {}]
+    counts = []
+    for side, rows in zip(sides, (expected, actual), strict=True):
+        listed = [(tuple(canonical(value) for value in row), row) for row in rows]
+        side.update(listed)
+        counts.append(Counter(key for key, _ in listed))
+    only = [counts[0] - counts[1], counts[1] - counts[0]]
+    missing, unexpected = (
+        [[shown(value) for value in side[key]] for key in sorted(one.elements())[:_MOST_ROWS]]
+        for one, side in zip(only, sides, strict=True)
+    )
+    return Difference(list(names), missing, unexpected, only[0].total(), only[1].total())
+
+
+def shown(value: Any) -> str:
+    """A value for people: NULL, texts in quotes, bytes in hex; cut where it is long."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, bytes):
+        text = f"0x{value.hex()}"
+    elif isinstance(value, dt.datetime):
+        zoned = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        text = zoned.astimezone(dt.UTC).replace(tzinfo=None).isoformat(sep=" ")
+    elif isinstance(value, Mapping):
+        text = "{" + ", ".join(f"{k}: {shown(v)}" for k, v in value.items()) + "}"
+    elif isinstance(value, list | tuple):
+        text = "[" + ", ".join(shown(v) for v in value) + "]"
+    else:
+        text = str(value)
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _show(row: Sequence[str], names: Sequence[str]) -> str:

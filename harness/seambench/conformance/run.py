@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
+from seambench.conformance.crew import Crew
 from seambench.conformance.isolate import Isolated
 from seambench.conformance.load import choose_cases, load_cases
 from seambench.conformance.xfails import Xfails, judge, load_xfails
-from seambench.contracts.outcomes import Outcome
+from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, PassRun
 
 __all__ = ["Run", "run_checks"]
+
+_CASES_WORTH_A_PROCESS = 16
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,9 @@ class Run:
         xfails: files of known failures (`seambench.conformance.xfails`), besides those that
             implementations name themselves.
         root: folder with `cases/` and `golden/`; None for the installed suites'.
+        jobs: processes of an implementation at once.
+        narrow: of an implementation's name and the chosen cases, those to put to it, in order.
+        stated: capabilities of each implementation, once its cases were put to it.
     """
 
     seam: str
@@ -44,6 +50,9 @@ class Run:
     timeout: float = 60.0
     xfails: Sequence[Path] = ()
     root: Path | None = None
+    jobs: int = 1
+    narrow: Callable[[str, list[Case]], list[Case]] | None = None
+    stated: dict[str, frozenset[str]] = field(default_factory=dict, compare=False)
 
     def cases(self) -> list[Case]:
         """The cases that are chosen.
@@ -69,10 +78,11 @@ class Run:
         chosen = self.cases()
         excuses = dict.fromkeys(self.xfails)
         for name in self.implementations:
-            with Isolated(self.seam, name, self.timeout) as process:
-                for case in chosen:
-                    yield self.check_one(process, case)
-                excuses |= dict.fromkeys([process.xfails] if process.xfails else [])
+            cases = chosen if self.narrow is None else self.narrow(name, chosen)
+            with Crew(self.seam, name, self.timeout, min(self.jobs, _jobs_for(cases))) as crew:
+                yield from crew.map(self.check_one, cases)
+                self.stated[name] = crew.first.capabilities
+                excuses |= dict.fromkeys([crew.first.xfails] if crew.first.xfails else [])
         for excuse in map(load_xfails, excuses):
             if excuse.implementation in self.implementations:
                 yield from self._stale(excuse)
@@ -135,8 +145,24 @@ class Run:
 
 def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> Outcome:
     word, reason = answer["outcome"], answer.get("reason", "")
-    seconds = answer.get("seconds", 0.0)
-    return Outcome(case.seam, name, case.id, word, seconds, reason, case.level, case.group, version)
+    rows = answer.get("difference")
+    return Outcome(
+        seam=case.seam,
+        implementation=name,
+        case=case.id,
+        outcome=word,
+        seconds=answer.get("seconds", 0.0),
+        reason=reason,
+        level=case.level,
+        group=case.group,
+        version=version,
+        difference=Difference(**rows) if rows else None,
+    )
+
+
+def _jobs_for(cases: Sequence[Case]) -> int:
+    """How many processes are worth their start."""
+    return 1 + len(cases) // _CASES_WORTH_A_PROCESS
 
 
 def run_checks(seam: str, implementations: Sequence[str], **options: Any) -> list[Outcome]:

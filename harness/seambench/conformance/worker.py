@@ -3,7 +3,8 @@
 `python -m seambench.conformance.worker SEAM IMPLEMENTATION` first says whether it is ready, then
 reads one JSON object per line and answers each with one. A request names a case (`case`, `root`,
 `golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). An
-answer has `outcome`, `reason`, `seconds`, and what that request adds. Whatever the implementation
+answer has `outcome`, `reason`, `seconds`, `difference` where wrong rows came, and what that
+request adds. Whatever the implementation
 itself prints goes to standard error.
 """
 
@@ -14,11 +15,12 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
-from seambench.conformance.judge import outcome_of, run_one
+from seambench.conformance.judge import Verdict, outcome_of, verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts import registry
 from seambench.contracts.seam import Case, Seam
@@ -45,7 +47,8 @@ def main() -> None:
         _say(answers, {"ready": False, "outcome": "error", "reason": reason})
         return
     xfails = getattr(implementation, "xfails", None)
-    ready = {"ready": True, "version": str(implementation.version)}
+    stated = sorted(word for word, has in implementation.capabilities.items() if has)
+    ready = {"ready": True, "version": str(implementation.version), "capabilities": stated}
     _say(answers, {**ready, "xfails": str(xfails) if xfails else None})
     known: dict[tuple[str, str], Mapping[str, Case]] = {}
     for line in sys.stdin:
@@ -63,13 +66,18 @@ def _answer(
     seam: Seam, case: Case, implementation: Any, request: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     if request["do"] == "check":
-        word, reason = run_one(case, implementation)
-        return {"outcome": word, "reason": reason}
+        return _members(verdict(case, implementation))
     answer: dict[str, Any] = {}
-    word, reason = outcome_of(
+    found = outcome_of(
         lambda: answer.update(seam.requests[request["do"]](case, implementation, request))
     )
-    return {**answer, "outcome": word, "reason": reason}
+    return {**answer, **_members(found)}
+
+
+def _members(found: Verdict) -> Mapping[str, Any]:
+    """A verdict as members of an answer."""
+    members: dict[str, Any] = {"outcome": found.word, "reason": found.reason}
+    return members | ({"difference": asdict(found.difference)} if found.difference else {})
 
 
 def _say(answers: IO[str], message: Mapping[str, Any]) -> None:

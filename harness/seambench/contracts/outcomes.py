@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,7 @@ __all__ = [
     "FAILING",
     "WORDS",
     "CrashError",
+    "Difference",
     "Mismatch",
     "NotOffered",
     "Outcome",
@@ -36,8 +38,36 @@ FAILING = frozenset({"fail", "xpass", "error", "timeout", "crash"})
 """Words that fail a run; the others do not."""
 
 
+@dataclass(frozen=True)
+class Difference:
+    """A few of the rows that tell an answer from the right one, each value as text.
+
+    Attributes:
+        columns: names.
+        missing: rows that were expected and did not come.
+        unexpected: rows that came and were not expected.
+        missing_rows: how many of the first there are in all.
+        unexpected_rows: how many of the second.
+    """
+
+    columns: Sequence[str]
+    missing: Sequence[Sequence[str]]
+    unexpected: Sequence[Sequence[str]]
+    missing_rows: int
+    unexpected_rows: int
+
+
 class Mismatch(Exception):  # noqa: N818 - it is a finding about another's answer, not our error
-    """The implementation's answer is wrong; the message says how."""
+    """The implementation's answer is wrong; the message says how.
+
+    Args:
+        message: one sentence.
+        difference: the rows in question, where the answer is rows.
+    """
+
+    def __init__(self, message: str, difference: Difference | None = None) -> None:
+        super().__init__(message)
+        self.difference = difference
 
 
 class NotOffered(Exception):  # noqa: N818 - as above
@@ -66,6 +96,7 @@ class Outcome:
         level: of the case; a `should` that ends in `fail` does not fail the run.
         group: the format or the group of rules that the case belongs to.
         version: of the implementation; empty where it did not get as far as saying it.
+        difference: of a wrong answer that is rows.
     """
 
     seam: str
@@ -77,6 +108,7 @@ class Outcome:
     level: Level = "must"
     group: str = ""
     version: str = ""
+    difference: Difference | None = None
 
     @property
     def failed(self) -> bool:

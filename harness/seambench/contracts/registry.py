@@ -176,7 +176,7 @@ def load(point: EntryPoint, name: str) -> Any:
     """What an entry point stands for.
 
     Raises:
-        UsageError: there is no such module or attribute.
+        UsageError: there is no such module or attribute, or importing it fails.
         UnavailableError: it needs a package that is not installed.
     """
     module_name = point.value.partition(":")[0]
@@ -191,6 +191,8 @@ def load(point: EntryPoint, name: str) -> Any:
         ) from error
     except ImportError as error:
         raise UnavailableError(f"{name} cannot be loaded here: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever code of others does while it is imported
+        raise UsageError(f"{name}: importing {module_name!r} fails: {error!r}") from error
     loaded: Any = module
     for attribute in filter(None, point.value.partition(":")[2].split(".")):
         if not hasattr(loaded, attribute):
@@ -208,6 +210,8 @@ def _instance(seam: Seam, name: str, loaded: Any) -> Any:
         raise
     except TypeError as error:
         raise UsageError(f"{name} cannot be made without arguments: {error}") from error
+    except (Exception, SystemExit) as error:  # as above
+        raise UsageError(f"{name} cannot be made: {error!r}") from error
     required = ("name", "version", "kind", "capabilities", seam.method)
     missing = [attribute for attribute in required if not hasattr(made, attribute)]
     if missing:

@@ -16,9 +16,10 @@ from typing import Any
 
 from seambase.errors import RefusedError, UsageError
 from seambench.contracts.common import Level
+from seambench.contracts.explain import Explanation
 from seambench.contracts.outcomes import Outcome
 
-__all__ = ["Case", "Pass", "PassRun", "Request", "Seam"]
+__all__ = ["Case", "Pass", "PassRun", "Request", "Seam", "refusal_in_words"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,14 @@ class Case:
         Otherwise the case is not put to it.
         """
         return False
+
+
+def refusal_in_words(case: Case) -> str:
+    """What must come in place of an answer, as a sentence; empty where an answer must come."""
+    if not case.refused:
+        return ""
+    words = " and ".join(repr(word) for word in case.says)
+    return f"a refusal: {' or '.join(case.refused)}" + (f" that names {words}" if words else "")
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,32 @@ class Seam(ABC):
     def attempt(self, case: Any, implementation: Any) -> None:
         """Ask an implementation for what it must refuse (`Case.refused`)."""
         raise NotImplementedError(f"the {self.name} seam has no refusals")
+
+    def explain(self, case: Any) -> Explanation:
+        """What a case is about, for people; a seam says more where it knows more."""
+        return Explanation(case.requirement, outcome=refusal_in_words(case))
+
+    def keep(self, case: Any, folder: Path) -> Sequence[str]:
+        """Leave what a case reads in a folder, with the request of programs as `request.json`.
+
+        Args:
+            case: the case.
+            folder: a new folder.
+
+        Returns:
+            What can be done with it: a line for each.
+
+        Raises:
+            UsageError: the case reads nothing that could be kept.
+        """
+        raise UsageError(
+            f"{folder}: nothing to keep, since {case.id} of the {self.name} seam reads no files"
+        )
+
+    def asked(self, case: Any) -> str:
+        """The request that a program gets, one line of JSON; empty where it gets none."""
+        del case
+        return ""
 
     def door(self, kind: str, rest: str) -> Any:
         """An implementation that is a command (`cmd`) or a shared library (`lib`).

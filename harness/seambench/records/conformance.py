@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from seambase.errors import SeambenchError
 from seambench.contracts import registry
 from seambench.contracts.outcomes import Outcome, Word
+from seambench.contracts.registry import PAIR
 from seambench.records.facts import implementation_info, without_folders
-from seambench.records.model import Conformance, Record
+from seambench.records.model import Conformance, Consumer, Differing, Record
 from seambench.records.writer import Recording
 
 __all__ = ["conformance_of", "conformance_records"]
@@ -24,10 +26,17 @@ _REFUSED = re.compile(
 )
 
 
-def conformance_of(seam: str, outcomes: Sequence[Outcome]) -> Conformance:
+def conformance_of(
+    seam: str, outcomes: Sequence[Outcome], consumer: Consumer | None = None
+) -> Conformance:
     """The outcomes of one implementation in the cases of one seam.
 
     A case that comes twice, as by an outdated entry of its known failures, is what came last.
+
+    Args:
+        seam: the seam.
+        outcomes: of the implementation, or of it and whoever read what it wrote.
+        consumer: who that was.
     """
     last = {one.case: one for one in outcomes}
     words: dict[Word, dict[str, list[str]]] = {}
@@ -55,26 +64,54 @@ def conformance_of(seam: str, outcomes: Sequence[Outcome]) -> Conformance:
             for case, one in last.items()
             if one.seconds >= _SLOW_SECONDS
         },
+        differences={
+            case: Differing(**_without_folders_in(asdict(one.difference)))
+            for case, one in last.items()
+            if one.difference is not None
+        },
+        consumer=consumer,
     )
+
+
+def _without_folders_in(rows: dict[str, Any]) -> dict[str, Any]:
+    """Rows of a difference as they may be published: a reader may answer with paths of its own."""
+    sides = {
+        side: [[without_folders(text) for text in row] for row in rows[side]]
+        for side in ("missing", "unexpected")
+    }
+    return rows | sides
 
 
 def conformance_records(recording: Recording, outcomes: Iterable[Outcome]) -> list[Record]:
     """A record for each implementation that was asked, not yet written.
 
+    What became of a pair stands in the record of the one that wrote or sent.
+
     Args:
         recording: the run in which that was.
         outcomes: of one seam or several, in any order.
     """
-    found: dict[str, dict[str, list[Outcome]]] = {}
+    found: dict[str, dict[tuple[str, str], list[Outcome]]] = {}
     for one in outcomes:
-        found.setdefault(one.implementation, {}).setdefault(one.seam, []).append(one)
+        producer, _, consumer = one.implementation.partition(PAIR)
+        found.setdefault(producer, {}).setdefault((one.seam, consumer), []).append(one)
     return [
         recording.record(
-            implementation_info(name, _implementation(next(iter(seams)), name)),
-            conformance=[conformance_of(seam, listed) for seam, listed in seams.items()],
+            implementation_info(name, _implementation(next(iter(parts))[0], name)),
+            conformance=[
+                conformance_of(seam, listed, _consumer(seam, consumer))
+                for (seam, consumer), listed in parts.items()
+            ],
         )
-        for name, seams in found.items()
+        for name, parts in found.items()
     ]
+
+
+def _consumer(seam: str, name: str) -> Consumer | None:
+    if not name:
+        return None
+    about = implementation_info(name, _implementation(seam, name))
+    return Consumer(name=name, version=about.version)
 
 
 def _implementation(seam: str, name: str) -> Any:

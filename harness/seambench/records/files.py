@@ -7,10 +7,8 @@ A record is JSON with a line for each part and each timing. It lies where its co
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 import msgspec
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
+from seambase.whole_file import whole_file
 from seambench.records.model import NEWEST, Answered, Conformance, Record, json_schema
 from seambench.records.upgrade import upgraded
 from seambench.records.verdicts import verdict_problem
@@ -33,7 +32,7 @@ def problems(record: Record) -> list[str]:
     for at, timing in enumerate(record.timings):
         problem = verdict_problem(timing)
         counts = isinstance(timing, Answered) or timing.moved is not None
-        if timing.outcome == "pass" and not counts and record.run.upgraded_from is None:
+        if timing.outcome == "pass" and not counts and record.run.upgraded_from != 1:
             problem = "it does not say what arrived"
         if problem is not None:
             found.append(f"timings/{at}: {timing.case} on {timing.over.name}: {problem}")
@@ -51,8 +50,19 @@ def _case_problems(part: Conformance) -> list[str]:
         words[case] = word
         if (word not in _WITHOUT_REASON) != (case in part.reasons):
             found.append(f"{case}: {word} {'with' if case in part.reasons else 'without'} a reason")
-    for name, listed in (("reasons", part.reasons), ("should", part.should), ("slow", part.slow)):
+    of_cases: dict[str, Iterable[str]] = {
+        "reasons": part.reasons,
+        "should": part.should,
+        "slow": part.slow,
+        "differences": part.differences,
+    }
+    for name, listed in of_cases.items():
         found += [f"{name} names {case}, which was not run" for case in listed if case not in words]
+    found += [
+        f"the rows of {case} do not fit its columns"
+        for case, rows in part.differences.items()
+        if any(len(row) != len(rows.columns) for row in (*rows.missing, *rows.unexpected))
+    ]
     found += [
         f"{case} is called refused, and it is {words.get(case, 'not there')}"
         for case in part.refused
@@ -170,21 +180,17 @@ def write_record(results: Path, record: Record) -> Path:
     if wrong:
         raise RefusedError(f"record not written: {_first_of(wrong)}")
     path = results / "runs" / _relative_path(record)
+    hint = "choose another folder with --results"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(_text(record))
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with whole_file(path) as temporary:
+            temporary.write_text(_text(record), encoding="utf-8")
     except OSError as error:
         raise UnavailableError(
-            f"{error.filename or path}: the result cannot be written: {error.strerror}; "
-            "choose another folder with --results"
+            f"{error.filename or path}: the result cannot be written: {error.strerror}; {hint}"
         ) from error
+    except UnavailableError as error:
+        raise UnavailableError(f"{error}; {hint}") from error
     return path
 
 

@@ -1,4 +1,4 @@
-"""The form of a result record, version 2, as types; JSON Schema is made from them.
+"""The form of a result record, version 3, as types; JSON Schema is made from them.
 
 A record is one run of one implementation: what became of conformance cases, and what was timed.
 Samples are stored as they were taken; medians and the like are worked out by whoever reads them.
@@ -23,6 +23,8 @@ __all__ = [
     "NEWEST",
     "Answered",
     "Conformance",
+    "Consumer",
+    "Differing",
     "Floor",
     "Implementation",
     "Machine",
@@ -38,7 +40,7 @@ __all__ = [
 ]
 
 #: Version of the form that is written.
-NEWEST: Literal[2] = 2
+NEWEST: Literal[3] = 3
 
 Text = Annotated[str, Meta(min_length=1, max_length=4000)]
 Seconds = Annotated[float, Meta(ge=0)]
@@ -75,7 +77,7 @@ class Run(_Struct, frozen=True):
     threads: Annotated[int, Meta(ge=1)] | None = None
     commit: Text | None = None
     dirty: bool | None = None
-    upgraded_from: Literal[1] | None = None
+    upgraded_from: Literal[1, 2] | None = None
 
 
 class Machine(_Struct, frozen=True):
@@ -206,6 +208,31 @@ class Floor(_Timed, frozen=True, tag="floor", tag_field="kind"):
 Timing = Answered | Step | Floor
 
 
+class Differing(_Struct, frozen=True):
+    """A few of the rows that tell a wrong answer from the right one, each value as text.
+
+    Attributes:
+        columns: names.
+        missing: rows that were expected and did not come.
+        unexpected: rows that came and were not expected.
+        missing_rows: how many of the first there are in all.
+        unexpected_rows: how many of the second.
+    """
+
+    columns: list[str]
+    missing: list[list[str]]
+    unexpected: list[list[str]]
+    missing_rows: Count
+    unexpected_rows: Count
+
+
+class Consumer(_Struct, frozen=True):
+    """The implementation that read what the record's own wrote or sent."""
+
+    name: Text
+    version: Text
+
+
 class Conformance(_Struct, frozen=True):
     """What became of the cases of one seam.
 
@@ -217,6 +244,8 @@ class Conformance(_Struct, frozen=True):
         refused: cases that failed by an error that says so, and not by wrong rows.
         should: cases of the level `should`: both readings of their rule have defenders.
         slow: seconds of cases that took one or more.
+        differences: of cases with wrong rows, some of these rows.
+        consumer: who read what this implementation wrote or sent; absent: it was judged alone.
     """
 
     seam: Text
@@ -226,6 +255,8 @@ class Conformance(_Struct, frozen=True):
     refused: list[str] = []
     should: list[str] = []
     slow: dict[str, Seconds] = {}
+    differences: dict[str, Differing] = {}
+    consumer: Consumer | None = None
 
     def cases(self) -> Iterator[tuple[str, Word]]:
         """Each case with its word."""
@@ -238,7 +269,7 @@ class Conformance(_Struct, frozen=True):
 class Record(_Struct, frozen=True):
     """One run of one implementation; `versions` of the packages that a result may depend on."""
 
-    schema: Literal[2]
+    schema: Literal[3]
     run: Run
     machine: Machine
     versions: dict[str, str]

@@ -1,5 +1,6 @@
-"""Version 1 of a record into version 2. No figure changes; what version 1 lacked stays unknown.
+"""Older versions of a record into the newest. No figure changes; what one lacked stays unknown.
 
+Version 2 kept no rows of wrong answers, and no pairs of implementations.
 Version 1 recorded copies and calls that decode nothing with the oracle's own digest, as if they had
 an answer: here they become floors and steps, which have none.
 """
@@ -25,19 +26,25 @@ _STEPS = ("exchange-bars/grpc-calls", "exchange-bars/wire+", "exchange-bars/stop
 
 
 def upgraded(old: Mapping[str, Any]) -> dict[str, Any]:
-    """A record of version 1 as one of version 2.
+    """A record of an older version as one of the newest.
 
     Raises:
-        KeyError, TypeError, ValueError: it is none of version 1.
+        KeyError, TypeError, ValueError: it is none of that version.
     """
-    if old["schema"] != 1:
-        raise ValueError(f"there was never a schema version {old['schema']}")
+    if old["schema"] == 2:
+        return {**old, "schema": 3, "run": {"upgraded_from": 2, **old["run"]}}
+    if old["schema"] == 1:
+        return _of_version_1(old)
+    raise ValueError(f"there was never a schema version {old['schema']}")
+
+
+def _of_version_1(old: Mapping[str, Any]) -> dict[str, Any]:
     if old["outcomes"]:
         raise ValueError("version 1 never wrote outcomes of conformance")
     implementation = {key: value for key, value in old["implementation"].items() if key != "tuned"}
     return _known(
         {
-            "schema": 2,
+            "schema": 3,
             "run": _known(old["run"]) | {"upgraded_from": 1},
             "machine": old["machine"],
             "versions": _known(old["versions"]),

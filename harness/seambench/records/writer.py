@@ -13,6 +13,7 @@ from typing import Any
 
 from seambase.scan import Query
 from seambench.contracts.outcomes import FAILING, Word
+from seambench.contracts.registry import PAIR
 from seambench.records import facts
 from seambench.records.model import (
     NEWEST,
@@ -191,9 +192,13 @@ def failures(records: Sequence[Record]) -> list[str]:
         for timing in one.timings
         if timing.outcome in FAILING
     ] + [
-        f"{one.implementation.name}: {case}: {part.reasons.get(case, word)}"
+        f"{one.implementation.name}{_read_by(part)}: {case}: {part.reasons.get(case, word)}"
         for one in records
         for part in one.conformance
         for case, word in part.cases()
         if word in FAILING and not (word == "fail" and case in part.should)
     ]
+
+
+def _read_by(part: Conformance) -> str:
+    return "" if part.consumer is None else f"{PAIR}{part.consumer.name}"

@@ -6,13 +6,9 @@ Data is a script rather than a JSON file because a page opened from disk may not
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import tempfile
-from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,7 +16,8 @@ from typing import Any
 import jinja2
 from plotly.offline import get_plotlyjs
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import UnavailableError, UsageError
+from seambase.whole_file import whole_file
 from seambench import __version__
 from seambench.records.model import json_schema
 from seambench.report.load import Loaded, load_records
@@ -48,16 +45,18 @@ def build(results_dir: Path, out_dir: Path) -> Path:
 
     Raises:
         UsageError: `results_dir` is no folder, or `out_dir` lies where a file is.
-        InputError: the site cannot be written.
+        UnavailableError: the site cannot be written (no space, no permission).
     """
     if not results_dir.is_dir():
         raise UsageError(f"{results_dir}: no such results folder; `seambench bench` makes one")
     if out_dir.exists() and not out_dir.is_dir():
         raise UsageError(f"{out_dir}: the site needs a folder, and a file is in its place")
+    loaded = load_records(results_dir)
     try:
-        return _write_site(load_records(results_dir), out_dir)
+        return _write_site(loaded, out_dir)
     except OSError as error:
-        raise InputError(f"{out_dir}: the site cannot be written: {error.strerror}") from error
+        reason = error.strerror
+        raise UnavailableError(f"{out_dir}: the site cannot be written: {reason}") from error
 
 
 def _write_site(loaded: Loaded, out_dir: Path) -> Path:
@@ -65,7 +64,8 @@ def _write_site(loaded: Loaded, out_dir: Path) -> Path:
     records_dir.mkdir(parents=True, exist_ok=True)
     names = _copy_names(loaded)
     for shown, name in zip(loaded.records, names, strict=True):
-        _replace(records_dir / name, partial(shutil.copyfile, shown.path))
+        with whole_file(records_dir / name) as temporary:
+            shutil.copyfile(shown.path, temporary)
     for stale in records_dir.glob("*.json"):
         if stale.name not in names:
             stale.unlink()
@@ -125,17 +125,5 @@ def _data_script(data: dict[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    _replace(path, lambda tmp: Path(tmp).write_text(text, encoding="utf-8"))
-
-
-def _replace(path: Path, write: Callable[[str], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it over `path`."""
-    handle, tmp = tempfile.mkstemp(prefix=f".{path.name[:60]}.", dir=path.parent)
-    os.close(handle)
-    try:
-        write(tmp)
-        Path(tmp).chmod(0o644)
-        Path(tmp).replace(path)
-    except BaseException:
-        Path(tmp).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -20,6 +20,7 @@
 #include "seam/node.h"
 #include "seam/partition.h"
 #include "seam/pieces.h"
+#include "seam/pool.h"
 #include "seam/presto_page.h"
 #include "seam/presto_stream.h"
 #include "seam/row_frames.h"

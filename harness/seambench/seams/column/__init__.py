@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Seam
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ class _ColumnSeam(Seam):
         from seambench.seams.column.cases import column_cases
 
         return column_cases(root, golden)
+
+    def explain(self, case: ColumnCase) -> Explanation:
+        from seambench.conformance.definitions import explain_file
+
+        request = {"fetch size": case.fetch_size or "", "nulls": case.nulls}
+        return explain_file(case, case.file, request)
 
     def check(self, case: ColumnCase, implementation: ColumnTable) -> None:
         from seambench.seams.column.check import check_column

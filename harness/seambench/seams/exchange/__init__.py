@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Seam
 
 if TYPE_CHECKING:
@@ -22,10 +24,18 @@ _TYPES = (
 )
 _WORDS = {
     "partitions.hash": "rows with equal keys meet",
+    "partitions.bucket": "rows go to whoever has the bucket of their keys",
+    "buckets.drivers": "a bucket may be bound to a driver",
+    "buckets.unused": "rows of buckets that nobody has are refused, or dropped and counted",
     "partitions.broadcast": "every row comes to every receiver",
     "partitions.random": "rows go anywhere, evenly",
     "partitions.single": "every row comes to the one receiver",
     **{f"functions.{word}": f"rows are dealt as {word} says" for word in _FUNCTIONS},
+    "keys.computed": "keys may be computed of columns",
+    "output-columns": "columns may stay behind",
+    "writers": "more than one driver of a sender, which share its buffer",
+    "mixed": "within one exchange, receivers of the sender's process are handed batches",
+    "knobs.*": "a setting of the engine, by its name there",
     "drivers": "more than one reader behind a receiver",
     "orders.sender": "rows of a sender stay in their order",
     "orders.merge": "sorted rows come sorted",
@@ -68,6 +78,18 @@ class _ExchangeSeam(Seam):
         from seambench.seams.exchange.check import attempt_exchange
 
         attempt_exchange(case, implementation)
+
+    def explain(self, case: ExchangeCase) -> Explanation:
+        from seambench.conformance.definitions import explain_file
+
+        request = {
+            **asdict(case.shape),
+            "transport": case.transport,
+            "format": case.format,
+            "encoding": case.encoding,
+            **case.knobs,
+        }
+        return explain_file(case, case.file, request)
 
     def door(self, kind: str, rest: str) -> Any:
         if kind != "cmd":

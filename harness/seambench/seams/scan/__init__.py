@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Pass, Request, Seam
 
 if TYPE_CHECKING:
@@ -63,6 +64,21 @@ class _ScanSeam(Seam):
         from seambench.seams.scan.check import read_case
 
         read_case(case, implementation)
+
+    def explain(self, case: ScanCase) -> Explanation:
+        from seambench.seams.scan.explain import explain_scan
+
+        return explain_scan(case)
+
+    def keep(self, case: ScanCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.scan.keep import keep_scan
+
+        return keep_scan(case, folder)
+
+    def asked(self, case: ScanCase) -> str:
+        from seambench.seams.scan.keep import asked_scan
+
+        return asked_scan(case)
 
     def door(self, kind: str, rest: str) -> Any:
         from seambench.seams.scan.doors import CommandScanner, LibraryScanner

@@ -98,7 +98,7 @@ class _CaseFile(CaseFile):
 
 @dataclass(frozen=True)
 class ScanCase(Case):
-    """A case of the scan seam with the golden table it reads.
+    """A case of the scan seam with the golden table it reads, written down in `file`.
 
     `one_of_many` is set where a file asks several questions: each then compares rows alone; what
     must hold however they are asked is left to the second pass (`seambench.seams.scan.invariants`).
@@ -111,6 +111,7 @@ class ScanCase(Case):
     expect: ExpectSpec
     extra_needs: Sequence[str]
     otherwise: str
+    file: Path
     one_of_many: bool = False
 
     @property
@@ -183,7 +184,7 @@ def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
     cases = []
     for variant, table in _tables(root, read, file):
         id_ = f"{name}@{variant}" if variant else name
-        first = _case(id_, read, table)
+        first = _case(id_, read, table, file)
         if not read.ask:
             cases.append(first)
         for ask, keys in read.ask.items():
@@ -225,7 +226,7 @@ def _question(
     return limit, request, build(ExpectSpec, left, file)
 
 
-def _case(id_: str, read: _CaseFile, table: GoldenTable) -> ScanCase:
+def _case(id_: str, read: _CaseFile, table: GoldenTable, file: Path) -> ScanCase:
     """The case of a file and a variant, with the file's one question."""
     return ScanCase(
         id=id_,
@@ -238,6 +239,7 @@ def _case(id_: str, read: _CaseFile, table: GoldenTable) -> ScanCase:
         expect=read.expect,
         extra_needs=read.needs,
         otherwise=read.otherwise,
+        file=file,
         one_of_many=bool(read.ask),
     )
 

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from seambench.conformance.plain import difference, rows_of
+from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.seams.scan.cases import ScanCase
@@ -29,6 +29,7 @@ __all__ = [
     "query_dataset",
     "read_case",
     "read_rows",
+    "request_of",
     "same_rows",
     "unpacked",
 ]
@@ -58,10 +59,10 @@ def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
         table = Path(work) / case.table.spec.name
         case.table.unpack(table, case.edits)
-        yield _request(case, table)
+        yield request_of(case, table)
 
 
-def _request(case: ScanCase, table: Path) -> ScanRequest:
+def request_of(case: ScanCase, table: Path) -> ScanRequest:
     """The request of a case over an unpacked table."""
     asked = case.request
     return ScanRequest(
@@ -83,13 +84,15 @@ def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
     names = case.names
     if list(scan.schema.names) != names:
         raise Mismatch(f"columns {names} expected, the schema says {scan.schema.names}")
-    problems = [difference(a, _focused(case, rows), names) for a in case.expected_answers()]
+    found, answers = _focused(case, rows), case.expected_answers()
+    problems = [difference(answer, found, names) for answer in answers]
     if None not in problems:
-        raise Mismatch("; nor: ".join(str(problem) for problem in problems))
+        said = "; nor: ".join(str(problem) for problem in problems)
+        raise Mismatch(said, differing_rows(answers[0], found, names))
     for name, wanted in case.expect.arrow.items():
-        found = str(scan.schema.field(name).type)
-        if found != wanted:
-            raise Mismatch(f"column {name} must be {wanted}, it is {found}")
+        came = str(scan.schema.field(name).type)
+        if came != wanted:
+            raise Mismatch(f"column {name} must be {wanted}, it is {came}")
     _check_report(case, scan, len(rows))
     if case.one_of_many or scanner.kind == "peer":
         # A peer may take seconds for a read: for both, the invariants are a pass of their own.
@@ -206,4 +209,5 @@ def literal(value: str | int) -> str:
 def same_rows(what: str, want: Rows, have: Rows, names: Sequence[str]) -> None:
     """Both multisets must be equal."""
     if problem := difference(want, have, names):
-        raise Mismatch(f"{what} differs from the full read: {problem}")
+        text = f"{what} differs from the full read: {problem}"
+        raise Mismatch(text, differing_rows(want, have, names))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Pass, Request, Seam
 
 if TYPE_CHECKING:
@@ -66,6 +67,22 @@ class _SerdeSeam(Seam):
         from seambench.seams.serde.check import attempt_serde
 
         attempt_serde(case, implementation)
+
+    def explain(self, case: SerdeCase) -> Explanation:
+        from seambench.conformance.definitions import explain_file
+
+        request = {"operation": case.operation, "witness": case.witness}
+        return explain_file(case, case.file, request)
+
+    def keep(self, case: SerdeCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.serde.keep import keep_serde
+
+        return keep_serde(case, folder)
+
+    def asked(self, case: SerdeCase) -> str:
+        from seambench.seams.serde.keep import asked_serde
+
+        return asked_serde(case)
 
     def door(self, kind: str, rest: str) -> Any:
         from seambench.seams.serde.doors import CommandSerde, LibrarySerde

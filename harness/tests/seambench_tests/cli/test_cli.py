@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from seambase.errors import UsageError
 from seambench.cli import main
 from seambench.cli.app import app
-from seambench.cli.common import parse_bytes, parse_list, parse_queries
+from seambench.cli.shared.common import parse_bytes, parse_list, parse_queries
 from seambench.cli.summary import geometric_mean
 from seambench_tests import SAMPLES
 

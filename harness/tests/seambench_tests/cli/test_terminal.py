@@ -15,7 +15,7 @@ import pytest
 
 from seambase.errors import UnavailableError
 from seambase.whole_file import whole_file
-from seambench.cli.common import plain_text, print_rows
+from seambench.cli.shared.common import plain_text, print_rows
 
 FAKES = "seambench_tests.samples.fakes:"
 

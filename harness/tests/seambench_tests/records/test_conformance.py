@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from seambase.errors import RefusedError
 from seambench.cli.app import app
-from seambench.contracts.outcomes import WORDS, Outcome
+from seambench.contracts.outcomes import WORDS, Difference, Outcome
 from seambench.records.conformance import conformance_of, conformance_records
 from seambench.records.files import load_record, validate_tree, write_record
 from seambench.records.model import Implementation
@@ -73,6 +74,60 @@ def test_an_outdated_known_failure_is_the_outcome_of_its_case() -> None:
 
     assert dict(part.cases()) == {"a/b": "error"}
     assert part.slow == {"a/b": 1.5}
+
+
+def test_rows_of_wrong_answers_are_kept(tmp_path: Path) -> None:
+    """What was expected and what came stand in the record; rows that fit no columns do not."""
+    rows = Difference(["k", "file"], [["1", '"a"']], [["2", '"/home/me/x"']], 1, 7)
+    came = [dataclasses.replace(outcome("scan/a", "fail", "1 row expected"), difference=rows)]
+    [made] = conformance_records(Recording("seambench check --record"), came)
+    [part] = load_record(write_record(tmp_path, made)).conformance
+
+    assert part.differences["scan/a"].unexpected == [["2", '"x"']]
+    assert part.differences["scan/a"].unexpected_rows == 7
+    broken = dataclasses.replace(came[0], difference=dataclasses.replace(rows, columns=["k"]))
+    [made] = conformance_records(Recording("seambench check --record"), [broken])
+    with pytest.raises(RefusedError, match="the rows of scan/a do not fit its columns"):
+        write_record(tmp_path, made)
+
+
+def test_a_pair_stands_in_the_record_of_its_producer(tmp_path: Path) -> None:
+    """Who reads whose bytes is kept by consumer, apart from what the producer does alone."""
+    command = CliRunner().invoke(
+        app,
+        [
+            *("check", "--seam", "serde", "--pass", "matrix", "--record"),
+            *(
+                "--impl",
+                "seambench",
+                "--impl",
+                "arrow",
+                "--case",
+                "serde/arrow/presto/bigint_all_nulls/encode",
+            ),
+            *("--results", str(tmp_path)),
+        ],
+    )
+    paths = sorted((tmp_path / "runs").rglob("*.json"))
+    found = {
+        (record.implementation.name, part.consumer and part.consumer.name): dict(part.cases())
+        for record in map(load_record, paths)
+        for part in record.conformance
+    }
+
+    assert command.exit_code == 0, command.output
+    assert set(found) == {(a, b) for a in ("arrow", "seambench") for b in ("arrow", "seambench")}
+    assert validate_tree(tmp_path) == []
+
+
+def test_a_pass_without_pairs_is_not_recorded(tmp_path: Path) -> None:
+    """Its outcomes would stand where those of the check belong."""
+    asked = ["check", "--pass", "invariants", "--impl", "auto", "--record"]
+    case = ["--case", "scan/hudi/commit-v6/delete", "--results", str(tmp_path)]
+    done = CliRunner().invoke(app, [*asked, *case])
+
+    assert "about no pairs" in str(done.exception)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_five_thousand_cases_are_a_small_file(tmp_path: Path) -> None:

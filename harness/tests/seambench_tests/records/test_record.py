@@ -71,7 +71,7 @@ def sound() -> Raw:
         "refused": ["scan/b/four"],
     }
     raw = {
-        "schema": 2,
+        "schema": 3,
         "run": msgspec.to_builtins(new_run("seambench bench", 2)),
         "machine": msgspec.to_builtins(machine_info()),
         "versions": versions(),
@@ -255,6 +255,17 @@ def test_version_1_is_upgraded_without_touching_a_figure(tmp_path: Path) -> None
     assert (new.timings[0].over.format, new.timings[1].over.format) == ("hudi", None)
     assert new.timings[0].over.dimensions["log_format"] == "avro"
     assert load_record(write_record(tmp_path, new)) == new
+
+
+def test_version_2_is_upgraded_and_held_to_the_newest_rules(sound: Raw, tmp_path: Path) -> None:
+    """It says from which version it came; and unlike version 1 it must say what arrived."""
+    new = load_record(put(tmp_path, sound | {"schema": 2}))
+
+    assert (new.schema, new.run.upgraded_from) == (3, 2)
+    assert load_record(write_record(tmp_path, new)) == new
+    del sound["timings"][2]["moved"]
+    with pytest.raises(InputError, match="does not say what arrived"):
+        load_record(put(tmp_path, sound | {"schema": 2}))
 
 
 @pytest.mark.parametrize(

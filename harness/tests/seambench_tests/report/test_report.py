@@ -142,7 +142,7 @@ def test_site_in_place_of_a_file_is_refused(results: Path, tmp_path: Path) -> No
         (b"[]", "says no schema version"),
         (b'{"schema": 99}', "newer than"),
         (b'{"schema": "1"}', "says no schema version"),
-        (b'{"schema": 2}', "missing required field"),
+        (b'{"schema": 3}', "missing required field"),
     ],
 )
 def test_unreadable_record_is_shown_as_a_problem(

@@ -63,7 +63,7 @@ def make_record(reader: str, run_id: str = "a1b2c3") -> dict[str, Any]:
         if scale < 1 or reader not in ("connector", "spark-hudi")
     ]
     return {
-        "schema": 2,
+        "schema": 3,
         "run": {
             "id": run_id,
             "started_utc": "2026-11-20T10:15:00Z",

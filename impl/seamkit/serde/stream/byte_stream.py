@@ -11,14 +11,9 @@ from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import StreamArena
 
-__all__ = ["BitOutputStream", "ByteInputStream", "ByteOutputStream", "range_growth"]
+__all__ = ["BitOutputStream", "ByteInputStream", "ByteOutputStream"]
 
 Buffer = bytes | bytearray | memoryview
-
-
-def range_growth(held_bytes: int, asked_bytes: int) -> int:
-    """Size of the next range of a stream with ranges of `held_bytes` that wants `asked_bytes`."""
-    return int(lib.seam_byte_output_growth(held_bytes, asked_bytes))
 
 
 class _OutputStream:

@@ -263,19 +263,6 @@ def test_the_size_is_known_beforehand() -> None:
     assert allocator.counters().live_blocks == 0
 
 
-def test_columns_are_loaded_when_written() -> None:
-    """A column given as a callable is asked for once, when its page is written."""
-    asked: list[str] = []
-
-    def load() -> pa.Array:
-        asked.append("c")
-        return pa.array([1, 2], pa.int64())
-
-    page = serialize([load], BIGINT)
-    assert asked == ["c"]
-    assert deserialize(page, BIGINT)[0].column(0).to_pylist() == [1, 2]
-
-
 @pytest.mark.parametrize("codec", ["lz4", "zstd", "snappy", "gzip", "zlib"])
 @pytest.mark.parametrize("checksum", [False, True])
 def test_codecs_give_back_what_they_took(codec: str, checksum: bool) -> None:

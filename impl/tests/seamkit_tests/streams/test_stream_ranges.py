@@ -18,7 +18,6 @@ from seamkit.serde.stream.byte_stream import (
     BitOutputStream,
     ByteInputStream,
     ByteOutputStream,
-    range_growth,
 )
 
 
@@ -80,13 +79,18 @@ def test_a_tiny_stream_takes_128_bytes(arena: StreamArena) -> None:
         stream.clear()
 
 
-@pytest.mark.parametrize(
-    ("held", "asked", "size"),
-    [(0, 1, 128), (128, 100, 128), (512, 1, 512), (4000, 96, 4096), (9000, 5000, 8192)],
-)
-def test_growth(held: int, asked: int, size: int) -> None:
-    """Under 128 bytes a range of 128, under 512 steps of 128, under a page of 512, then pages."""
-    assert range_growth(held, asked) == size
+def test_tiny_ranges_take_16_bytes(allocator: TrackedAllocator) -> None:
+    """An arena for very many short streams gives them 16 bytes each, and doubles them."""
+    arena = StreamArena(allocator, tiny_ranges=True)
+    streams = [ByteOutputStream(arena) for _ in range(512)]
+    for stream in streams:
+        stream.write(b"12345678")
+    assert arena.size_bytes == 512 * 16
+    streams[0].write(b"x" * 120)
+    assert streams[0].getvalue() == b"12345678" + b"x" * 120
+    for stream in streams:
+        stream.clear()
+    arena.clear()
 
 
 def test_the_limit_of_the_allocator_holds() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seambench.cli.common import error_console
+from seambench.cli.shared.common import error_console
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome

@@ -11,7 +11,7 @@ import pytest
 from seambase.errors import RefusedError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.engine.gluten import (
+from seamkit.gluten.handles import (
     GETTERS,
     PLACEHOLDER,
     HandleRegistry,

@@ -1,0 +1,1 @@
+"""Commands about right and wrong: check, and what leads to and from it."""

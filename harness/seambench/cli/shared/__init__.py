@@ -1,0 +1,1 @@
+"""What commands share: option types, consoles, parsers, progress, records of what was checked."""
