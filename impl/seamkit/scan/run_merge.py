@@ -1,4 +1,7 @@
-"""Merging sorted runs by key: which rows come out. The rules stand in `native/include/seam/runs.h`."""
+"""Merging sorted runs by key: which rows come out.
+
+The rules stand in `native/include/seam/runs.h`; this is the thin Python side of it.
+"""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ enum seam_runs_pick {
 
 struct seam_runs_options {
     int32_t n_runs;
-    int32_t base; /* number of the run whose batches are changed in place; -1 = none */
-    int32_t n_keys; /* columns 0 .. n_keys - 1 of every batch are the key */
-    int32_t n_order; /* those behind them order rows of one key, the weightiest first */
+    int32_t base;       /* number of the run whose batches are changed in place; -1 = none */
+    int32_t n_keys;     /* columns 0 .. n_keys - 1 of every batch are the key */
+    int32_t n_order;    /* those behind them order rows of one key, the weightiest first */
     int32_t descending; /* of the first so many columns of the order smaller values are later */
     int32_t ignores_retracts; /* retracts are passed over, as if they were not there */
     enum seam_runs_pick pick;

@@ -36,8 +36,9 @@ static int refuse_nulls_in(const struct seam_node *column, int64_t rows, struct 
     }
     for (int64_t row = 0; row < rows; row++) {
         if (!seam_node_valid(column, row)) {
-            return seam_fail(error, SEAM_BAD_INPUT, -1, "column '%s' of the key is null in row %lld",
-                             column->name, (long long)row);
+            return seam_fail(error, SEAM_BAD_INPUT, -1,
+                             "column '%s' of the key is null in row %lld", column->name,
+                             (long long)row);
         }
     }
     return SEAM_OK;

@@ -246,8 +246,7 @@ static int is_retract(const struct run *run) {
 /* Notes a row that comes out. Room for it is there. */
 static void put(struct seam_runs *merge, int32_t number, int mark) {
     ((int32_t *)(void *)merge->out_runs.data)[merge->count] = number;
-    ((int32_t *)(void *)merge->out_rows.data)[merge->count] =
-        (int32_t)merge->runs[number].row;
+    ((int32_t *)(void *)merge->out_rows.data)[merge->count] = (int32_t)merge->runs[number].row;
     merge->out_marks.data[merge->count] = (uint8_t)mark;
     merge->count += 1;
 }
@@ -266,9 +265,8 @@ static int reserve(struct seam_runs *merge, int64_t rows, struct seam_error *err
 static int is_older(const struct seam_runs *merge, int32_t a, int32_t b) {
     const struct run *x = &merge->runs[a];
     const struct run *y = &merge->runs[b];
-    int order = merge->options.n_order > 0
-                    ? seam_rank_compare(&x->order, x->row, &y->order, y->row)
-                    : 0;
+    int order =
+        merge->options.n_order > 0 ? seam_rank_compare(&x->order, x->row, &y->order, y->row) : 0;
     return order != 0 ? order < 0 : a < b;
 }
 

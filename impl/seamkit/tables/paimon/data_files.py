@@ -75,7 +75,6 @@ def open_data_file(
     entry: FileEntry,
     schemas: Schemas,
     schema: TableSchema,
-    verify: bool,
 ) -> FileReader:
     """Open a data file.
 
@@ -85,14 +84,17 @@ def open_data_file(
         entry: the file, as the manifest has it.
         schemas: of the table.
         schema: the one that is read.
-        verify: check the checksums of Parquet pages that have one.
 
     Raises:
         InputError: the file is missing, broken, or not the one that the manifest describes.
         RefusedError: a file of an unknown format.
     """
     own_storage, path = located(storage, folder, entry.name, entry.external_path)
-    reader = _reader(own_storage, path, verify)
+    reader = _reader(own_storage, path)
+    if isinstance(reader, ParquetReader) and reader.size_bytes != entry.size_bytes:
+        raise InputError(
+            f"{reader.name}: {reader.size_bytes} bytes, the manifest says {entry.size_bytes}"
+        )
     if reader.num_rows != entry.rows:
         raise InputError(f"{reader.name}: {reader.num_rows} rows, the manifest says {entry.rows}")
     written = schema if entry.schema_id == schema.id else schemas.load(entry.schema_id)
@@ -107,10 +109,10 @@ def open_data_file(
     return RenamedReader(reader, partial(_file_schema, schema.fields, written.fields))
 
 
-def _reader(storage: Storage, path: str, verify: bool) -> FileReader:
+def _reader(storage: Storage, path: str) -> FileReader:
     kind = path.rpartition(".")[2]
     if kind == "parquet":
-        return ParquetReader(storage, path, _TYPES, verify=verify)
+        return ParquetReader(storage, path, _TYPES)
     if kind == "orc":
         return OrcReader(storage, path, _TYPES)
     if kind == "avro":

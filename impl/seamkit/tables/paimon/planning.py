@@ -36,7 +36,6 @@ class Planner:
         schema: the one that is read.
         options: its options.
         snapshot: what is read.
-        verify: check the checksums of Parquet pages that have one.
     """
 
     def __init__(
@@ -46,13 +45,11 @@ class Planner:
         schema: TableSchema,
         options: ReadOptions,
         snapshot: Snapshot,
-        verify: bool,
     ) -> None:
         self._storage = storage
         self._schemas = schemas
         self._schema = schema
         self._options = options
-        self._verify = verify
         self._vectors = live_vectors(storage, snapshot)
         self._keys = list(schema.merge_keys)
         self._partition_types = [schema.arrow.field(name).type for name in schema.partition_keys]
@@ -185,7 +182,6 @@ class Planner:
             file,
             self._schemas,
             self._schema,
-            self._verify,
         )
         return DataFile(f"{folder}/{file.name}", file.size_bytes, opened)
 

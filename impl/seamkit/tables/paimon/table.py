@@ -97,8 +97,8 @@ class PaimonTable:
             batch_rows: most rows in a batch.
             threads: buckets at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: check the checksums of data pages that have one, and refuse a snapshot whose
-                number of rows is not that of its files, where otherwise a warning is all.
+            strict: refuse a snapshot whose number of rows is not that of its files, where otherwise
+                a warning is all.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
@@ -160,7 +160,7 @@ class PaimonTable:
         warnings = _contradictions(snapshot, sum(file.rows for file in files))
         if strict and warnings:
             raise InputError(f"{warnings[0].file}: {warnings[0].reason}")
-        planner = Planner(self._storage, self._schemas, schema, options, snapshot, strict)
+        planner = Planner(self._storage, self._schemas, schema, options, snapshot)
         units, notes = planner.units(files, read_optimized=query == "read-optimized")
         return ReadPlan(
             table=root,

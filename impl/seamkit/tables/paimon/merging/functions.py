@@ -268,7 +268,7 @@ class Computing(Function):
 
 
 class _Numbers(Computing):
-    """A function of numbers in their own type: integers wrap, a decimal that does not fit is null."""
+    """A function of numbers: integers wrap, a decimal that does not fit is null."""
 
     def take_out(self, column: pa.Array) -> Sequence[Any]:
         """The numbers; floats in their own precision."""

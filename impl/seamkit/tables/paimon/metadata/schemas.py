@@ -1,4 +1,7 @@
-"""Schemas of a table: columns by id, keys and options; data files name the one they were written by."""
+"""Schemas of a table: columns by id, keys and options.
+
+A data file is read by the one that it was written by, which its manifest names.
+"""
 
 from __future__ import annotations
 
