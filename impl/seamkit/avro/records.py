@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import fastavro
@@ -19,7 +19,7 @@ import fastavro
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import AvroType, parse_schema
 
-__all__ = ["RecordReader", "read_container", "record_reader"]
+__all__ = ["RecordReader", "container_metadata", "read_container", "record_reader"]
 
 RecordReader = Callable[[io.BytesIO], Any]
 """Reads one datum from where the stream stands; raises whatever broken bytes lead fastavro to."""
@@ -53,9 +53,7 @@ def read_container(content: bytes, where: str) -> Iterator[Any]:
         RefusedError: another compression than deflate, or a schema as of `record_reader`.
     """
     stream = io.BytesIO(content)
-    if stream.read(4) != _MAGIC:
-        raise InputError(f"{where}: no Avro file")
-    metadata = _metadata(stream, where)
+    metadata = _header(stream, where)
     sync = stream.read(_SYNC_BYTES)
     codec = metadata.get("avro.codec", b"null")
     if codec not in (b"null", b"deflate"):
@@ -70,6 +68,21 @@ def read_container(content: bytes, where: str) -> Iterator[Any]:
         yield from _records(
             _whole(block, codec, where), count, read, f"{where}, block at byte {at}"
         )
+
+
+def container_metadata(content: bytes, where: str) -> Mapping[str, bytes]:
+    """What the header of an Avro object container file holds, by key; `avro.schema` among it.
+
+    Raises:
+        InputError: it is none.
+    """
+    return _header(io.BytesIO(content), where)
+
+
+def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:
+    if stream.read(4) != _MAGIC:
+        raise InputError(f"{where}: no Avro file")
+    return _metadata(stream, where)
 
 
 def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterator[Any]:

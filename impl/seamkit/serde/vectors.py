@@ -51,9 +51,7 @@ class BiasVector:
             raise UsageError(f"a biased column is of int16, int32 or int64, not of {type_}")
         narrow = pa.types.is_signed_integer(deltas.type)
         if not narrow or deltas.type.bit_width >= type_.bit_width:
-            raise UsageError(
-                f"differences of {deltas.type} to a base of {type_}: narrower is meant"
-            )
+            raise UsageError(f"differences of {deltas.type} are not narrower than {type_}")
         self.base = base
         self.deltas = deltas
         self.type = type_

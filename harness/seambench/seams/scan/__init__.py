@@ -26,6 +26,7 @@ _WORDS = {
     "partitioned": "columns that stand in names of folders alone",
     "path-per-slice": "reports by which path each slice was read",
     "pushdown": "its dataset prunes columns and applies filters",
+    "relation": "gives a relation of DuckDB, in which DuckDB's own reader takes part",
     "schema-evolution": "columns added, widened, renamed or dropped over time",
     "strict": "refuses on request the damage that the format's own reader skips",
     "warnings": "reports what it skipped",
