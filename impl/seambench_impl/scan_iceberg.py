@@ -22,6 +22,7 @@ ICEBERG_CAPABILITIES = (
     "iceberg.v3",
     "iceberg.position-deletes",
     "iceberg.vectors",
+    "iceberg.equality-deletes",
     "iceberg.name-mapping",
     "iceberg.defaults",
     "iceberg.orc",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,14 +23,23 @@ from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
 from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache
-from seamkit.scan.masks import GoneRows
+from seamkit.scan.masks import Gone, GoneByKey, GoneRows
 from seamkit.scan.merge_path import Load, UnitMerge, load_events
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
-from seamkit.scan.units import DataFile, Keyed, Mask, ReadContext, ReadPlan, ReadUnit
+from seamkit.scan.units import (
+    Changes,
+    DataFile,
+    Keyed,
+    KeyMask,
+    Mask,
+    ReadContext,
+    ReadPlan,
+    ReadUnit,
+)
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -229,7 +239,7 @@ class UnitScan(Scan):
         """The path that a unit takes."""
         if self._other_path is not None:
             return self._other_path[0]
-        return "native" if unit.changes is None or isinstance(unit.changes, Mask) else "merge"
+        return "native" if isinstance(unit.changes, Mask | KeyMask | None) else "merge"
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, load: Load
@@ -281,7 +291,7 @@ class UnitScan(Scan):
             if self._other_path is not None:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
-            if unit.changes is not None and not isinstance(unit.changes, Mask):
+            if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
                 parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._merging(unit, unit.changes, own, parts, load)
                 continue
@@ -300,7 +310,7 @@ class UnitScan(Scan):
             parts = min(parts, groups)
             bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
             cuts = list(itertools.pairwise(bounds)) or [None]
-        gone = _Gone(unit.changes) if isinstance(unit.changes, Mask) else None
+        gone = None if unit.changes is None else _SharedMask(unit.changes)
 
         def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
@@ -310,7 +320,7 @@ class UnitScan(Scan):
                 wanted,
                 range(*cut) if cut else range(reader.num_row_groups),
                 use_threads=spare and cut is None,
-                gone=None if gone is None else gone.of(reader),
+                gone=None if gone is None else gone.of(reader, self._context(), wanted.batch_rows),
                 allocator=self._run.allocator,
             )
 
@@ -354,20 +364,30 @@ class UnitScan(Scan):
         return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
 
 
-class _Gone:
-    """A mask that the tasks of one file share; the first of them loads it."""
+class _SharedMask:
+    """What is gone of one file, for the tasks that read it; positions are loaded once.
 
-    def __init__(self, mask: Mask) -> None:
-        self._mask = mask
+    Args:
+        changes: a mask, or one of keys; a unit with other changes is not read natively.
+    """
+
+    def __init__(self, changes: Changes) -> None:
+        assert isinstance(changes, Mask | KeyMask)
+        self._mask = changes if isinstance(changes, Mask) else changes.mask
+        self._keys = changes.keys if isinstance(changes, KeyMask) else ()
         self._lock = threading.Lock()
         self._rows: GoneRows | None = None
 
-    def of(self, reader: FileReader) -> GoneRows:
-        """The rows that are gone of the file that a reader has opened."""
+    def of(self, reader: FileReader, context: ReadContext, batch_rows: int) -> Gone:
+        """The rows that are gone of the file that a reader has opened; for one thread."""
         with self._lock:
             if self._rows is None:
-                self._rows = GoneRows(self._mask.load(), reader.num_rows, reader.name)
+                positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
+                self._rows = GoneRows(positions, reader.num_rows, reader.name)
+        if not self._keys:
             return self._rows
+        tests = [(schema, load(context)) for schema, load in self._keys]
+        return GoneByKey(reader, tests, self._rows, batch_rows)
 
 
 def _groups_by_key(changes: Keyed, wanted: Wanted) -> Callable[[FileReader], Sequence[int]] | None:

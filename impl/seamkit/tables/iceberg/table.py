@@ -110,7 +110,7 @@ class IcebergTable:
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: changes nothing: what elsewhere is a warning is refused here anyway.
+            strict: changes nothing: nothing of a table is skipped with a warning.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.

@@ -38,7 +38,7 @@ def _steps(name: str) -> list[dict[str, Any]]:
     return steps[-1:] if name == "expired" else list(steps)
 
 
-_REFUSED = ("equality", "formats-mixed", "positions-avro", "types-avro", "types-nested-avro")
+_REFUSED = ("equality-avro", "formats-mixed", "positions-avro", "types-avro", "types-nested-avro")
 
 
 @pytest.mark.parametrize(
