@@ -1,7 +1,7 @@
 """Read tables of lakes as engines see them: merged, exact, without a JVM.
 
-A Hudi, Delta or Paimon table becomes Arrow batches, with logs and runs merged and deleted rows left
-out:
+A Hudi, Delta, Iceberg or Paimon table becomes Arrow batches, with logs and runs merged and deleted
+rows left out:
 
     >>> import seamkit
     >>> table = seamkit.open_table("trips")
@@ -23,6 +23,14 @@ down where they are given its dataset:
     >>> duckdb.sql("SELECT count(*) FROM trips WHERE ts > 5").fetchall()
     [(3,)]
 
+Fastest in DuckDB is a name for the table: what needs no merge is then read by DuckDB itself
+(`Scan.relation`; in Polars `Scan.lazy`):
+
+    >>> connection = duckdb.connect()
+    >>> seamkit.register(connection, "journeys", table)
+    >>> connection.sql("SELECT max(ts) FROM journeys").fetchall()
+    [(9,)]
+
 `open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches.
 Its table has `schema` and `scan(...)`, whose options are
 
@@ -30,13 +38,13 @@ Its table has `schema` and `scan(...)`, whose options are
 - `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
 - `query`: `snapshot`, of Hudi and Paimon tables also `read-optimized`, of Hudi tables also
   `incremental` (`begin`, `end`);
-- `as_of`: the table as it was at an instant or in a version;
+- `as_of`: the table as it was at an instant, in a version, or under a branch or tag;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning.
 
 A scan has `schema`, `to_table`, `to_reader`, `to_pandas`, `to_polars`, `head`, `limit`,
-`count_rows`, `dataset`, and `explain`, which tells how each part of the table is read and why;
-`report` tells afterwards what was skipped. Each call reads anew.
+`count_rows`, `dataset`, `relation`, `lazy`, and `explain`, which tells how each part of the table
+is read and why; `report` tells afterwards what was skipped. Each call reads anew.
 
 Whatever cannot be read exactly is refused with one sentence that names the file and the reason:
 `UsageError` for wrong arguments, `InputError` for a broken or missing file, `RefusedError` for what
@@ -64,14 +72,17 @@ if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
+    from seamkit.tables.iceberg.table import IcebergTable
     from seamkit.tables.opening import open_table
     from seamkit.tables.paimon.table import PaimonTable
+    from seamkit.tables.registering import register
 
     __version__: str
 
 __all__ = [
     "DeltaTable",
     "HudiTable",
+    "IcebergTable",
     "InputError",
     "PaimonTable",
     "RefusedError",
@@ -83,13 +94,16 @@ __all__ = [
     "UsageError",
     "__version__",
     "open_table",
+    "register",
 ]
 
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
     "open_table": "seamkit.tables.opening",
+    "register": "seamkit.tables.registering",
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
+    "IcebergTable": "seamkit.tables.iceberg.table",
     "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
     "ScanReport": "seambase.scan",

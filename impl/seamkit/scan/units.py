@@ -9,6 +9,8 @@ together, and independently of all other units. What changes a unit's rows decid
 
 - nothing: the rows of its files as they stand (native path);
 - `Mask`: some rows of its file are gone, by position (native path, under a mask);
+- `KeyMask`: some are gone, by keys that deletes name (native path, under a mask that is worked out
+  as the file is read);
 - `Keyed`: events replace or remove rows of its file by key, and add others (merge path);
 - `Runs`: its files are sorted runs, in which rows of one key are merged (merge path).
 
@@ -22,6 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -36,6 +40,8 @@ __all__ = [
     "Combine",
     "DataFile",
     "Events",
+    "KeyMask",
+    "KeyTest",
     "Keyed",
     "Mask",
     "Positions",
@@ -77,6 +83,24 @@ class Mask:
     """
 
     load: Callable[[], Positions]
+
+
+KeyTest = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
+"""Says of each row of a batch of keys whether it is gone. One thread at a time."""
+
+
+@dataclass(frozen=True)
+class KeyMask:
+    """Rows of a unit's one file that are gone by their keys, and perhaps some by position.
+
+    Attributes:
+        keys: sets of key columns, each with its test; a row is gone where one of the tests says so.
+            The file's reader gives these columns under their names, which need not be the table's.
+        mask: rows that are gone by position; None if none are.
+    """
+
+    keys: Sequence[tuple[pa.Schema, Callable[[ReadContext], KeyTest]]]
+    mask: Mask | None = None
 
 
 @dataclass(frozen=True)
@@ -245,7 +269,7 @@ class Runs:
     masks: Mapping[str, Mask] = field(default_factory=dict)
 
 
-Changes = Mask | Keyed | Runs
+Changes = Mask | KeyMask | Keyed | Runs
 
 
 @dataclass(frozen=True)
@@ -272,7 +296,7 @@ class ReadUnit:
     guarantee: pc.Expression | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.changes, Mask) and len(self.files) != 1:
+        if isinstance(self.changes, Mask | KeyMask) and len(self.files) != 1:
             raise ValueError(f"{self.name}: a mask goes with one file, not {len(self.files)}")
         if isinstance(self.changes, Runs):
             if sum(map(len, self.changes.runs)) != len(self.files):

@@ -93,8 +93,9 @@ class ChangeScan(Scan):
         """What the reads so far came to, over all writes."""
         return self._report
 
-    def explain(self) -> str:
-        """The writes that are compared."""
+    def explain(self, *, engine: bool = False) -> str:
+        """The writes that are compared; no engine's own reader takes part."""
+        del engine
         lines = [f"{len(self._moments)} writes, each compared before and after"]
         return "\n".join([*lines, *(f"  {instant}" for instant, _, _ in self._moments)])
 

@@ -185,7 +185,7 @@ class HudiTable:
             ("positions", positions),
         ):
             check_flag(name, value)
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         read = partial(
             self._unit_scan,
             options=options,

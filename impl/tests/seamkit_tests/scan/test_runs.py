@@ -180,7 +180,7 @@ def test_runs_that_do_not_ascend_are_refused(
 ) -> None:
     """Within a batch and from batch to batch, and a key has no null."""
     other = [(5, 0, 0, "x", 3, 0)]
-    with pytest.raises(InputError, match="unit: .*(not above|null)"):
+    with pytest.raises(InputError, match=r"unit: .*(not above|null)"):
         _scan([rows, other], pa.int32(), batch_rows=batch_rows).to_table()
 
 
