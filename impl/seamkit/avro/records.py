@@ -22,11 +22,13 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import AvroType, parse_schema
 
-<<<<<<< HEAD
-__all__ = ["AvroContainer", "RecordReader", "read_container", "record_reader"]
-=======
-__all__ = ["RecordReader", "container_metadata", "read_container", "record_reader"]
->>>>>>> house
+__all__ = [
+    "AvroContainer",
+    "RecordReader",
+    "container_metadata",
+    "read_container",
+    "record_reader",
+]
 
 RecordReader = Callable[[io.BytesIO], Any]
 """Reads one datum from where the stream stands; raises whatever broken bytes lead fastavro to."""
@@ -59,7 +61,6 @@ def read_container(content: bytes, where: str) -> Iterator[Any]:
         InputError: it is none, or breaks; records before that have been handed out.
         RefusedError: a compression that is not known, or a schema as of `record_reader`.
     """
-<<<<<<< HEAD
     container = AvroContainer(content, where)
     read = record_reader(container.schema, where)
     for at, count, block in container.blocks():
@@ -85,9 +86,7 @@ class AvroContainer:
         self._content = content
         self._where = where
         stream = io.BytesIO(content)
-        if stream.read(4) != _MAGIC:
-            raise InputError(f"{where}: no Avro file")
-        metadata = _metadata(stream, where)
+        metadata = _header(stream, where)
         self._sync = stream.read(_SYNC_BYTES)
         self._begin = stream.tell()
         self._codec = metadata.get("avro.codec", b"null")
@@ -125,24 +124,6 @@ class AvroContainer:
             if count < 0 or len(block) != size or stream.read(_SYNC_BYTES) != self._sync:
                 raise InputError(f"{self._where}: the block at byte {at} is broken")
             yield at, count, block
-=======
-    stream = io.BytesIO(content)
-    metadata = _header(stream, where)
-    sync = stream.read(_SYNC_BYTES)
-    codec = metadata.get("avro.codec", b"null")
-    if codec not in (b"null", b"deflate"):
-        raise RefusedError(f"{where}: compressed by {codec!r:.40}; only null and deflate are read")
-    read = record_reader(metadata.get("avro.schema", b""), where)
-    while stream.tell() < len(content):
-        at = stream.tell()
-        count, size = _long(stream, where), _long(stream, where)
-        block = stream.read(max(size, 0))
-        if count < 0 or len(block) != size or stream.read(_SYNC_BYTES) != sync:
-            raise InputError(f"{where}: the block at byte {at} is broken")
-        yield from _records(
-            _whole(block, codec, where), count, read, f"{where}, block at byte {at}"
-        )
->>>>>>> house
 
 
 def container_metadata(content: bytes, where: str) -> Mapping[str, bytes]:
