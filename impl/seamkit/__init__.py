@@ -1,6 +1,7 @@
 """Read tables of lakes as engines see them: merged, exact, without a JVM.
 
-A Hudi, Delta or Iceberg table becomes Arrow batches, with logs merged and deleted rows left out:
+A Hudi, Delta, Iceberg or Paimon table becomes Arrow batches, with logs and runs merged and deleted
+rows left out:
 
     >>> import seamkit
     >>> table = seamkit.open_table("trips")
@@ -35,7 +36,8 @@ Its table has `schema` and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
-- `query`: `snapshot`, of Hudi tables also `read-optimized` and `incremental` (`begin`, `end`);
+- `query`: `snapshot`, of Hudi and Paimon tables also `read-optimized`, of Hudi tables also
+  `incremental` (`begin`, `end`);
 - `as_of`: the table as it was at an instant, in a version, or under a branch or tag;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning.
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.iceberg.table import IcebergTable
     from seamkit.tables.opening import open_table
+    from seamkit.tables.paimon.table import PaimonTable
     from seamkit.tables.registering import register
 
     __version__: str
@@ -85,6 +88,7 @@ __all__ = [
     "HudiTable",
     "IcebergTable",
     "InputError",
+    "PaimonTable",
     "RefusedError",
     "Scan",
     "ScanReport",
@@ -106,6 +110,7 @@ _HOMES = {
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
     "IcebergTable": "seamkit.tables.iceberg.table",
+    "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
     "TableStream": "seamkit.offheap.engine.stream",
     "connector_scanner": "seamkit.offheap.connector.factory",
