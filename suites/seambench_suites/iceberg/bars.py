@@ -80,7 +80,7 @@ def _delete_keys(spark: Any, name: str, path: Path, source: Path) -> None:
     table = load(spark, name)
     fields = [table.schema().findField(key) for key in _KEYS]
     text = f"SELECT {', '.join(_KEYS)} FROM '{source}' WHERE {_GONE}"  # noqa: S608
-    keys = duckdb.connect().execute(text).to_arrow_table()
+    keys: pa.Table = duckdb.connect().execute(text).to_arrow_table()
     types = {"long": pa.int64(), "int": pa.int32()}
     schema = pa.schema(
         [
