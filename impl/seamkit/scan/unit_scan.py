@@ -28,6 +28,7 @@ from seamkit.scan.merge_path import Load, UnitMerge, load_events
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
+from seamkit.scan.runs_path import merged_runs
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
 from seamkit.scan.units import (
@@ -39,6 +40,7 @@ from seamkit.scan.units import (
     ReadContext,
     ReadPlan,
     ReadUnit,
+    Runs,
 )
 
 if TYPE_CHECKING:
@@ -291,6 +293,9 @@ class UnitScan(Scan):
             if self._other_path is not None:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
+            if isinstance(unit.changes, Runs):
+                tasks.append(self._merging_runs(unit, unit.changes, own))
+                continue
             if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
                 parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._merging(unit, unit.changes, own, parts, load)
@@ -339,7 +344,7 @@ class UnitScan(Scan):
             wanted.batch_rows,
             self._context(),
             load,
-            row_groups=_groups_by_key(changes, wanted),
+            row_groups=_groups_by_key(changes.key_columns, wanted),
         )
         if parts == 1:
             # Opened by the task: a scan may have more units than files can be open.
@@ -348,6 +353,20 @@ class UnitScan(Scan):
             shared = merge(threads=parts)
             reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
         return [functools.partial(_tested, read, wanted) for read in reads]
+
+    def _merging_runs(self, unit: ReadUnit, changes: Runs, wanted: Wanted) -> Task:
+        """The task of a unit of sorted runs: rows are tested after they were merged."""
+        read = functools.partial(
+            merged_runs,
+            unit,
+            changes,
+            self._plan.schema,
+            wanted.read(wanted.schema.names).names,
+            wanted.batch_rows,
+            self._context(),
+            _groups_by_key(frozenset(changes.keys), wanted),
+        )
+        return functools.partial(_tested, read, wanted)
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
@@ -390,12 +409,14 @@ class _SharedMask:
         return GoneByKey(reader, tests, self._rows, batch_rows)
 
 
-def _groups_by_key(changes: Keyed, wanted: Wanted) -> Callable[[FileReader], Sequence[int]] | None:
+def _groups_by_key(
+    key_columns: frozenset[str], wanted: Wanted
+) -> Callable[[FileReader], Sequence[int]] | None:
     """Which row groups of a merged file can hold keys that the condition lets through.
 
     Values below the merge may be stale, but keys are not.
     """
-    condition, keys = wanted.condition, changes.key_columns.intersection(wanted.tested)
+    condition, keys = wanted.condition, key_columns.intersection(wanted.tested)
     if condition is None or not keys:
         return None
     schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
