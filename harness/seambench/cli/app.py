@@ -28,7 +28,7 @@ from seambench.cli import (
     throughput,
 )
 from seambench.cli import run as run_
-from seambench.cli.checks import check, demo, explain
+from seambench.cli.checks import check, demo, explain, peers
 from seambench.cli.shared.common import plain_text
 
 __all__ = ["app", "run"]
@@ -57,6 +57,7 @@ app.command("list")(listing.list_all)
 app.command("scan")(scan.scan)
 app.command("doctor")(doctor.doctor)
 app.add_typer(page.app, name="page")
+app.add_typer(peers.app, name="peers")
 app.command("inspect")(inspect.inspect)
 
 

@@ -214,11 +214,19 @@ class ParquetReader:
                 return [group.id for group in left.row_groups]
             names = [name for name in alike if name in counted]
             guarantees = [
-                _guarantee(group.statistics or {}, names) for group in fragment.row_groups
+                _guarantee(group.statistics or {}, [n for n in names if self._is_full(n, group.id)])
+                for group in fragment.row_groups
             ]
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return that_may_match(guarantees, condition, schema)
+
+    def _is_full(self, name: str, row_group: int) -> bool:
+        """Whether the statistics of a row group say that a column has no nulls in it."""
+        if pa.types.is_nested(self._file.schema_arrow.field(name).type):
+            return False
+        known = _chunks(self._file, name)[row_group].statistics
+        return known is not None and known.has_null_count and not known.null_count
 
 
 def _guarantee(statistics: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,14 +23,25 @@ from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
 from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
-from seamkit.scan.masks import GoneRows
+from seamkit.scan.masks import Gone, GoneByKey, GoneRows
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
+from seamkit.scan.runs_path import merged_runs
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
-from seamkit.scan.units import DataFile, Keyed, Mask, ReadContext, ReadPlan, ReadUnit
+from seamkit.scan.units import (
+    Changes,
+    DataFile,
+    Keyed,
+    KeyMask,
+    Mask,
+    ReadContext,
+    ReadPlan,
+    ReadUnit,
+    Runs,
+)
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -229,7 +241,7 @@ class UnitScan(Scan):
         """The path that a unit takes."""
         if self._other_path is not None:
             return self._other_path[0]
-        return "native" if unit.changes is None or isinstance(unit.changes, Mask) else "merge"
+        return "native" if isinstance(unit.changes, Mask | KeyMask | None) else "merge"
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
@@ -287,7 +299,10 @@ class UnitScan(Scan):
             if self._other_path is not None:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
-            if unit.changes is not None and not isinstance(unit.changes, Mask):
+            if isinstance(unit.changes, Runs):
+                tasks.append(self._merging_runs(unit, unit.changes, own))
+                continue
+            if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
                 parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._merging(unit, unit.changes, own, parts, events)
                 continue
@@ -306,7 +321,7 @@ class UnitScan(Scan):
             parts = min(parts, groups)
             bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
             cuts = list(itertools.pairwise(bounds)) or [None]
-        gone = _Gone(unit.changes) if isinstance(unit.changes, Mask) else None
+        gone = None if unit.changes is None else _SharedMask(unit.changes)
 
         def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
@@ -316,7 +331,7 @@ class UnitScan(Scan):
                 wanted,
                 range(*cut) if cut else range(reader.num_row_groups),
                 use_threads=spare and cut is None,
-                gone=None if gone is None else gone.of(reader),
+                gone=None if gone is None else gone.of(reader, self._context(), wanted.batch_rows),
                 allocator=self._run.allocator,
             )
 
@@ -334,7 +349,7 @@ class UnitScan(Scan):
             wanted,
             self._context(),
             events,
-            row_groups=_groups_by_key(changes, wanted),
+            row_groups=_groups_by_key(changes.key_columns, wanted),
         )
         if parts == 1:
             # Opened by the task: a scan may have more units than files can be open.
@@ -343,6 +358,20 @@ class UnitScan(Scan):
             shared = merge(threads=parts)
             reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
         return reads
+
+    def _merging_runs(self, unit: ReadUnit, changes: Runs, wanted: Wanted) -> Task:
+        """The task of a unit of sorted runs: rows are tested after they were merged."""
+        read = functools.partial(
+            merged_runs,
+            unit,
+            changes,
+            self._plan.schema,
+            wanted.read(wanted.schema.names).names,
+            wanted.batch_rows,
+            self._context(),
+            _groups_by_key(frozenset(changes.keys), wanted),
+        )
+        return functools.partial(_tested, read, wanted)
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
@@ -359,28 +388,40 @@ class UnitScan(Scan):
         return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
 
 
-class _Gone:
-    """A mask that the tasks of one file share; the first of them loads it."""
+class _SharedMask:
+    """What is gone of one file, for the tasks that read it; positions are loaded once.
 
-    def __init__(self, mask: Mask) -> None:
-        self._mask = mask
+    Args:
+        changes: a mask, or one of keys; a unit with other changes is not read natively.
+    """
+
+    def __init__(self, changes: Changes) -> None:
+        assert isinstance(changes, Mask | KeyMask)
+        self._mask = changes if isinstance(changes, Mask) else changes.mask
+        self._keys = changes.keys if isinstance(changes, KeyMask) else ()
         self._lock = threading.Lock()
         self._rows: GoneRows | None = None
 
-    def of(self, reader: FileReader) -> GoneRows:
-        """The rows that are gone of the file that a reader has opened."""
+    def of(self, reader: FileReader, context: ReadContext, batch_rows: int) -> Gone:
+        """The rows that are gone of the file that a reader has opened; for one thread."""
         with self._lock:
             if self._rows is None:
-                self._rows = GoneRows(self._mask.load(), reader.num_rows, reader.name)
+                positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
+                self._rows = GoneRows(positions, reader.num_rows, reader.name)
+        if not self._keys:
             return self._rows
+        tests = [(schema, load(context)) for schema, load in self._keys]
+        return GoneByKey(reader, tests, self._rows, batch_rows)
 
 
-def _groups_by_key(changes: Keyed, wanted: Wanted) -> Callable[[FileReader], Sequence[int]] | None:
+def _groups_by_key(
+    key_columns: frozenset[str], wanted: Wanted
+) -> Callable[[FileReader], Sequence[int]] | None:
     """Which row groups of a merged file can hold keys that the condition lets through.
 
     Values below the merge may be stale, but keys are not.
     """
-    condition, keys = wanted.condition, changes.key_columns.intersection(wanted.tested)
+    condition, keys = wanted.condition, key_columns.intersection(wanted.tested)
     if condition is None or not keys:
         return None
     schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])

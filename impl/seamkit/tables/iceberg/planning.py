@@ -8,12 +8,11 @@ from functools import partial
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError
 from seamkit.files.roaring import Positions
-from seamkit.scan.units import DataFile, Mask, ReadUnit
+from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.position_deletes import deleted_rows
-from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows, IcebergReader
+from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
 from seamkit.tables.iceberg.content.values import partition_value
 from seamkit.tables.iceberg.content.vectors import read_vector
 from seamkit.tables.iceberg.deletes import DeleteIndex
@@ -71,23 +70,39 @@ class Planner:
         partition = {
             field.name: values[field.id] for field in self.schema.fields if field.id in values
         }
-        mask, reason = self._mask(entry, index)
-        if index.equality(entry):
-            raise RefusedError(f"{entry.where}: equality deletes are not supported")
+        changes, columns, reason = self._changes(entry, index)
         flat = [
             field for field in self.schema.fields if not field.children and field.id not in values
         ]
-        opened = partial(
-            self._open, entry, FileRows(values, entry.first_row_id, entry.sequence_number)
-        )
+        rows = FileRows(values, entry.first_row_id, entry.sequence_number)
+        opened = partial(self.opener.open, entry, columns, rows)
         return ReadUnit(
             name=self.opener.files.shown(entry.path),
             files=[DataFile(entry.path, entry.size_bytes, opened, entry.sequence_number)],
             partition=partition,
-            changes=mask,
+            changes=changes,
             reason=reason,
             guarantee=guarantee(entry, self.metadata.specs[entry.spec_id], flat),
         )
+
+    def _changes(
+        self, entry: Entry, index: DeleteIndex
+    ) -> tuple[Changes | None, Mapping[str, Column], str]:
+        """What takes rows out of a data file, the columns that may be asked of it, and why."""
+        columns: dict[str, Column] = {
+            field.name: [field] for field in (*LINEAGE, *self.schema.fields)
+        }
+        mask, reason = self._mask(entry, index)
+        equality = index.equality(entry)
+        if not equality:
+            return mask, columns, reason
+        tests = []
+        for deleted, _ in equality:
+            columns |= deleted.columns
+            tests.append((deleted.schema, partial(deleted.test, entry.sequence_number)))
+        count = sum(files for _, files in equality)
+        reason = f"{reason}, " if reason else ""
+        return KeyMask(tests, mask), columns, f"{reason}equality deletes in {count} files"
 
     def _mask(self, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:
         """The rows of a data file that are gone by position, and in words."""
@@ -100,13 +115,6 @@ class Planner:
             return None, ""
         load: partial[Positions] = partial(deleted_rows, deletes, entry.path, entry.records)
         return Mask(load), f"position deletes in {len(deletes)} files"
-
-    def _open(self, entry: Entry, rows: FileRows) -> IcebergReader:
-        return self.opener.open(entry, self._columns(), rows)
-
-    def _columns(self) -> Mapping[str, Column]:
-        """Columns that may be asked of a data file, by name."""
-        return {field.name: [field] for field in (*LINEAGE, *self.schema.fields)}
 
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
         """Columns with one value in a file: those that its partition is made of as they stand."""

@@ -110,7 +110,7 @@ class IcebergTable:
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: changes nothing: what is skipped with a warning elsewhere is refused here anyway.
+            strict: changes nothing: nothing of a table is skipped with a warning.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
@@ -123,7 +123,7 @@ class IcebergTable:
         root = self._storage.root
         if query != "snapshot":
             raise RefusedError(f"{root}: {query} queries of Iceberg tables are not supported")
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         view = chosen_view(self._metadata, as_of)
         whole = self._whole(view.schema)
         names = chosen_columns(columns, whole, view.schema.arrow.names, root)

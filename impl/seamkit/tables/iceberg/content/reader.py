@@ -150,6 +150,8 @@ class IcebergReader:
         ]
         if not names:
             return list(range(self.num_row_groups))
+        if counted is None and len(names) == len(schema):
+            return self._reader.row_groups_that_may_match(condition, schema)
         return self._reader.row_groups_that_may_match(condition, schema, names)
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:

@@ -109,18 +109,14 @@ def schema_fields(fields: Sequence[Field]) -> Iterator[Field]:
 
 
 def field_path(fields: Sequence[Field], id_: int) -> list[Field] | None:
-    """The fields that lead to the one of an id through structs alone, that one last; None if none.
-
-    Each of them holds of its children only the next one.
-    """
+    """The fields that lead to the one of an id through structs alone, itself last; None if none."""
     for field in fields:
         if field.id == id_:
             return [field]
         if pa.types.is_struct(field.type):
             below = field_path(field.children, id_)
             if below is not None:
-                only = pa.struct([pa.field(below[0].name, below[0].type)])
-                return [replace(field, type=only, children=(below[0],)), *below]
+                return [field, *below]
     return None
 
 
