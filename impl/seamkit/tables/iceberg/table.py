@@ -126,7 +126,7 @@ class IcebergTable:
         """
         check_choice("query", query, get_args(Query))
         check_flag("strict", strict)
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         if query == "incremental":
             _require_none("snapshot", as_of=as_of)
             view = chosen_view(self._metadata, end)
