@@ -53,6 +53,8 @@ is legal and not supported, `UnavailableError` for what this machine lacks; each
 
 Off-heap columns (`seamkit.offheap`), serdes of pages and rows (`seamkit.serde`) and the exchange
 (`seamkit.exchange`) are packages of their own; the last two need extras of the installation.
+`connector_scanner(name, fetch_size, parameters)` makes the scanner of a name, as an engine asks for
+it, which hands out off-heap tables; `TableStream` makes an Arrow stream of such tables.
 """
 
 from __future__ import annotations
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
         UsageError,
     )
     from seambase.scan import ScanReport, ScanWarning
+    from seamkit.offheap.connector.factory import connector_scanner
+    from seamkit.offheap.engine.stream import TableStream
     from seamkit.scan.scan import Scan
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
@@ -90,9 +94,11 @@ __all__ = [
     "ScanReport",
     "ScanWarning",
     "SeambenchError",
+    "TableStream",
     "UnavailableError",
     "UsageError",
     "__version__",
+    "connector_scanner",
     "open_table",
     "register",
 ]
@@ -106,6 +112,8 @@ _HOMES = {
     "IcebergTable": "seamkit.tables.iceberg.table",
     "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
+    "TableStream": "seamkit.offheap.engine.stream",
+    "connector_scanner": "seamkit.offheap.connector.factory",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",
     "InputError": "seambase.errors",

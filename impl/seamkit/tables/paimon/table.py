@@ -112,7 +112,7 @@ class PaimonTable:
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Paimon tables are not supported"
             )
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         snapshot = self._snapshot(as_of)
         schema = self._newest_schema
         if as_of is not None and snapshot is not None:
