@@ -1,4 +1,4 @@
-"""The two witnesses of golden Paimon tables: rows that cases declare, and what Spark itself read."""
+"""The two witnesses of golden Paimon tables: rows that cases declare, and what Spark read."""
 
 from __future__ import annotations
 
