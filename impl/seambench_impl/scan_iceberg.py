@@ -25,6 +25,7 @@ ICEBERG_CAPABILITIES = (
     "iceberg.equality-deletes",
     "iceberg.name-mapping",
     "iceberg.defaults",
+    "iceberg.avro",
     "iceberg.orc",
     "partitioned",
     "pushdown",

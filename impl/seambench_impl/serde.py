@@ -23,6 +23,7 @@ from seamkit.core.pools import MemoryPool
 from seamkit.serde.presto.read import deserialize as read_pages
 from seamkit.serde.presto.write import serialize as write_page
 from seamkit.serde.rows.explain import explain as explain_rows
+from seamkit.serde.rows.grade import grade
 from seamkit.serde.rows.serde import deserialize as read_rows
 from seamkit.serde.rows.serde import serialize as write_rows
 from seamkit.serde.selection import Rows
@@ -163,11 +164,16 @@ class SeambenchSerde:
     def explain(self, request: SerdeRequest, data: Bytes) -> Iterator[Met]:
         """Every field of a stream of rows with its offset; what was met before a break comes first.
 
+        UnsafeRows are graded at the end: whether they are as Spark writes them.
+
         Raises:
             seambase.errors.InputError: the bytes break their format.
             seambase.errors.UsageError: another format, or options that do not fit.
         """
-        return explain_rows(request.format, data, request.fields, request.options)
+        yield from explain_rows(request.format, data, request.fields, request.options)
+        if request.format == "unsaferow":
+            found = grade(data, request.fields, request.options)
+            yield Met(0, len(data), 0, "grade", found.text)
 
     def stages(self, batch: pa.RecordBatch) -> list[Stage]:
         """Pages and rows written and read.

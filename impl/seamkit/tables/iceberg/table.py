@@ -123,7 +123,7 @@ class IcebergTable:
         root = self._storage.root
         if query != "snapshot":
             raise RefusedError(f"{root}: {query} queries of Iceberg tables are not supported")
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         view = chosen_view(self._metadata, as_of)
         whole = self._whole(view.schema)
         names = chosen_columns(columns, whole, view.schema.arrow.names, root)
