@@ -19,6 +19,12 @@ from seambench_impl.scan_iceberg import (
     is_iceberg,
     open_iceberg,
 )
+from seambench_impl.scan_paimon import (
+    PAIMON_CAPABILITIES,
+    explain_paimon,
+    is_paimon,
+    open_paimon,
+)
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.change_scan import ChangeScan
@@ -27,6 +33,7 @@ from seamkit.tables.hudi.listing.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.units import Path
 from seamkit.tables.iceberg.table import IcebergTable
+from seamkit.tables.paimon.table import PaimonTable
 
 __all__ = [
     "AutoReader",
@@ -100,6 +107,10 @@ class _HudiReader:
             return open_delta(request)
         if "formats.iceberg" in self.capabilities and is_iceberg(request):
             return open_iceberg(request)
+        if is_paimon(request):
+            if not self.capabilities.get("formats.paimon"):
+                raise RefusedError(f"{request.table}: {self.name} does not read Paimon tables")
+            return open_paimon(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
         return table.scan(
             request.columns,
@@ -122,6 +133,8 @@ class _HudiReader:
             return explain_delta(DeltaTable(str(path)))
         if path.is_dir() and is_iceberg(ScanRequest(str(path))):
             return explain_iceberg(IcebergTable(str(path)))
+        if path.is_dir() and is_paimon(ScanRequest(str(path))):
+            return explain_paimon(PaimonTable(str(path)))
         return explain_table(HudiTable(str(path))) if path.is_dir() else explain_log(path)
 
 
@@ -131,7 +144,14 @@ class AutoReader(_HudiReader):
     name = "auto"
     path = "auto"
     capabilities: Mapping[str, bool] = dict.fromkeys(
-        (*_CAPABILITIES, *DELTA_CAPABILITIES, *ICEBERG_CAPABILITIES, "path-per-slice"), True
+        (
+            *_CAPABILITIES,
+            *DELTA_CAPABILITIES,
+            *ICEBERG_CAPABILITIES,
+            *PAIMON_CAPABILITIES,
+            "path-per-slice",
+        ),
+        True,
     )
 
 

@@ -1,6 +1,7 @@
 """Read tables of lakes as engines see them: merged, exact, without a JVM.
 
-A Hudi, Delta or Iceberg table becomes Arrow batches, with logs merged and deleted rows left out:
+A Hudi, Delta, Iceberg or Paimon table becomes Arrow batches, with logs and runs merged and deleted
+rows left out:
 
     >>> import seamkit
     >>> table = seamkit.open_table("trips")
@@ -35,7 +36,8 @@ Its table has `schema` and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
-- `query`: `snapshot`, of Hudi tables also `read-optimized` and `incremental` (`begin`, `end`);
+- `query`: `snapshot`, of Hudi and Paimon tables also `read-optimized`, of Hudi tables also
+  `incremental` (`begin`, `end`);
 - `as_of`: the table as it was at an instant, in a version, or under a branch or tag;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning.
@@ -51,6 +53,8 @@ is legal and not supported, `UnavailableError` for what this machine lacks; each
 
 Off-heap columns (`seamkit.offheap`), serdes of pages and rows (`seamkit.serde`) and the exchange
 (`seamkit.exchange`) are packages of their own; the last two need extras of the installation.
+`connector_scanner(name, fetch_size, parameters)` makes the scanner of a name, as an engine asks for
+it, which hands out off-heap tables; `TableStream` makes an Arrow stream of such tables.
 """
 
 from __future__ import annotations
@@ -67,11 +71,14 @@ if TYPE_CHECKING:
         UsageError,
     )
     from seambase.scan import ScanReport, ScanWarning
+    from seamkit.offheap.connector.factory import connector_scanner
+    from seamkit.offheap.engine.stream import TableStream
     from seamkit.scan.scan import Scan
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.iceberg.table import IcebergTable
     from seamkit.tables.opening import open_table
+    from seamkit.tables.paimon.table import PaimonTable
     from seamkit.tables.registering import register
 
     __version__: str
@@ -81,14 +88,17 @@ __all__ = [
     "HudiTable",
     "IcebergTable",
     "InputError",
+    "PaimonTable",
     "RefusedError",
     "Scan",
     "ScanReport",
     "ScanWarning",
     "SeambenchError",
+    "TableStream",
     "UnavailableError",
     "UsageError",
     "__version__",
+    "connector_scanner",
     "open_table",
     "register",
 ]
@@ -100,7 +110,10 @@ _HOMES = {
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
     "IcebergTable": "seamkit.tables.iceberg.table",
+    "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
+    "TableStream": "seamkit.offheap.engine.stream",
+    "connector_scanner": "seamkit.offheap.connector.factory",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",
     "InputError": "seambase.errors",

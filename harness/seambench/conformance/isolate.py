@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import UsageError
+from seambase.errors import UnavailableError, UsageError
+from seambench.contracts.peers.catalogue import peer_of
+from seambench.contracts.peers.environments import MARK, python_of
 
 __all__ = ["START_SECONDS", "Isolated"]
 
@@ -98,8 +100,14 @@ class Isolated:
         self._stderr.seek(0)
         self._stderr.truncate()
         self._buffer = b""
+        try:
+            python, variables = _where(self.seam, self.name)
+        except UnavailableError as error:
+            self._refusal = {"outcome": "unavailable", "reason": str(error)}
+            return
         self._process = subprocess.Popen(
-            [sys.executable, "-m", self._worker, self.seam, self.name],
+            [python, "-m", self._worker, self.seam, self.name],
+            env={**os.environ, **variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -170,3 +178,17 @@ class Isolated:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _where(seam: str, name: str) -> tuple[str, Mapping[str, str]]:
+    """The interpreter for an implementation, and what its environment variables say.
+
+    Raises:
+        UsageError: a version of a peer that is none.
+        UnavailableError: the peer's environment cannot be made.
+    """
+    versioned = peer_of(seam, name)
+    if versioned is None:
+        return sys.executable, {}
+    variables = {MARK: name, "PYTHONPATH": "", "PYTHONNOUSERSITE": "1"}
+    return str(python_of(*versioned)), variables

@@ -5,19 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from seambench.contracts.outcomes import Outcome
+from seambench.contracts.peers.environments import cache_folder
 
-__all__ = ["cache_folder", "failed_last", "remember"]
-
-
-def cache_folder() -> Path:
-    """Folder of what can be made again: `$XDG_CACHE_HOME/seambench`, else `~/.cache/seambench`."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "seambench"
+__all__ = ["failed_last", "remember"]
 
 
 def _file(seam: str, name: str) -> Path:

@@ -15,6 +15,7 @@ from seambench.conformance.isolate import Isolated
 from seambench.conformance.load import choose_cases, load_cases
 from seambench.conformance.xfails import Xfails, judge, load_xfails
 from seambench.contracts.outcomes import Difference, Outcome
+from seambench.contracts.peers.catalogue import AT
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, PassRun
 
@@ -84,7 +85,7 @@ class Run:
                 self.stated[name] = crew.first.capabilities
                 excuses |= dict.fromkeys([crew.first.xfails] if crew.first.xfails else [])
         for excuse in map(load_xfails, excuses):
-            if excuse.implementation in self.implementations:
+            if excuse.implementation in {name.partition(AT)[0] for name in self.implementations}:
                 yield from self._stale(excuse)
 
     def check_one(self, process: Isolated, case: Case) -> Outcome:

@@ -18,6 +18,7 @@ from seambase.errors import RefusedError, UsageError
 from seambench.contracts.common import Level
 from seambench.contracts.explain import Explanation
 from seambench.contracts.outcomes import Outcome
+from seambench.contracts.peers.catalogue import Peer
 
 __all__ = ["Case", "Pass", "PassRun", "Request", "Seam", "refusal_in_words"]
 
@@ -179,6 +180,16 @@ class Seam(ABC):
             RefusedError: the seam has no such door.
         """
         raise RefusedError(f"{kind}:{rest}: the {self.name} seam takes Python classes only")
+
+    def served(self, peer: Peer, version: str) -> Any:
+        """A version of a peer as a program that runs in an environment of its own.
+
+        Raises:
+            RefusedError: the seam has no such program; the cases of a check go there by themselves.
+        """
+        raise RefusedError(
+            f"{peer.name}@{version}: versions of a peer of the {self.name} seam can be checked only"
+        )
 
     def pair(self, first: Any, second: Any) -> Any:
         """One implementation made of two, named `FIRST -> SECOND`.

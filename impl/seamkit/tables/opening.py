@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.iceberg.table import IcebergTable
+    from seamkit.tables.paimon.table import PaimonTable
 
 __all__ = ["open_table"]
 
@@ -23,16 +24,17 @@ _FORMATS = {
     ".hoodie": ("seamkit.tables.hudi.table", "HudiTable"),
     "_delta_log": ("seamkit.tables.delta.table", "DeltaTable"),
     "metadata": ("seamkit.tables.iceberg.table", "IcebergTable"),
+    "schema": ("seamkit.tables.paimon.table", "PaimonTable"),
 }
 #: Part of a file's name that the folder of metadata must hold, where its own name tells too little.
-_WITNESSES = {"metadata": ".metadata.json"}
+_WITNESSES = {"metadata": ".metadata.json", "schema": "schema-"}
 _NAMES_SHOWN = 5
 _DATA_ENDINGS = {".parquet": "Parquet", ".orc": "ORC", ".avro": "Avro", ".csv": "CSV"}
 
 
 def open_table(
     path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
-) -> HudiTable | DeltaTable | IcebergTable:
+) -> HudiTable | DeltaTable | IcebergTable | PaimonTable:
     """Open the table that lies in a folder.
 
     Args:
@@ -42,7 +44,7 @@ def open_table(
             a local folder has none.
 
     Returns:
-        A `HudiTable`, a `DeltaTable` or an `IcebergTable`.
+        A `HudiTable`, a `DeltaTable`, an `IcebergTable` or a `PaimonTable`.
 
     Raises:
         UsageError: an argument of the wrong kind, or a folder that is a table of several formats.
@@ -72,10 +74,10 @@ def open_table(
 
 def _opened(
     marker: str, root: str, storage_options: Mapping[str, Any] | None
-) -> HudiTable | DeltaTable | IcebergTable:
+) -> HudiTable | DeltaTable | IcebergTable | PaimonTable:
     module, name = _FORMATS[marker]
     made = getattr(importlib.import_module(module), name)
-    table: HudiTable | DeltaTable | IcebergTable = made(root, storage_options)
+    table: HudiTable | DeltaTable | IcebergTable | PaimonTable = made(root, storage_options)
     return table
 
 
@@ -131,8 +133,6 @@ def _no_table(storage: Storage, names: Mapping[str, bool]) -> Exception:
 
 def _looks_like(names: Mapping[str, bool]) -> str:
     """What is known and not read here; empty where a folder looks like nothing known."""
-    if names.get("snapshot") and names.get("schema"):
-        return "a Paimon table"
     kinds = {kind for name in names if (kind := _DATA_ENDINGS.get(Path(name).suffix))}
     if kinds:
         return f"a folder of {' and '.join(sorted(kinds))} files, no table"

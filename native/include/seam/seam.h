@@ -26,6 +26,7 @@
 #include "seam/row_frames.h"
 #include "seam/row_input.h"
 #include "seam/row_type.h"
+#include "seam/runs.h"
 #include "seam/sort_key.h"
 #include "seam/sorted_merge.h"
 #include "seam/stream_arena.h"

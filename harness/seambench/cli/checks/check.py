@@ -28,7 +28,10 @@ def check(
     seam: Annotated[str, typer.Option(help="A seam of `seambench list seams`.")] = "scan",
     impl: Annotated[
         list[str] | None,
-        typer.Option(help="Implementation, repeatable (default: all but variants)."),
+        typer.Option(
+            help="Implementation, repeatable (default: all but variants); NAME@VERSION and "
+            "NAME@all are peers of `seambench peers`."
+        ),
     ] = None,
     case: Annotated[
         list[str] | None,
@@ -126,8 +129,10 @@ def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[s
         UsageError: there is none, or they make no pairs.
     """
     from seambench.contracts import registry
+    from seambench.contracts.peers.catalogue import versions_of
 
-    names = list(impl or registry.names(seam, without=("variant",)))
+    named = [one for name in impl or () for one in versions_of(seam, name)]
+    names = named or registry.names(seam, without=("variant",))
     if not names:
         raise UsageError(f"no implementation of the {seam} seam is announced; name one with --impl")
     if against is None:

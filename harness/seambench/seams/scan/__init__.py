@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seambench.contracts.explain import Explanation
+from seambench.contracts.peers.catalogue import Peer
 from seambench.contracts.seam import Case, Pass, Request, Seam
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class _ScanSeam(Seam):
         from seambench.seams.scan.doors import CommandScanner, LibraryScanner
 
         return CommandScanner(rest) if kind == "cmd" else LibraryScanner(rest)
+
+    def served(self, peer: Peer, version: str) -> Any:
+        from seambench.seams.scan.served import ServedScanner
+
+        return ServedScanner(peer, version)
 
     @property
     def requests(self) -> Mapping[str, Request]:

@@ -44,6 +44,8 @@ _WORDS = {
     "encodings.rle": "runs stay runs",
     "strict": "refuses damaged bytes",
     "limits": "options `size_limit` and `depth_limit`",
+    "stream": "collects rows in many steps and flushes them",
+    "reread": "reads again into a result, and counts its memory",
 }
 
 

@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from seambase.errors import UsageError
 from seambench.seams.serde.cases import SerdeCase
-from seambench.seams.serde.check import batches_of
 from seambench.seams.serde.doors import serde_request
+from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.streams import steps_of, stream_batches
 
 __all__ = ["asked_serde", "keep_serde"]
 
@@ -22,8 +23,9 @@ def keep_serde(case: SerdeCase, folder: Path) -> list[str]:
     """
     vector = case.vector()
     content = vector.data
-    if case.operation == "encode":
-        batches = batches_of(vector, case.given_types)
+    if case.operation in ("encode", "stream"):
+        streamed = case.operation == "stream"
+        batches = stream_batches(case) if streamed else batches_of(vector, case.given_types)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batches[0].schema) as writer:
             for batch in batches:
@@ -40,5 +42,7 @@ def keep_serde(case: SerdeCase, folder: Path) -> list[str]:
 
 def asked_serde(case: SerdeCase) -> str:
     """The request as the door for programs has it."""
-    operation = "serialize" if case.operation == "encode" else "deserialize"
-    return serde_request(operation, case.vector().request)
+    request = case.vector().request
+    if case.operation == "stream":
+        return serde_request("stream", request, steps_of(case))
+    return serde_request("serialize" if case.operation == "encode" else "deserialize", request)

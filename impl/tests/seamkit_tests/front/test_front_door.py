@@ -58,7 +58,8 @@ def test_a_hudi_table_is_found(hudi: Path) -> None:
     [
         (["metadata/v1.metadata.json"], "InputError", "v1.metadata.json: no JSON"),
         (["metadata/notes.json"], "InputError", "looks like no table: it holds metadata"),
-        (["snapshot/LATEST", "schema/schema-0"], "RefusedError", "looks like a Paimon table; Hudi"),
+        (["snapshot/LATEST", "schema/schema-0"], "InputError", "schema/schema-0: no JSON"),
+        (["snapshot/LATEST", "schema/"], "InputError", "looks like no table"),
         (["a.parquet", "b.orc"], "RefusedError", "a folder of ORC and Parquet files, no table"),
         (["day=1/a.parquet"], "RefusedError", "looks like a folder of partitions, as Hive"),
         ([".hoodie/", "_delta_log/"], "UsageError", "seamkit.HudiTable or seamkit.DeltaTable"),

@@ -12,7 +12,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
-from seambench.seams.serde.check import batches_of
+from seambench.seams.serde.given import batches_of
 from seambench.seams.serde.pages import frame, read_pages
 from seambench.seams.serde.vectors import Vector, decode_problem, load_golden, page_options
 from seamkit.core.memory import TrackedAllocator

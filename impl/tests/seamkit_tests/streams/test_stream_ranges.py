@@ -9,16 +9,46 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from seamkit.core._seam import ffi, lib
 
 from seambase.errors import InputError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.errors import NativeMemoryError, check
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import LARGEST_RUN_PAGES, PAGE_BYTES, StreamArena
 from seamkit.serde.stream.byte_stream import (
-    BitOutputStream,
     ByteInputStream,
     ByteOutputStream,
+    OutputRanges,
 )
+
+
+class BitOutputStream(OutputRanges):
+    """A stream of bits: positions and length count bits.
+
+    They leave with the first bit highest in its byte, and unused bits of the last byte 0.
+    """
+
+    _is_bits = 1
+
+    def write(self, bits: bytes, begin: int, end: int) -> int:
+        """Append bits [begin, end) of a bitmap that has the lowest bit of a byte first.
+
+        Raises:
+            UsageError: the bitmap has no such bits.
+        """
+        view = ffi.from_buffer(bits)
+        if not 0 <= begin <= end <= 8 * len(view):
+            raise UsageError(f"bits {begin} to {end} are not in a bitmap of {8 * len(view)}")
+        self._arena.hold(self)
+        code = lib.seam_byte_output_append_bits(self.pointer, view, begin, end, self._error)
+        check(code, self._error)
+        return end - begin
+
+    def fill(self, bit: bool, count: int) -> int:
+        """Append the same bit `count` times."""
+        self._arena.hold(self)
+        check(lib.seam_byte_output_append_bit(self.pointer, bit, count, self._error), self._error)
+        return count
 
 
 @pytest.fixture
