@@ -16,6 +16,7 @@ __all__ = ["ICEBERG_CAPABILITIES", "explain_iceberg", "is_iceberg", "open_iceber
 ICEBERG_CAPABILITIES = (
     "formats.iceberg",
     "query.snapshot",
+    "query.incremental",
     "as-of",
     "iceberg.v1",
     "iceberg.v2",
@@ -25,6 +26,7 @@ ICEBERG_CAPABILITIES = (
     "iceberg.equality-deletes",
     "iceberg.name-mapping",
     "iceberg.defaults",
+    "iceberg.avro",
     "iceberg.orc",
     "partitioned",
     "pushdown",
@@ -51,12 +53,14 @@ def open_iceberg(request: ScanRequest) -> Scan:
     Raises:
         UsageError: what Iceberg tables have no word for.
     """
-    if request.begin is not None or request.end is not None or request.changes_alone:
-        raise UsageError("a snapshot of an Iceberg table has neither begin nor end")
+    if request.changes_alone:
+        raise UsageError("Iceberg tables tell no changes of rows apart")
     return IcebergTable(request.table, request.storage_options).scan(
         request.columns,
         query=request.query,
         as_of=request.as_of,
+        begin=request.begin,
+        end=request.end,
         batch_rows=request.batch_rows,
         threads=request.threads,
         memory_limit_bytes=request.memory_limit_bytes,

@@ -8,7 +8,7 @@ lacks are added here. Type promotions are Avro's, and those of the table format'
 from __future__ import annotations
 
 from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block
-from seamkit.avro.records import RecordReader, container_metadata, read_container, record_reader
+from seamkit.avro.records import RecordReader, read_container, record_reader
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "RecordReader",
     "arrow_schema",
     "arrow_type",
-    "container_metadata",
     "cut_block",
     "parse_schema",
     "read_container",

@@ -47,6 +47,11 @@ class AvroReader(OneGroup):
         self.num_rows = self._container.rows
 
     @property
+    def writer_schema(self) -> bytes:
+        """The writer's schema, JSON."""
+        return self._container.schema
+
+    @property
     def schema(self) -> pa.Schema:
         """The file's own columns."""
         return self._own

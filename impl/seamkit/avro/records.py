@@ -25,7 +25,6 @@ from seamkit.avro.schema import AvroType, parse_schema
 __all__ = [
     "AvroContainer",
     "RecordReader",
-    "container_metadata",
     "read_container",
     "record_reader",
 ]
@@ -124,15 +123,6 @@ class AvroContainer:
             if count < 0 or len(block) != size or stream.read(_SYNC_BYTES) != self._sync:
                 raise InputError(f"{self._where}: the block at byte {at} is broken")
             yield at, count, block
-
-
-def container_metadata(content: bytes, where: str) -> Mapping[str, bytes]:
-    """What the header of an Avro object container file holds, by key; `avro.schema` among it.
-
-    Raises:
-        InputError: it is none.
-    """
-    return _header(io.BytesIO(content), where)
 
 
 def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:

@@ -173,13 +173,17 @@ class PrestoIterativeSerializer:
         Returns:
             Bytes of the page.
         """
+        page = self.page()
+        out.write(page)
+        return len(page)
+
+    def page(self) -> memoryview:
+        """The page that a flush writes, in memory of its own."""
         size = self._payload_bytes()
         block = Block(self.arena.allocator, HEADER_BYTES + size)
         lib.seam_presto_stream_write(self.pointer, block.pointer + HEADER_BYTES)
         rows, allocator = self.num_rows, self.arena.allocator
-        page = finish_page(block.view, rows, self.options, allocator, self._skipper)
-        out.write(page)
-        return len(page)
+        return finish_page(block.view, rows, self.options, allocator, self._skipper)
 
     def clear(self) -> None:
         """Back to no rows. The memory goes back when the arena is cleared, after this."""

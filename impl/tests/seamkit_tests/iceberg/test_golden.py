@@ -38,12 +38,7 @@ def _steps(name: str) -> list[dict[str, Any]]:
     return steps[-1:] if name == "expired" else list(steps)
 
 
-_REFUSED = ("equality-avro", "formats-mixed", "positions-avro", "types-avro", "types-nested-avro")
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in iceberg_table_names() if not name.startswith(_REFUSED)]
-)
+@pytest.mark.parametrize("name", iceberg_table_names())
 def test_every_state_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
     """Columns in order and rows as a multiset; no warning about a whole table."""
     folder = unpack_iceberg(name, tmp_path)

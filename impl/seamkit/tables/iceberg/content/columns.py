@@ -17,7 +17,14 @@ from seambase.errors import InputError, RefusedError
 from seamkit.files.renamed import NOWHERE
 from seamkit.tables.iceberg.metadata.schema import Field
 
-__all__ = ["FileColumns", "NameMapping", "file_columns", "in_file", "name_mapping"]
+__all__ = [
+    "FileColumns",
+    "NameMapping",
+    "avro_columns",
+    "file_columns",
+    "in_file",
+    "name_mapping",
+]
 
 _IDS = (b"PARQUET:field_id", b"iceberg.id", b"field-id")
 
@@ -92,6 +99,50 @@ def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> 
     columns = FileColumns(None, "", [_with_ids(field) for field in fields])
     _check_ids(columns, where)
     return columns
+
+
+def avro_columns(schema: bytes, where: str) -> FileColumns | None:
+    """The columns of an Avro file, as children of a field that stands for its rows.
+
+    Args:
+        schema: the writer's, JSON.
+        where: the file, for messages.
+
+    Returns:
+        None where no field has an id.
+
+    Raises:
+        RefusedError: a map whose keys are no texts, which Iceberg writes as a list.
+        InputError: the schema is broken, or an id is there twice.
+    """
+    try:
+        columns = _of_avro(None, "", json.loads(schema), where)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{where}: its schema is not readable ({error!r})") from error
+    _check_ids(columns, where)
+    return columns if any(one.id is not None for one in columns.children) else None
+
+
+def _of_avro(id_: Any, name: str, kind: Any, where: str) -> FileColumns:
+    if isinstance(kind, list):  # of null and another type
+        kind = next((one for one in kind if one != "null"), "null")
+    children: list[FileColumns] = []
+    if isinstance(kind, dict) and isinstance(kind["type"], dict | list):
+        return _of_avro(id_, name, kind["type"], where)
+    if isinstance(kind, dict) and kind["type"] == "record":
+        children = [
+            _of_avro(one.get("field-id"), one["name"], one["type"], where) for one in kind["fields"]
+        ]
+    elif isinstance(kind, dict) and kind["type"] == "array":
+        if kind.get("logicalType") == "map":
+            raise RefusedError(
+                f"{where}: maps whose keys are no texts ({name!r}) are not supported in Avro"
+            )
+        children = [_of_avro(kind.get("element-id"), "element", kind["items"], where)]
+    elif isinstance(kind, dict) and kind["type"] == "map":
+        key = FileColumns(kind.get("key-id"), "key")
+        children = [key, _of_avro(kind.get("value-id"), "value", kind["values"], where)]
+    return FileColumns(id_ if isinstance(id_, int) else None, name, children)
 
 
 def _check_ids(columns: FileColumns, where: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError
+from seamkit.avro.data_file import AvroReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
-from seamkit.tables.iceberg.content.columns import NameMapping, file_columns
+from seamkit.tables.iceberg.content.columns import NameMapping, avro_columns, file_columns
 from seamkit.tables.iceberg.content.reader import Column, FileRows, IcebergReader
-from seamkit.tables.iceberg.content.types import ICEBERG_TYPES
+from seamkit.tables.iceberg.content.types import AVRO_TYPES, ICEBERG_TYPES
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 
@@ -52,13 +53,17 @@ class FileOpener:
             raise InputError(
                 f"{reader.name}: {reader.num_rows} rows, its manifest says {entry.records}"
             )
-        own = file_columns(reader.schema, self.mapping, reader.name)
+        own = None
+        if isinstance(reader, AvroReader):
+            own = avro_columns(reader.writer_schema, reader.name)
+        if own is None:
+            own = file_columns(reader.schema, self.mapping, reader.name)
         return IcebergReader(reader, own, columns, rows)
 
     def _reader(self, entry: Entry) -> FileReader:
         storage, plain = self.files.locate(entry.path)
         if entry.format == "ORC":
             return OrcReader(storage, plain, ICEBERG_TYPES)
-        if entry.format != "PARQUET":
-            raise RefusedError(f"{entry.where}: files in {entry.format} are not supported")
+        if entry.format == "AVRO":
+            return AvroReader(storage, plain, AVRO_TYPES)
         return ParquetReader(storage, plain, ICEBERG_TYPES, int96_unit="us")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from seamkit.files.promotion import LosslessTypes
 
-__all__ = ["ICEBERG_TYPES"]
+__all__ = ["AVRO_TYPES", "ICEBERG_TYPES"]
 
 
 class _IcebergTypes(LosslessTypes):
@@ -55,4 +55,15 @@ def _is_bytes(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
+class _AvroTypes(_IcebergTypes):
+    """Type rules of files in Avro, whose reader takes every point in time for one of UTC."""
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Points in time are the same numbers, with a zone or without; nanoseconds are plain."""
+        if not pa.types.is_timestamp(want):
+            return False
+        return bool(have == pa.int64() if want.unit == "ns" else have == pa.timestamp("us", "UTC"))
+
+
 ICEBERG_TYPES = _IcebergTypes()
+AVRO_TYPES = _AvroTypes()

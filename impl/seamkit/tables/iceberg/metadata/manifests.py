@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
-from seamkit.avro import container_metadata, read_container
+from seamkit.avro.records import AvroContainer, read_container
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
 
@@ -262,9 +262,8 @@ def _avro(
     content = storage.read(plain, most_bytes=_MOST_BYTES)
     if length is not None and length != len(content):
         raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
-    schema = container_metadata(content, where).get("avro.schema", b"")
     try:
-        names = _Names(json.loads(schema))
+        names = _Names(json.loads(AvroContainer(content, where).schema))
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
         raise InputError(f"{where}: its schema is not readable ({error!r})") from error
     return _by_id(content, names, where), where
