@@ -8,6 +8,7 @@ from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
 from seamkit.files.storage import Storage
+from seamkit.tables.iceberg.catalog import SCHEME
 from seamkit.tables.iceberg.metadata.location import METADATA
 from seamkit.tables.iceberg.table import IcebergTable
 
@@ -41,7 +42,7 @@ def is_iceberg(request: ScanRequest) -> bool:
         UsageError: no address, or options that its storage does not know.
         InputError: there is no such folder.
     """
-    if request.table.endswith(".metadata.json"):
+    if request.table.endswith(".metadata.json") or request.table.startswith(SCHEME):
         return True
     entries = Storage(request.table, request.storage_options).list(METADATA)
     return any(".metadata.json" in entry.name for entry in entries)

@@ -18,6 +18,7 @@ from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.iceberg.appends import appended_files, snapshots_between
+from seamkit.tables.iceberg.catalog import metadata_address
 from seamkit.tables.iceberg.content.columns import NameMapping, name_mapping
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.reader import LINEAGE
@@ -38,17 +39,19 @@ class IcebergTable:
 
     Args:
         path: the table's folder, whose newest metadata file counts, or one of its metadata files;
-            or the address of either on any storage that fsspec reaches.
+            or the address of either on any storage that fsspec reaches; or its name in a catalog,
+            `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.tables.iceberg.catalog`).
         storage_options: arguments of the fsspec file system; a local folder has none.
 
     Raises:
         InputError: the folder is no Iceberg table, or its metadata is broken.
         UsageError: only the table's catalog knows which metadata file is the newest.
         RefusedError: a version of the format that is not supported.
+        UnavailableError: its catalog does not answer, or what asks it is not installed.
     """
 
     def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
-        root, file = split_address(str(path))
+        root, file = split_address(metadata_address(str(path)))
         self._storage = Storage(root, storage_options)
         self._metadata = load(self._storage, file or newest_metadata(self._storage))
         self._files = TableFiles(self._storage, self._metadata.location)
