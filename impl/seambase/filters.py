@@ -76,5 +76,10 @@ def _binding_problem(empty: pa.Table, expression: pc.Expression) -> str | None:
     try:
         ds.Scanner.from_batches(empty.to_reader(), filter=expression)
     except (pa.ArrowException, TypeError, ValueError, KeyError) as error:
+        if "Precision is not great enough" in str(error):
+            return (
+                "Arrow compares decimals with no plain int; write decimal.Decimal('5') for 5, or "
+                "the filter in SQL"
+            )
         return str(error).splitlines()[0]
     return None

@@ -22,7 +22,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises:
         UnavailableError: it cannot be written (no space, no permission).
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    # A name may have 255 bytes; that of the file has few enough by itself.
+    temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
     try:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
         yield temporary

@@ -131,7 +131,7 @@ def _seams() -> Iterator[Finding]:
 
 
 def _java() -> Finding:
-    from seambench.engines.java import find_java
+    from seambase.java import find_java
 
     try:
         java = find_java()

@@ -4,6 +4,7 @@ A name of an implementation is one of
 
 - a short name, announced by an installed package as entry point `<seam>.<name>` of the group
   `seambench.impl`, e.g. `auto` for `scan.auto`;
+- `NAME@VERSION`, a peer of the catalogue (`seambench.contracts.peers`) in its own environment;
 - `package.module:Class`, any class with the seam's methods;
 - `cmd:./reader --flag`, a command, and `lib:./reader.so`, a shared library (docs/doors.md), where
   the seam has such a door;
@@ -18,6 +19,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambench.contracts.peers.catalogue import Peer, peer_of
+from seambench.contracts.peers.environments import is_inside
 from seambench.contracts.seam import Seam
 
 __all__ = [
@@ -102,8 +105,11 @@ def resolve(seam: str, name: str) -> Any:
     first, arrow, second = name.partition(PAIR)
     if arrow:
         return found.pair(resolve(seam, first), resolve(seam, second))
+    versioned = peer_of(seam, name)
     kind, colon, rest = name.partition(":")
-    if colon and kind in ("cmd", "lib"):
+    if versioned is not None:
+        made = _of_version(found, *versioned)
+    elif colon and kind in ("cmd", "lib"):
         made = found.door(kind, rest)
     elif colon:
         made = _instance(found, name, load(EntryPoint(name, name, _IMPLEMENTATIONS), name))
@@ -111,6 +117,21 @@ def resolve(seam: str, name: str) -> Any:
         point = pick(_announced(seam), name, f"implementation of the {seam} seam")
         made = _instance(found, name, load(point, name))
     found.require_words(made.capabilities, name)
+    return made
+
+
+def _of_version(seam: Seam, peer: Peer, version: str) -> Any:
+    """A peer in a version: itself within its environment, elsewhere a program that runs there.
+
+    Raises:
+        UnavailableError: the environment cannot be made, or holds another version.
+        RefusedError: the seam has no door for programs.
+    """
+    if not is_inside(peer, version):
+        return seam.served(peer, version)
+    made = resolve(seam.name, peer.name)
+    if str(made.version) != version:
+        raise UnavailableError(f"{peer.name}@{version}: version {made.version} came instead")
     return made
 
 
@@ -176,7 +197,7 @@ def load(point: EntryPoint, name: str) -> Any:
     """What an entry point stands for.
 
     Raises:
-        UsageError: there is no such module or attribute.
+        UsageError: there is no such module or attribute, or importing it fails.
         UnavailableError: it needs a package that is not installed.
     """
     module_name = point.value.partition(":")[0]
@@ -191,6 +212,8 @@ def load(point: EntryPoint, name: str) -> Any:
         ) from error
     except ImportError as error:
         raise UnavailableError(f"{name} cannot be loaded here: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever code of others does while it is imported
+        raise UsageError(f"{name}: importing {module_name!r} fails: {error!r}") from error
     loaded: Any = module
     for attribute in filter(None, point.value.partition(":")[2].split(".")):
         if not hasattr(loaded, attribute):
@@ -208,6 +231,8 @@ def _instance(seam: Seam, name: str, loaded: Any) -> Any:
         raise
     except TypeError as error:
         raise UsageError(f"{name} cannot be made without arguments: {error}") from error
+    except (Exception, SystemExit) as error:  # as above
+        raise UsageError(f"{name} cannot be made: {error!r}") from error
     required = ("name", "version", "kind", "capabilities", seam.method)
     missing = [attribute for attribute in required if not hasattr(made, attribute)]
     if missing:

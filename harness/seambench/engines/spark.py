@@ -24,8 +24,9 @@ from typing import Any
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambase.extras import not_installed
+from seambase.java import find_java
 from seambench.contracts.tables import SparkBundle
-from seambench.engines.java import find_java, kill_process, remembered_processes
+from seambench.engines.java import kill_process, remembered_processes
 
 __all__ = ["OWN_ERROR", "SparkOptions", "explain_failure", "parse_settings", "spark_session"]
 

@@ -7,9 +7,7 @@ A record is JSON with a line for each part and each timing. It lies where its co
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 import msgspec
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
+from seambase.whole_file import whole_file
 from seambench.records.model import NEWEST, Answered, Conformance, Record, json_schema
 from seambench.records.upgrade import upgraded
 from seambench.records.verdicts import verdict_problem
@@ -181,21 +180,17 @@ def write_record(results: Path, record: Record) -> Path:
     if wrong:
         raise RefusedError(f"record not written: {_first_of(wrong)}")
     path = results / "runs" / _relative_path(record)
+    hint = "choose another folder with --results"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(_text(record))
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with whole_file(path) as temporary:
+            temporary.write_text(_text(record), encoding="utf-8")
     except OSError as error:
         raise UnavailableError(
-            f"{error.filename or path}: the result cannot be written: {error.strerror}; "
-            "choose another folder with --results"
+            f"{error.filename or path}: the result cannot be written: {error.strerror}; {hint}"
         ) from error
+    except UnavailableError as error:
+        raise UnavailableError(f"{error}; {hint}") from error
     return path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from seambase.errors import InputError
+from seambase.errors import UnavailableError
 from seambench.report.site import build
 
 __all__ = ["publish"]
@@ -27,7 +27,7 @@ def publish(results_dir: Path, folder: Path) -> Path:
         The path of `index.html`.
 
     Raises:
-        UsageError, InputError: see `seambench.report.site.build`.
+        UsageError, UnavailableError: see `seambench.report.site.build`.
     """
     index = build(results_dir, folder)
     try:
@@ -39,5 +39,5 @@ def publish(results_dir: Path, folder: Path) -> Path:
             template = resources.files("seambench.report") / "template" / "pages.yml"
             workflow.write_text(template.read_text("utf-8"), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{folder}: the site cannot be written: {error.strerror}") from error
+        raise UnavailableError(f"{folder}: the site cannot be written: {error.strerror}") from error
     return index

@@ -7,10 +7,8 @@ needed, are scripts rather than JSON files, because a page opened from disk may 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +16,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import UnavailableError, UsageError
+from seambase.whole_file import whole_file
 from seambench.records.model import json_schema
 from seambench.report.exports.badge import badges
 from seambench.report.pages import Pages, render
@@ -50,16 +49,18 @@ def build(results_dir: Path, out_dir: Path) -> Path:
 
     Raises:
         UsageError: `results_dir` is no folder, or `out_dir` lies where a file is.
-        InputError: the site cannot be written.
+        UnavailableError: the site cannot be written (no space, no permission).
     """
     if not results_dir.is_dir():
         raise UsageError(f"{results_dir}: no such results folder; `seambench bench` makes one")
     if out_dir.exists() and not out_dir.is_dir():
         raise UsageError(f"{out_dir}: the site needs a folder, and a file is in its place")
+    loaded = load_records(results_dir)
     try:
-        return _write_site(load_records(results_dir), results_dir, out_dir)
+        return _write_site(loaded, results_dir, out_dir)
     except OSError as error:
-        raise InputError(f"{out_dir}: the site cannot be written: {error.strerror}") from error
+        reason = error.strerror
+        raise UnavailableError(f"{out_dir}: the site cannot be written: {reason}") from error
 
 
 def _write_site(loaded: Loaded, results_dir: Path, out_dir: Path) -> Path:
@@ -125,19 +126,11 @@ def _part(words: str, data: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _fill(text: str, path: Path) -> None:
-    Path(path).write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
 
 
 def _replace(path: Path, fill: Callable[[Path], object]) -> None:
-    """Let `fill` write a temporary file beside `path`, then rename it over `path`."""
+    """Let `fill` write a file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", dir=path.parent)
-    os.close(handle)
-    tmp = Path(name)
-    try:
-        fill(tmp)
-        tmp.chmod(0o644)
-        tmp.replace(path)
-    except BaseException:
-        tmp.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as temporary:
+        fill(temporary)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seambase.errors import UnavailableError
-from seambench_impl.peers.jvm import JavaPeer, java_failure, spark_peer
+from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 
 __all__ = ["fetch_jars"]
 
@@ -21,7 +21,7 @@ def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
     Raises:
         UnavailableError: they are not on this machine, and cannot be fetched.
     """
-    spark = spark_peer()
+    spark = spark_classes()
     utils = spark.java_class("org.apache.spark.deploy.SparkSubmitUtils")
     none = spark.java_class("scala.Option").empty()
     with spark.inside():
@@ -44,7 +44,7 @@ def _file_name(coordinate: str) -> str:
 
 
 def _resolve(
-    spark: JavaPeer, settings: object, coordinates: Sequence[str], wanted_by: str, folder: Path
+    spark: JavaClasses, settings: object, coordinates: Sequence[str], wanted_by: str, folder: Path
 ) -> None:
     """Let Ivy fetch; what it prints is kept for the message of a failure."""
     utils = spark.singleton("org.apache.spark.deploy.SparkSubmitUtils")

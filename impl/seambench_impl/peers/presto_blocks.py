@@ -25,7 +25,7 @@ from seambench_impl.peers.arrow_parts import (
     validity,
     words_of,
 )
-from seambench_impl.peers.jvm import JavaPeer
+from seamkit.jvm.machine import JavaClasses
 
 __all__ = ["BlockReader", "BlockWriter"]
 
@@ -68,7 +68,7 @@ class BlockWriter:
         flatten: whether dictionaries and runs are written as flat values.
     """
 
-    def __init__(self, peer: JavaPeer, helper: Any, flatten: bool) -> None:
+    def __init__(self, peer: JavaClasses, helper: Any, flatten: bool) -> None:
         self._peer = peer
         self._helper = helper
         self._flatten = flatten
@@ -220,7 +220,7 @@ class BlockReader:
         flatten: whether dictionaries and runs become flat values.
     """
 
-    def __init__(self, peer: JavaPeer, helper: Any, flatten: bool) -> None:
+    def __init__(self, peer: JavaClasses, helper: Any, flatten: bool) -> None:
         self._peer = peer
         self._helper = helper
         self._flatten = flatten

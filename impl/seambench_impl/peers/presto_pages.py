@@ -21,10 +21,11 @@ from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
 from seambench.contracts.common import Kind, Stage
-from seambench_impl.peers.jvm import JavaPeer, java_failure, run_warm
+from seambench_impl.peers.jvm import SOURCES, run_warm
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
 from seambench_impl.stages.serde import PAGE_VARIANTS
+from seamkit.jvm.machine import JavaClasses, java_failure
 
 __all__ = ["PRESTO_VERSION", "PrestoJvmSerde", "TimedPages", "presto_peer"]
 
@@ -68,10 +69,10 @@ _FIXED = {
 
 
 @functools.cache
-def presto_peer() -> tuple[JavaPeer, Any]:
+def presto_peer() -> tuple[JavaClasses, Any]:
     """Presto's classes, and the compiled helper."""
-    peer = JavaPeer("Presto", fetch_jars(_JARS, f"Presto {PRESTO_VERSION}"))
-    return peer, peer.compile("PrestoPages")
+    peer = JavaClasses.of_jars("Presto", fetch_jars(_JARS, f"Presto {PRESTO_VERSION}"))
+    return peer, peer.compiled(SOURCES / "PrestoPages.java").java_class("seambench.PrestoPages")
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,7 @@ class TimedPages:
         wire_bytes: bytes of all pages as they leave, headers included.
     """
 
-    def __init__(self, peer: JavaPeer, helper: Any, serde: Any, pages: Sequence[Any]) -> None:
+    def __init__(self, peer: JavaClasses, helper: Any, serde: Any, pages: Sequence[Any]) -> None:
         jpype = peer.jpype
         self._peer, self._helper, self._serde = peer, helper, serde
         self._pages = peer.list(pages)

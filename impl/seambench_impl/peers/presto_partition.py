@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError
 from seambase.types import SerdeType, parse_presto
-from seambench_impl.peers.jvm import JavaPeer
 from seambench_impl.peers.presto_blocks import BlockWriter
 from seambench_impl.peers.presto_pages import presto_peer
+from seamkit.jvm.machine import JavaClasses
 
 __all__ = ["PrestoPartitioning"]
 
@@ -80,7 +80,7 @@ class PrestoPartitioning:
             return [int(local.getPartition(page, row)) for row in range(batch.num_rows)]
 
 
-def _java_type(peer: JavaPeer, type_: SerdeType) -> Any:
+def _java_type(peer: JavaClasses, type_: SerdeType) -> Any:
     if type_.kind in _FLAT:
         name, field = _FLAT[type_.kind]
         return getattr(peer.java_class(f"{_TYPES}.{name}"), field)

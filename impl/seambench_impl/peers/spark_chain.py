@@ -25,7 +25,7 @@ from seambench_impl.peers.arrow_parts import (
     validity,
     words_of,
 )
-from seambench_impl.peers.jvm import JavaPeer
+from seamkit.jvm.machine import JavaClasses
 
 __all__ = [
     "ABSENT",
@@ -100,7 +100,7 @@ def forms_of(types: Sequence[SerdeType]) -> list[int]:
     return forms
 
 
-def spark_schema(peer: JavaPeer, names: Sequence[str], types: Sequence[SerdeType]) -> Any:
+def spark_schema(peer: JavaClasses, names: Sequence[str], types: Sequence[SerdeType]) -> Any:
     """Spark's `StructType` of columns, all of which may be null."""
     schema = peer.java_class("org.apache.spark.sql.types.StructType")()
     for name, type_ in zip(names, types, strict=True):
@@ -108,7 +108,7 @@ def spark_schema(peer: JavaPeer, names: Sequence[str], types: Sequence[SerdeType
     return schema
 
 
-def _data_type(peer: JavaPeer, type_: SerdeType) -> Any:
+def _data_type(peer: JavaClasses, type_: SerdeType) -> Any:
     types = peer.java_class("org.apache.spark.sql.types.DataTypes")
     children = type_.children
     if type_.kind == "decimal":

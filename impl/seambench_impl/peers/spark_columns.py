@@ -26,7 +26,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.types import SerdeType
-from seambench_impl.peers.jvm import java_failure
 from seambench_impl.peers.spark_chain import (
     ABSENT,
     JULIAN_DAY,
@@ -41,6 +40,7 @@ from seambench_impl.peers.spark_chain import (
     spark_schema,
 )
 from seambench_impl.peers.spark_rows import spark_helpers
+from seamkit.jvm.machine import java_failure
 from seamkit.offheap.columns.table import Chain, OffHeapTable
 from seamkit.offheap.columns.types import ColumnType, Kind
 

@@ -21,9 +21,10 @@ from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
 from seambench.contracts.common import Kind, Stage
-from seambench_impl.peers.jvm import JavaPeer, java_failure, run_warm, spark_peer
+from seambench_impl.peers.jvm import SOURCES, run_warm
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of, spark_schema
+from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 
 __all__ = ["SparkJvmSerde", "TimedRows", "spark_helpers"]
 
@@ -46,10 +47,12 @@ _TOUCHED = {
 
 
 @functools.cache
-def spark_helpers() -> tuple[JavaPeer, Any, Any]:
+def spark_helpers() -> tuple[JavaClasses, Any, Any]:
     """Spark's classes, and the compiled helpers for columns and rows."""
-    peer = spark_peer()
-    return peer, peer.compile("SparkColumns"), peer.compile("SparkRows")
+    peer = spark_classes()
+    own = peer.compiled(SOURCES / "SparkColumns.java", SOURCES / "SparkRows.java")
+    columns, rows = (own.java_class(f"seambench.{name}") for name in ("SparkColumns", "SparkRows"))
+    return peer, columns, rows
 
 
 def _framing(request: SerdeRequest) -> str:
@@ -238,7 +241,7 @@ class TimedRows:
 
     def __init__(
         self,
-        peer: JavaPeer,
+        peer: JavaClasses,
         helper: Any,
         prepared: tuple[Any, Any],
         types: Sequence[SerdeType],

@@ -30,9 +30,11 @@ __all__ = [
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
+_CHECKED = {"page_checksum_verification": True}
+
 
 def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
-    """Open a Parquet file, whoever made it.
+    """Open a Parquet file, whoever made it; pages that have a checksum are held to it.
 
     Args:
         source: what `pyarrow.parquet.ParquetFile` takes.
@@ -43,7 +45,7 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
         InputError: it is none, or two columns have one name.
     """
     try:
-        file = pq.ParquetFile(source, **options)
+        file = pq.ParquetFile(source, **_CHECKED, **options)
         names = file.schema_arrow.names
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
@@ -71,7 +73,6 @@ class ParquetReader:
         rules: which types of the file become which of the table.
         int96_unit: the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
             whose 64 bits they may reach.
-        verify: check the checksums of pages that have one.
 
     Raises:
         InputError: the file is missing, truncated, or no Parquet file.
@@ -83,13 +84,9 @@ class ParquetReader:
         path: str,
         rules: TypeRules = LOSSLESS,
         int96_unit: str | None = None,
-        verify: bool = False,
     ) -> None:
         self._rules = rules
-        self._how = {
-            "coerce_int96_timestamp_unit": int96_unit,
-            "page_checksum_verification": verify,
-        }
+        self._how = {"coerce_int96_timestamp_unit": int96_unit}
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
@@ -105,6 +102,16 @@ class ParquetReader:
         """The file's own columns."""
         return self._file.schema_arrow.remove_metadata()
 
+    @property
+    def local_path(self) -> str | None:
+        """Where the file lies on this machine; None if it lies elsewhere."""
+        return self.name if self._storage.is_local else None
+
+    @property
+    def created_by(self) -> str:
+        """The program that wrote the file, as its footer names it; empty if it does not."""
+        return self._file.metadata.created_by or ""
+
     def batches(
         self,
         schema: pa.Schema,
@@ -117,7 +124,7 @@ class ParquetReader:
         """See `FileReader.batches`.
 
         Raises:
-            InputError: a page is broken, or rows are missing.
+            InputError: a page is broken, a text is no UTF-8, or rows are missing.
         """
         present = [name for name in schema.names if name in self._names]
         if not present:
@@ -152,6 +159,7 @@ class ParquetReader:
             self._storage.open(self._path),
             metadata=self._file.metadata,
             read_dictionary=names,
+            **_CHECKED,
             **self._how,
         )
         return file, with_dictionaries(schema, names)
@@ -206,11 +214,19 @@ class ParquetReader:
                 return [group.id for group in left.row_groups]
             names = [name for name in alike if name in counted]
             guarantees = [
-                _guarantee(group.statistics or {}, names) for group in fragment.row_groups
+                _guarantee(group.statistics or {}, [n for n in names if self._is_full(n, group.id)])
+                for group in fragment.row_groups
             ]
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return that_may_match(guarantees, condition, schema)
+
+    def _is_full(self, name: str, row_group: int) -> bool:
+        """Whether the statistics of a row group say that a column has no nulls in it."""
+        if pa.types.is_nested(self._file.schema_arrow.field(name).type):
+            return False
+        known = _chunks(self._file, name)[row_group].statistics
+        return known is not None and known.has_null_count and not known.null_count
 
 
 def _guarantee(statistics: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seamkit.files.texts import check_texts
 
 __all__ = [
     "LOSSLESS",
@@ -130,8 +131,9 @@ def resolve_batch(
         leaf: gives values, not nested ones, the type that the file's format has no word for.
 
     Raises:
-        InputError: a column cannot be promoted to the table's type.
+        InputError: a column cannot be promoted to the table's type, or a text is no UTF-8.
     """
+    check_texts(batch, source)
     if batch.schema.equals(schema):
         return batch
     columns = []

@@ -1,6 +1,8 @@
 /* Planning flat and nested columns. */
 #include "presto/presto_plan.h"
 
+#include "base/wide.h"
+
 /* --- memory --- */
 
 struct presto_arena_block {
@@ -199,12 +201,41 @@ static int64_t count_stretch(const struct seam_presto_writer *writer, struct pre
     return last + size - first - dropped;
 }
 
+SEAM_WIDE static void bound_sizes(const int32_t *offsets, int64_t n, struct presto_sizes *sizes) {
+    int32_t least = INT32_MAX;
+    int32_t most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t size = offsets[i + 1] - offsets[i];
+        least = size < least ? size : least;
+        most = size > most ? size : most;
+    }
+    sizes->least_bytes = least;
+    sizes->most_bytes = most;
+}
+
+void presto_look_at_sizes(struct seam_presto_writer *writer, const struct seam_node *node) {
+    const struct seam_view *view = &node->view;
+    writer->sizes.node = NULL;
+    if (node->kind == SEAM_NODE_FLAT && view->layout == SEAM_LAYOUT_VAR32 && view->length > 0) {
+        bound_sizes((const int32_t *)view->offsets + view->offset, view->length, &writer->sizes);
+        writer->sizes.node = node;
+    }
+}
+
 /* Strings without nulls, of 32-bit offsets: what a partitioned batch is full of. */
-static int64_t count_listed(struct presto_plan *plan) {
+static int64_t count_listed(const struct seam_presto_writer *writer, struct presto_plan *plan) {
     const struct seam_view *view = &plan->node->view;
     const int32_t *offsets = (const int32_t *)view->offsets + view->offset;
     const int32_t *rows = plan->rows.rows;
     int64_t total = 0;
+    if (writer->sizes.node == plan->node) {
+        plan->longest = writer->sizes.most_bytes;
+        plan->uniform = writer->sizes.least_bytes == writer->sizes.most_bytes;
+        for (int64_t i = 0; !plan->uniform && i < plan->rows.count; i++) {
+            total += offsets[rows[i] + 1] - offsets[rows[i]];
+        }
+        return plan->uniform ? plan->rows.count * plan->longest : total;
+    }
     int32_t longest = 0;
     for (int64_t i = 0; i < plan->rows.count; i++) {
         int32_t size = offsets[rows[i] + 1] - offsets[rows[i]];
@@ -223,7 +254,7 @@ static int64_t count_bytes(const struct seam_presto_writer *writer, struct prest
         return count_stretch(writer, plan);
     }
     if (!presto_any_null(plan) && view->layout == SEAM_LAYOUT_VAR32) {
-        return count_listed(plan);
+        return count_listed(writer, plan);
     }
     int64_t total = 0;
     for (int64_t i = 0; i < plan->rows.count; i++) {

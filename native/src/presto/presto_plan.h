@@ -25,16 +25,24 @@ struct presto_plan {
     struct presto_rows rows;
     int64_t present; /* rows that are not null */
     int64_t bytes;   /* VARIABLE_WIDTH: of all strings */
-    int64_t longest; /* VARIABLE_WIDTH, rows from a list: bytes of the longest string */
+    int64_t longest; /* VARIABLE_WIDTH, rows from a list: no string has more bytes */
     int64_t size_bytes;
     bool flags;       /* null flags are written */
     bool hash_table;  /* MAP: one is written */
+    bool uniform;     /* VARIABLE_WIDTH, rows from a list: every string has `longest` bytes */
     bool plain_bytes; /* VARIABLE_WIDTH: the strings lie one after the other, as they are written */
     int32_t n_children;
     struct presto_plan *children;
     const int32_t *ids;    /* DICTIONARY: by index of the Arrow dictionary; NULL: as they are */
     int32_t null_id;       /* DICTIONARY: of rows whose index is null */
     const uint8_t *source; /* DICTIONARY: SEAM_PRESTO_SOURCE_BYTES, or NULL for zeros */
+};
+
+/* What all strings of a column have in common, worked out once for many selections of it. */
+struct presto_sizes {
+    const struct seam_node *node; /* whose sizes these are, or NULL */
+    int32_t least_bytes;
+    int32_t most_bytes;
 };
 
 struct seam_presto_writer {
@@ -47,6 +55,7 @@ struct seam_presto_writer {
     const struct seam_presto_rows *selections;
     int64_t *sizes_bytes;      /* of the pages */
     struct presto_plan *pages; /* n_pages times the columns */
+    struct presto_sizes sizes; /* of the column that is planned now */
     int64_t next_mark;
     int64_t next_source;
 };
@@ -74,6 +83,8 @@ static inline bool presto_as_read(const struct seam_presto_writer *writer) {
     return writer->options.marks != NULL;
 }
 
+/* Looks through the strings of a column of which many selections are about to be planned. */
+void presto_look_at_sizes(struct seam_presto_writer *writer, const struct seam_node *node);
 /* Plans a column over `rows` of `node`. `keep`: dictionaries and runs may stay. */
 int presto_plan_column(struct seam_presto_writer *writer, const struct presto_type *type,
                        const struct seam_node *node, const struct presto_rows *rows, bool keep,

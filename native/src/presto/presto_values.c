@@ -299,14 +299,17 @@ int64_t presto_decode_sparse(const struct presto_type *type, const uint8_t *wire
         }                                                                                          \
     }
 
+/* The list is taken out of `rows` first: for all that the compiler knows, `wire` may hold it. */
 static inline void gather(const int64_t width, const uint8_t *data, const struct presto_rows *rows,
-                          uint8_t *wire) {
-    for (int64_t i = 0; i < rows->count; i++) {
-        memcpy(wire + i * width, data + rows->rows[i] * width, (size_t)width);
+                          uint8_t *restrict wire) {
+    const int32_t *restrict list = rows->rows;
+    const int64_t count = rows->count;
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(wire + i * width, data + list[i] * width, (size_t)width);
     }
 }
 
-static void encode_same(int32_t width, const uint8_t *data, const struct presto_rows *rows,
+void presto_copy_values(int64_t width, const uint8_t *data, const struct presto_rows *rows,
                         uint8_t *wire) {
     if (rows->rows == NULL) {
         memcpy(wire, data + rows->begin * width, (size_t)(rows->count * width));
@@ -325,8 +328,11 @@ static void encode_same(int32_t width, const uint8_t *data, const struct presto_
     case 8:
         gather(8, data, rows, wire);
         return;
-    default:
+    case 16:
         gather(16, data, rows, wire);
+        return;
+    default:
+        gather(width, data, rows, wire);
     }
 }
 
@@ -371,9 +377,11 @@ static bool encode_short_decimals(int32_t digits, const uint8_t *data,
     if (rows->rows == NULL) {
         return narrow_decimals(most, data + rows->begin * 16, rows->count, wire);
     }
+    const int32_t *restrict list = rows->rows;
+    const int64_t count = rows->count;
     uint64_t bad = 0;
-    for (int64_t i = 0; i < rows->count; i++) {
-        bad |= narrow_decimal(most, data + (int64_t)rows->rows[i] * 16, wire + i * 8);
+    for (int64_t i = 0; i < count; i++) {
+        bad |= narrow_decimal(most, data + (int64_t)list[i] * 16, wire + i * 8);
     }
     return bad == 0;
 }
@@ -448,7 +456,7 @@ bool presto_encode(const struct presto_type *type, const struct seam_view *view,
         }
         __attribute__((fallthrough));
     default:
-        encode_same(type->wire_bytes, data, rows, wire);
+        presto_copy_values(type->wire_bytes, data, rows, wire);
         return true;
     }
 }

@@ -70,6 +70,10 @@ int64_t presto_decode_sparse(const struct presto_type *type, const uint8_t *wire
 bool presto_encode(const struct presto_type *type, const struct seam_view *view,
                    const struct presto_rows *rows, bool one_nan, uint8_t *wire);
 
+/* Copies the values of some rows out of `data`, `width` bytes each. */
+void presto_copy_values(int64_t width, const uint8_t *data, const struct presto_rows *rows,
+                        uint8_t *wire);
+
 /* Values of the valid ones among neighbouring rows, all at once, where type and machine allow it;
  * returns whether they do. */
 bool presto_squeeze(const struct presto_type *type, const struct seam_view *view,

@@ -122,33 +122,57 @@ static inline void put_string(struct strings *strings, const uint8_t *from, int6
     strings->ends += 4;
 }
 
-static inline void put_listed(struct strings *strings, const int32_t *rows, int64_t count,
-                              const int64_t chunks) {
+/* Both ends of a string at once. */
+static inline int64_t span_of(const int32_t *offsets, int32_t row, int64_t *size) {
+    int32_t ends[2];
+    memcpy(ends, offsets + row, sizeof ends);
+    *size = ends[1] - ends[0];
+    return ends[0];
+}
+
+/* Rows ahead of which bytes are asked for, where a column is too large for the caches near. */
+enum { AHEAD = 24, NEAR_BYTES = 1 << 18 };
+
+static inline void put_listed(struct strings *strings, const int32_t *restrict rows, int64_t count,
+                              const int64_t chunks, const bool far) {
     const struct seam_view *view = strings->view;
-    const int32_t *offsets = (const int32_t *)view->offsets + view->offset;
-    enum { AHEAD = 24 };
-    struct strings state = *strings;
+    const int32_t *restrict offsets = (const int32_t *)view->offsets + view->offset;
+    const uint8_t *data = view->data;
+    const int64_t moved = chunks * 16;
+    uint8_t *at = strings->at;
+    uint8_t *restrict ends = strings->ends;
     for (int64_t i = 0; i < count; i++) {
-        const int32_t begin = offsets[rows[i]];
-        if (i + AHEAD < count) { /* far apart in a partitioned batch: four times as fast */
-            const uint8_t *ahead = view->data + offsets[rows[i + AHEAD]];
+        int64_t size;
+        const uint8_t *from = data + span_of(offsets, rows[i], &size);
+        if (far && i + AHEAD < count) { /* far apart in a partitioned batch: four times as fast */
+            const uint8_t *ahead = data + offsets[rows[i + AHEAD]];
             __builtin_prefetch(ahead);
             __builtin_prefetch(ahead + 63);
         }
-        put_string(&state, view->data + begin, offsets[rows[i] + 1] - begin, chunks);
+        if (size <= moved && strings->source_end - from >= moved && strings->limit - at >= moved) {
+            memcpy(at, from, (size_t)moved);
+        } else if (size > 0) {
+            memcpy(at, from, (size_t)size);
+        }
+        at += size;
+        presto_store_i32(ends + i * 4, at - strings->begin);
     }
-    *strings = state;
+    strings->at = at;
+    strings->ends = ends + count * 4;
 }
 
 /* Rows without nulls, of 32-bit offsets. */
 static void put_some_strings(struct strings *strings, const int32_t *rows, int64_t count,
                              int64_t longest) {
-    if (longest <= 16) {
-        put_listed(strings, rows, count, 1);
+    const bool far = strings->source_end - strings->view->data > NEAR_BYTES;
+    if (longest <= 16 && !far) {
+        put_listed(strings, rows, count, 1, false);
+    } else if (longest <= 16) {
+        put_listed(strings, rows, count, 1, true);
     } else if (longest <= 32) {
-        put_listed(strings, rows, count, 2);
+        put_listed(strings, rows, count, 2, true);
     } else {
-        put_listed(strings, rows, count, 4);
+        put_listed(strings, rows, count, 4, true);
     }
 }
 
@@ -189,10 +213,25 @@ static void put_runs(struct strings *strings, const struct presto_rows *rows) {
     put_run(strings, offsets, from, rows->count, shift);
 }
 
+/* Strings that are all of one size, such as codes of one letter. */
+static void put_uniform(const struct presto_plan *plan, uint8_t *ends, uint8_t *bytes) {
+    const struct seam_view *view = &plan->node->view;
+    const uint8_t *data = view->data + ((const int32_t *)view->offsets)[view->offset];
+    const int64_t count = plan->rows.count;
+    for (int64_t i = 0; i < count; i++) {
+        presto_store_i32(ends + i * 4, (i + 1) * plan->longest);
+    }
+    presto_copy_values(plan->longest, data, &plan->rows, bytes);
+}
+
 static void put_strings(const struct seam_presto_writer *writer, const struct presto_plan *plan,
                         uint8_t *ends, uint8_t *bytes) {
     struct strings strings;
     const struct presto_rows *rows = &plan->rows;
+    if (plan->uniform) {
+        put_uniform(plan, ends, bytes);
+        return;
+    }
     strings_init(&strings, plan, ends, bytes);
     if (rows->rows != NULL && !presto_any_null(plan) && strings.view->layout == SEAM_LAYOUT_VAR32) {
         put_some_strings(&strings, rows->rows, rows->count, plan->longest);

@@ -75,6 +75,9 @@ static int plan_pages(struct seam_presto_writer *writer, const struct seam_prest
     const struct presto_type *type = writer->program->types;
     int code = SEAM_OK;
     for (int64_t column = 0; column < n_columns; column++, type = presto_next(type)) {
+        if (writer->n_pages > 1) {
+            presto_look_at_sizes(writer, &writer->batch->children[column]);
+        }
         for (int64_t page = 0; page < writer->n_pages && code == SEAM_OK; page++) {
             struct presto_rows rows = {.rows = selections[page].rows,
                                        .begin = selections[page].begin,

@@ -217,7 +217,7 @@ def _tables(root: Path, read: _CaseFile, file: Path) -> list[tuple[str, GoldenTa
 
 @cache
 def _format(name: str) -> TableFormat:
-    """A format by its name: looking through what is installed takes longer than reading a case."""
+    """A table format; looking through what is installed takes longer than reading a case."""
     return resolve_format(name)
 
 

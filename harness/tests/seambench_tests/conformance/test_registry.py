@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 import pytest
 
@@ -104,3 +106,22 @@ def test_suites_come_by_name_too() -> None:
     assert registry.resolve_suite("numbers").queries == {1: "SELECT 1 AS one"}
     with pytest.raises(UsageError, match="unknown suite 'letters'; known are numbers"):
         registry.resolve_suite("letters")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise RuntimeError('boom')", r"importing 'breaks' fails: RuntimeError\('boom'\)"),
+        ("import sys; sys.exit(0)", r"importing 'breaks' fails: SystemExit\(0\)"),
+        ("class Reader:\n  def __init__(self): 1 / 0", "cannot be made: ZeroDivisionError"),
+    ],
+)
+def test_code_that_fails_when_it_is_loaded_is_a_usage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    """It is told once, before any case, and never ends the process by itself."""
+    (tmp_path / "breaks.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "breaks", raising=False)
+    with pytest.raises(UsageError, match=reason):
+        registry.resolve("scan", "breaks:Reader")

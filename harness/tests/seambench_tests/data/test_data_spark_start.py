@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambase.java import find_java
 from seambench.engines import spark
-from seambench.engines.java import find_java
 from seambench.engines.spark import SparkOptions, explain_failure, spark_session
 from seambench.jobs import tpch as job
 

@@ -290,6 +290,14 @@ def test_views_are_refused_where_nobody_casts_them() -> None:
         ScanDataset(schema, lambda *_: schema.empty_table().to_reader())
 
 
+def test_a_decimal_is_compared_with_decimals() -> None:
+    """Arrow compares decimals with no plain int; what to write instead is said."""
+    schema = pa.schema([("d", pa.decimal128(15, 2))])
+    assert filter_columns(pc.field("d") > decimal.Decimal(5), schema) == ["d"]
+    with pytest.raises(UsageError, match=r"write decimal\.Decimal\('5'\) for 5"):
+        filter_columns(pc.field("d") > 5, schema)
+
+
 def test_filter_columns_names_what_a_filter_reads() -> None:
     """Exactly the columns that the expression mentions, in the order of the schema."""
     schema = source().schema

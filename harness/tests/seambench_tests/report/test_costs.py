@@ -131,7 +131,8 @@ def test_a_single_reader_has_no_ratio(tmp_path: Path) -> None:
     write_record(tmp_path, with_times("auto", {("tpch/q01", 20, 100): [0.009]}))
     [table] = query_tables(sets(tmp_path)[0])
 
-    assert (table.means, table.times) == ([None], [pytest.approx(0.009)])
+    assert list(table.means) == [None]
+    assert table.times[0] == pytest.approx(0.009)
 
 
 def test_who_wins_from_which_chunk_size_on(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_results_of_asv_become_curves_by_commit(tmp_path: Path) -> None:
     machine = tmp_path / "history" / "box"
     machine.mkdir(parents=True)
     (machine / "machine.json").write_text('{"machine": "box"}')
-    runs = [
+    runs: list[tuple[str, int, list[float | None]]] = [
         ("b" * 40, 2000, [2.0, None]),
         ("a" * 40, 1000, [1.0, 5.0]),
         ("c" * 40, 3000, [3.0, 6.0]),

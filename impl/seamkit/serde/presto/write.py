@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from seambase.errors import UsageError
 from seambase.serde import SerdeField
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import address, new_array
@@ -23,69 +20,18 @@ from seamkit.serde.presto.header import CHECKSUMMED, COMPRESSED, HEADER_BYTES, P
 from seamkit.serde.presto.layout import SOURCE_BYTES, layout_of
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.schema import page_schema
+from seamkit.serde.selection import Rows, Selections
+from seamkit.serde.vectors import Columns
 
 __all__ = [
-    "Columns",
     "PageWriter",
-    "Rows",
     "finish_page",
     "serialize",
     "serialize_many",
     "serialized_size",
 ]
 
-Columns: TypeAlias = pa.RecordBatch | Sequence[pa.Array | Callable[[], pa.Array]]
-"""A batch; or its columns one by one, of which those that are callable are loaded when written."""
-Rows: TypeAlias = range | Sequence[int] | npt.NDArray[np.integer[Any]] | None
-"""Rows of a batch in the order in which they are written: all of them, a range, or a list."""
 OptionsLike: TypeAlias = Mapping[str, Any] | PageOptions | None
-
-
-# struct seam_presto_rows
-_ROWS = np.dtype([("rows", np.uintp), ("begin", np.int64), ("count", np.int64)])
-
-
-class _Selections:
-    """Selections of rows as the core wants them; keeps their arrays alive."""
-
-    def __init__(self, selections: Sequence[Rows], total: int) -> None:
-        self.words = np.zeros(max(len(selections), 1), _ROWS)
-        lists = []
-        for i, rows in enumerate(selections):
-            if rows is None:
-                self.words[i] = (0, 0, total)
-            elif isinstance(rows, range) and rows.step == 1:
-                self.words[i] = (0, rows.start, len(rows))
-            else:
-                lists.append((i, _row_numbers(rows)))
-        if lists:
-            self._place([i for i, _ in lists], [rows for _, rows in lists])
-        self.pointer = ffi.from_buffer("struct seam_presto_rows[]", self.words)
-
-    def _place(self, slots: Sequence[int], lists: Sequence[npt.NDArray[np.int32]]) -> None:
-        """All lists in one array: addresses and lengths are then worked out at once."""
-        self._rows = lists[0] if len(lists) == 1 else np.concatenate(lists)
-        counts = np.fromiter(map(len, lists), np.int64, len(lists))
-        self.words["count"][slots] = counts
-        starts = np.cumsum(counts) - counts
-        # Even an empty list is no range: its address must not be 0.
-        base = self._rows.ctypes.data or _SOMEWHERE.ctypes.data
-        self.words["rows"][slots] = base + 4 * starts.astype(np.uintp)
-
-
-_SOMEWHERE = np.zeros(1, np.int32)
-
-
-def _row_numbers(rows: Any) -> npt.NDArray[np.int32]:
-    """Row numbers as int32, without a copy where they are."""
-    if isinstance(rows, np.ndarray) and rows.dtype == np.int32 and rows.ndim == 1:
-        return np.ascontiguousarray(rows)
-    listed = np.asarray(rows if not isinstance(rows, range) else list(rows))
-    if listed.ndim != 1 or (listed.size and listed.dtype.kind not in "iu"):
-        raise UsageError("rows: a range or a list of row numbers is meant")
-    if listed.size and (listed.max() > 2**31 - 1 or listed.min() < 0):
-        raise UsageError("rows: a row number is below 0 or beyond 2^31 - 1")
-    return np.ascontiguousarray(listed, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -94,7 +40,7 @@ class _Measured:
 
     writer: Any
     sizes: list[int]
-    selections: _Selections
+    selections: Selections
     array: Any
 
 
@@ -152,7 +98,7 @@ class PageWriter:
         pages = [whole.slice(end - size, size) for end, size in places]
         if self.options.codec == "none" and not self.options.checksum:
             return pages
-        counts = measured.selections.words["count"].tolist()
+        counts = measured.selections.counts
         for i, (end, size) in enumerate(places):
             view = block.view[end - size : end]
             page = finish_page(view, counts[i], self.options, self._allocator, self._skipper)
@@ -161,7 +107,7 @@ class PageWriter:
         return pages
 
     def _measure(self, columns: Columns, selections: Sequence[Rows]) -> _Measured:
-        batch = self._batch_of(columns)
+        batch = self._batch_of(columns, selections)
         schema, array = self._export(batch)
         if self.options.layout == "preserve":
             self._heed_layout(batch)
@@ -177,11 +123,11 @@ class PageWriter:
         )
         check(code, self._error)
         writer = ffi.gc(out[0], lib.seam_presto_writer_free)
-        chosen = _Selections(selections, batch.num_rows)
+        chosen = Selections(selections, batch.num_rows)
         n = len(selections)
         sizes = ffi.new("int64_t[]", max(n, 1))
         code = lib.seam_presto_writer_measure(writer, chosen.pointer, n, sizes, self._error)
-        _check_usage(code, self._error)
+        check(code, self._error, by_caller=True)
         return _Measured(writer, ffi.unpack(sizes, n), chosen, array)
 
     def _export(self, batch: pa.RecordBatch) -> tuple[Any, Any]:
@@ -206,24 +152,12 @@ class PageWriter:
         self._settings.sources = self._sources
         self._settings.n_sources = len(sources) // SOURCE_BYTES
 
-    def _batch_of(self, columns: Columns) -> pa.RecordBatch:
-        """A batch that fits the schema; columns that are callable are loaded."""
-        schema = self._schema
-        if isinstance(columns, pa.RecordBatch):
-            if self._last is None or columns.schema != self._last[0]:
-                schema.check_batch(columns.schema)
-            return schema.check_nulls(columns)
-        if len(columns) != len(schema.fields):
-            raise UsageError(f"{len(columns)} columns for a schema of {len(schema.fields)}")
-        arrays = [column() if callable(column) else column for column in columns]
-        for array, field, wanted in zip(arrays, schema.fields, schema.schema, strict=True):
-            schema.check_type(field, array.type, wanted.type)
-        if len({len(array) for array in arrays}) != 1:
-            raise UsageError(
-                "columns of different lengths, or none: a batch knows its number of rows"
-            )
-        names = [field.name for field in schema.fields]
-        return schema.check_nulls(pa.RecordBatch.from_arrays(arrays, names=names))
+    def _batch_of(self, columns: Columns, selections: Sequence[Rows]) -> pa.RecordBatch:
+        """A batch that fits the schema; see `PageSchema.batch`."""
+        known = self._last[0] if self._last is not None else None
+        if isinstance(columns, pa.RecordBatch) and columns.schema == known:
+            return self._schema.check_nulls(columns)
+        return self._schema.batch(columns, selections)
 
 
 def finish_page(
@@ -274,14 +208,6 @@ def _compress(
     if skipper is not None:
         skipper.tried(pays)
     return packed if pays else None
-
-
-def _check_usage(code: int, error: object) -> None:
-    """Like `check`, where what breaks the core's contract is the caller's own rows."""
-    if code == lib.SEAM_BAD_ARGUMENT:
-        message = ffi.string(error.message)  # type: ignore[attr-defined]
-        raise UsageError(message.decode("utf-8", "replace"))
-    check(code, error)
 
 
 def serialized_size(

@@ -19,11 +19,11 @@ from seamkit.serde.rows.codec import RowCodec
 from seamkit.serde.rows.framing import GROUP_HEADER, compress_group
 from seamkit.serde.rows.serde import Format, RowOptions, deserialize, row_codec
 from seamkit.serde.rows.unsafe_row import Writer
+from seamkit.serde.selection import Rows, row_numbers
 from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream
 from seamkit.serde.stream.registry import OutputStream
 from seamkit.serde.stream.result import VectorResult
-from seamkit.serde.stream.selection import Rows, row_numbers
 
 __all__ = [
     "RowBatchSerializer",
@@ -218,10 +218,10 @@ class RowVectorSerde:
         source.seek(start)
         # A header that contradicts itself is for the reader to refuse.
         group = source.read(GROUP_HEADER.size + max(size_bytes, 0))
+        result = VectorResult(self._allocator) if result is None else result
         try:
-            batch = deserialize(self._format, group, fields, known)
+            batch = deserialize(self._format, group, fields, known, allocator=result.allocator)
         except InputError as error:
             raise InputError(f"group at byte {start}: {error}") from error
-        result = VectorResult() if result is None else result
         result.append(batch)
         return result

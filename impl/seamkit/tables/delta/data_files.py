@@ -32,7 +32,6 @@ def open_data_file(
     add: AddFile,
     schema: TableSchema,
     types: DeltaTypes,
-    verify: bool,
 ) -> FileReader:
     """Open a data file.
 
@@ -41,14 +40,13 @@ def open_data_file(
         add: the file, as the log has it.
         schema: of the version that is read.
         types: which types of a file become the table's.
-        verify: check the checksums of pages that have one.
 
     Raises:
         InputError: the file is missing, no Parquet file, not the one that the log describes, or
             lacks the field ids by which its columns are found.
     """
     storage, plain = files.locate(add.path)
-    reader = ParquetReader(storage, plain, types, int96_unit="us", verify=verify)
+    reader = ParquetReader(storage, plain, types, int96_unit="us")
     own = reader.schema
     if schema.mode == "id" and own.names and all(_id_of(field) is None for field in own):
         raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")

@@ -96,8 +96,8 @@ class DeltaTable:
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: check the checksums of data pages that have one, and refuse a log that its
-                checksum file contradicts, where otherwise a warning is all.
+            strict: refuse a log that its checksum file contradicts, where otherwise a warning is
+                all.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a version that is not there.
@@ -111,14 +111,14 @@ class DeltaTable:
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Delta tables are not supported"
             )
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         snapshot = self._newest if as_of is None else self._at(as_of)
         schema = self._schema_of(snapshot)
         root, whole = self._storage.root, schema.arrow
         names = chosen_columns(columns, whole, whole.names, root)
         if strict and snapshot.warnings:
             _refuse(snapshot.warnings[0])
-        plan = self._plan(snapshot, schema, strict)
+        plan = self._plan(snapshot, schema)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
             return UnitScan(plan, columns, condition, options)
@@ -137,9 +137,9 @@ class DeltaTable:
     def _schema_of(self, snapshot: Snapshot) -> TableSchema:
         return table_schema(snapshot.protocol, snapshot.metadata, self._storage.root)
 
-    def _plan(self, snapshot: Snapshot, schema: TableSchema, strict: bool) -> ReadPlan:
+    def _plan(self, snapshot: Snapshot, schema: TableSchema) -> ReadPlan:
         types = DeltaTypes(has_feature(snapshot.protocol, *WIDENING))
-        units = [self._unit(add, snapshot, schema, types, strict) for add in snapshot.files]
+        units = [self._unit(add, snapshot, schema, types) for add in snapshot.files]
         return ReadPlan(
             table=self._storage.root,
             schema=schema.arrow,
@@ -149,12 +149,7 @@ class DeltaTable:
         )
 
     def _unit(
-        self,
-        add: AddFile,
-        snapshot: Snapshot,
-        schema: TableSchema,
-        types: DeltaTypes,
-        strict: bool,
+        self, add: AddFile, snapshot: Snapshot, schema: TableSchema, types: DeltaTypes
     ) -> ReadUnit:
         """One data file, with the rows that its deletion vector takes out."""
         mask = None
@@ -165,7 +160,7 @@ class DeltaTable:
                     f"table's protocol lacks the feature {VECTORS!r}"
                 )
             mask = Mask(partial(read_vector, self._files, add.vector))
-        opened = partial(open_data_file, self._files, add, schema, types, strict)
+        opened = partial(open_data_file, self._files, add, schema, types)
         plain = [
             f for f in schema.fields if not f.children and f.name not in schema.partition_columns
         ]

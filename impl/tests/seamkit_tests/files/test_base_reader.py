@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from seambase.errors import InputError
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
+from seamkit.files.texts import check_texts
 
 
 def _reader(folder: Path, table: pa.Table, **options: Any) -> ParquetReader:
@@ -55,3 +58,70 @@ def test_encoded_texts_are_the_same_texts(tmp_path: Path, dictionaries: bool) ->
     texts = [text for batch in batches for text in batch.column(0).to_pylist()]
     assert texts == ["x", "y", None]
     assert {batch.column(1).type for batch in batches} == {pa.int32()}
+
+
+_TEXT = "lines of text"
+_TEXTS = {
+    "plain": pa.array([_TEXT, None]),
+    "large": pa.array([_TEXT, None], pa.large_string()),
+    "struct": pa.array([{"s": _TEXT}, None]),
+    "list": pa.array([["x", _TEXT], None]),
+    "map": pa.array([[("k", _TEXT)], None], pa.map_(pa.string(), pa.string())),
+    "key": pa.array([[(_TEXT, "v")], None], pa.map_(pa.string(), pa.string())),
+}
+
+
+def _damaged(folder: Path, texts: pa.Array, byte: bytes, **options: Any) -> ParquetReader:
+    """A file of which the first byte of each text is another."""
+    options = {"compression": "none", "write_statistics": False, "store_schema": False} | options
+    _reader(folder, pa.table({"c": texts}), **options)
+    path = folder / "base.parquet"
+    content = path.read_bytes()
+    assert _TEXT.encode() in content
+    path.write_bytes(content.replace(_TEXT.encode(), byte + _TEXT.encode()[1:]))
+    return ParquetReader(Storage(str(folder)), "base.parquet")
+
+
+@pytest.mark.parametrize("dictionaries", [True, False])
+@pytest.mark.parametrize("kind", _TEXTS)
+def test_a_text_that_is_no_utf_8_is_refused(tmp_path: Path, kind: str, dictionaries: bool) -> None:
+    """At any depth, with the column's name; one whose bytes changed into other text is not seen."""
+    options: dict[str, Any] = {"use_dictionary": dictionaries}
+    for byte, fails in ((b"L", False), (b"\xff", True)):
+        reader = _damaged(tmp_path, _TEXTS[kind], byte, **options)
+        read = reader.batches(reader.schema, 2, use_threads=False, encoded=["c"][: kind == "plain"])
+        if fails:
+            with pytest.raises(InputError, match=r"base\.parquet: column 'c' is no text"):
+                list(read)
+        else:
+            assert "Lines of text" in str([batch.to_pylist() for batch in read])
+
+
+def test_a_page_is_held_to_its_checksum(tmp_path: Path) -> None:
+    """A byte that became another is refused wherever a page has a checksum."""
+    reader = _damaged(tmp_path, _TEXTS["plain"], b"L", write_page_checksum=True)
+    with pytest.raises(InputError, match="CRC"):
+        list(reader.batches(reader.schema, 2, use_threads=False))
+
+
+def test_texts_beyond_ascii_are_read(tmp_path: Path) -> None:
+    """Also in slices that begin and end within other texts."""
+    texts = ["\u00e9t\u00e9", "", None, "\U0001f30d", "x"] * 3
+    reader = _reader(tmp_path, pa.table({"c": texts}))
+    batches = reader.batches(reader.schema, 2, use_threads=False)
+    assert [text for batch in batches for text in batch.column(0).to_pylist()] == texts
+    whole = pa.record_batch({"c": pa.array(["a", "\u00e9", "b"])})
+    for begin in range(3):
+        check_texts(whole.slice(begin, 1), "here")
+
+
+def test_row_groups_with_nulls_are_not_ruled_out_by_ranges(tmp_path: Path) -> None:
+    """Where the statistics of some columns count, their ranges say nothing of nulls."""
+    table = pa.table({"a": [1, 2, None, 4], "b": [1, 1, 2, 2]})
+    pq.write_table(table, tmp_path / "f.parquet", row_group_size=2)
+    reader = ParquetReader(Storage(str(tmp_path)), "f.parquet")
+    schema = table.schema
+
+    matching = reader.row_groups_that_may_match
+    assert matching(pc.field("a").is_null(), schema, counted=["a"]) == [1]
+    assert matching(pc.field("a") > 2, schema, counted=["a", "b"]) == [1]

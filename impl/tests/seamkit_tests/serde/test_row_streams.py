@@ -11,8 +11,8 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
+from seamkit.gluten.rows import columns_to_rows, rows_to_columns
 from seamkit.serde.compression import CODECS
-from seamkit.serde.rows.gluten import columns_to_rows, rows_to_columns
 from seamkit.serde.rows.serde import deserialize, serialize
 from seamkit.serde.rows.stream import read_rows
 from seamkit.serde.rows.unsafe_row import UnsafeRows

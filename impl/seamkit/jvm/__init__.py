@@ -1,0 +1,1 @@
+"""A Java virtual machine inside this process, and the classes of engines in it."""

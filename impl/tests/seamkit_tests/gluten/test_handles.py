@@ -1,0 +1,248 @@
+"""Native handles: who uses them, what they show, how batches change kinds, what leaks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import RefusedError, UsageError
+from seamkit.core.errors import NativeMemoryError
+from seamkit.core.memory import TrackedAllocator
+from seamkit.gluten.handles import (
+    GETTERS,
+    PLACEHOLDER,
+    HandleRegistry,
+    IndicatorVector,
+    NativeBatch,
+)
+
+ROWS = pa.RecordBatch.from_pydict(
+    {
+        "id": pa.array([1, None, 3], pa.int64()),
+        "name": pa.array(["a", None, "naïve"]),
+        "day": pa.array([0, 1, None], pa.int32()).view(pa.date32()),
+    }
+)
+NO_ROWS = ROWS.slice(0, 0)
+NO_COLUMNS = pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), 5, [None]))
+
+
+@pytest.fixture
+def allocator() -> Iterator[TrackedAllocator]:
+    """An allocator that must be empty at the end."""
+    with TrackedAllocator() as found:
+        yield found
+
+
+@pytest.fixture
+def registry(allocator: TrackedAllocator) -> Iterator[HandleRegistry]:
+    """A registry in which nothing may be left at the end."""
+    with HandleRegistry(allocator) as found:
+        yield found
+
+
+def test_a_native_batch_is_an_indicator_and_placeholders(registry: HandleRegistry) -> None:
+    """As many vectors as columns; the handle is in the first, the others are one object."""
+    batch = registry.to_native(ROWS)
+    assert len(batch.vectors) == ROWS.num_columns
+    assert isinstance(batch.vectors[0], IndicatorVector)
+    assert batch.vectors[1] is batch.vectors[2] is PLACEHOLDER
+    assert batch.vectors[0].handle > 0
+    assert batch.num_rows == 3
+    batch.release()
+
+
+@pytest.mark.parametrize("getter", GETTERS)
+def test_no_getter_gives_a_value(registry: HandleRegistry, getter: str) -> None:
+    """Whoever asks a native batch for a value has not turned it into Arrow: an error says so."""
+    batch = registry.to_native(ROWS)
+    for vector in batch.vectors:
+        assert vector.data_type == pa.null()
+        with pytest.raises(RefusedError, match=getter):
+            getattr(vector, getter)(0)
+    with pytest.raises(AttributeError, match="get_nothing"):
+        batch.vectors[0].get_nothing(0)
+    batch.release()
+
+
+def test_the_last_user_closes_the_handle(
+    registry: HandleRegistry, allocator: TrackedAllocator
+) -> None:
+    """Retain and release count; memory goes back when nobody is left, and not before."""
+    batch = registry.to_native(ROWS)
+    indicator = batch.indicator
+    assert indicator is not None
+    assert indicator.references == 1
+    batch.retain()
+    batch.retain()
+    assert indicator.references == 3
+    batch.release()
+    batch.release()
+    assert allocator.counters().live_blocks > 0
+    batch.release()
+    assert indicator.references == 0
+    assert allocator.counters().live_blocks == 0
+    counters = registry.counters()
+    assert (counters.opened, counters.closed, counters.live) == (1, 1, 0)
+    assert (counters.retained, counters.released) == (2, 3)
+
+
+def test_a_double_release_is_an_error(registry: HandleRegistry) -> None:
+    """A handle that is closed is refused by name, also where another one was opened since."""
+    first = registry.to_native(ROWS)
+    first.release()
+    second = registry.to_native(ROWS)
+    assert first.indicator is not None
+    for use in (first.release, first.retain, lambda: registry.to_arrow(first)):
+        with pytest.raises(UsageError, match="handle 1 is closed"):
+            use()
+    with pytest.raises(UsageError, match="never was a handle 99"):
+        registry.release(99)
+    assert registry.to_arrow(second) == ROWS
+    second.release()
+
+
+def test_a_lost_release_is_reported(allocator: TrackedAllocator) -> None:
+    """What nobody released is listed at the end, and its memory goes back all the same."""
+    registry = HandleRegistry(allocator)
+    registry.to_native(ROWS)
+    batch = registry.to_native(NO_ROWS)
+    batch.retain()
+    structs = registry.to_arrow_c(ROWS)
+    with pytest.raises(AssertionError) as caught:
+        registry.close()
+    assert "2 native batches were never released" in str(caught.value)
+    assert "handle 1 (3 rows, 1 users)" in str(caught.value)
+    assert "handle 2 (0 rows, 2 users)" in str(caught.value)
+    assert "1 batches of C structures" in str(caught.value)
+    registry.close()
+    with pytest.raises(UsageError, match="released or moved"):
+        structs.release()
+
+
+def test_an_error_is_not_hidden_by_a_leak(allocator: TrackedAllocator) -> None:
+    """Within a failing block the first error is the one to see."""
+    registry = HandleRegistry(allocator)
+
+    def misuse() -> None:
+        registry.to_native(ROWS)
+        registry.release(99)
+
+    with pytest.raises(UsageError, match="never was a handle 99"), registry:
+        misuse()
+
+
+@pytest.mark.parametrize("rows", [ROWS, NO_ROWS, NO_COLUMNS], ids=["rows", "no-rows", "no-columns"])
+def test_batches_change_kinds(registry: HandleRegistry, rows: pa.RecordBatch) -> None:
+    """Any kind into any other and back: the same rows, and each step is counted."""
+    native = registry.to_native(rows)
+    assert registry.to_arrow(native) == rows
+    structs = registry.to_arrow_c(native)
+    assert structs.num_rows == rows.num_rows
+    again = registry.to_native(structs)
+    assert registry.to_arrow(again) == rows
+    assert registry.to_arrow(registry.to_arrow_c(rows)) == rows
+    native.release()
+    again.release()
+    assert dict(registry.counters().conversions) == {
+        ("arrow", "native"): 1,
+        ("native", "arrow"): 2,
+        ("native", "arrow-c"): 1,
+        ("arrow-c", "native"): 1,
+        ("arrow", "arrow-c"): 1,
+        ("arrow-c", "arrow"): 1,
+    }
+
+
+def test_a_batch_without_columns_has_no_handle(registry: HandleRegistry) -> None:
+    """Only its number of rows is known; retain and release have nothing to count."""
+    batch = registry.to_native(NO_COLUMNS)
+    assert batch == NativeBatch((), 5)
+    assert batch.indicator is None
+    batch.retain()
+    batch.release()
+    batch.release()
+    assert registry.counters().opened == 0
+
+
+def test_a_batch_without_rows_has_a_handle(registry: HandleRegistry) -> None:
+    """Zero rows are rows: the batch keeps its columns."""
+    batch = registry.to_native(NO_ROWS)
+    assert batch.indicator is not None
+    assert registry.to_arrow(batch).schema == ROWS.schema
+    batch.release()
+
+
+def test_c_structures_are_used_up_once(registry: HandleRegistry) -> None:
+    """Moving on or releasing ends them; a second time is an error."""
+    moved = registry.to_arrow_c(ROWS)
+    registry.to_native(moved).release()
+    released = registry.to_arrow_c(ROWS)
+    assert all(released.addresses)
+    assert registry.counters().structs == 1
+    released.release()
+    for batch in (moved, released):
+        with pytest.raises(UsageError, match="released or moved"):
+            batch.release()
+        with pytest.raises(UsageError, match="released or moved"):
+            registry.to_arrow(batch)
+    assert registry.counters().structs == 0
+
+
+def test_columns_that_may_not_be_null_may_be_in_native_memory(registry: HandleRegistry) -> None:
+    """An off-heap column may always hold nulls, so the promise is not kept in its schema."""
+    strict = pa.schema([pa.field("id", pa.int64(), nullable=False)])
+    batch = registry.to_native(pa.RecordBatch.from_arrays([pa.array([1, 2])], schema=strict))
+    found = registry.to_arrow(batch)
+    assert found.schema.field(0).nullable
+    assert found.column(0).to_pylist() == [1, 2]
+    batch.release()
+
+
+def test_a_type_that_no_column_holds_is_refused(registry: HandleRegistry) -> None:
+    """Nothing is opened for it."""
+    with pytest.raises(RefusedError, match="uint64"):
+        registry.to_native(pa.RecordBatch.from_pydict({"n": pa.array([1], pa.uint64())}))
+    assert registry.counters().opened == 0
+
+
+def test_a_failing_allocation_leaves_nothing(allocator: TrackedAllocator) -> None:
+    """Whichever allocation fails: an error, no handle, no block; then it works."""
+    with HandleRegistry(allocator) as registry:
+        for n in range(1, 100):
+            allocator.fail_after(n)
+            try:
+                batch = registry.to_native(ROWS)
+            except NativeMemoryError:
+                assert allocator.counters().live_blocks == 0
+                assert registry.counters().opened == 0
+                continue
+            allocator.fail_after(0)
+            batch.release()
+            break
+        else:
+            pytest.fail("every allocation fails")
+        assert n > 1
+
+
+def test_threads_share_handles(registry: HandleRegistry) -> None:
+    """Any thread may retain and release; the count is right whatever the order."""
+    batch = registry.to_native(ROWS)
+
+    def use() -> None:
+        for _ in range(200):
+            batch.retain()
+            batch.release()
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert batch.indicator is not None
+    assert batch.indicator.references == 1
+    batch.release()
+    assert registry.counters().released == 801
