@@ -1,4 +1,4 @@
-"""The matrix: every case once, by rule and implementation, and the worst of a group on top."""
+"""Outcomes for the pages: every case once, the worst of a group on top, and what changed."""
 
 from __future__ import annotations
 
@@ -6,28 +6,33 @@ from pathlib import Path
 
 import pytest
 
-from seambench.report.load import load_records
-from seambench.report.matrix import Cell, Column, columns_of, matrices, summary
+from seambench.report.exports.badge import badges
 from seambench.report.script import joined
+from seambench.report.views.load import load_records
+from seambench.report.views.matrix import Cell, matrices
+from seambench.report.views.outcomes import Column, columns_of, shares_of, version_key
+from seambench.report.views.pairs import grids
 from seambench_tests.samples.report_records import make_record, make_results, write_record
 
 
 def columns(results: Path) -> list[Column]:
     """Columns over the records of a folder."""
-    return columns_of((shown, shown.source) for shown in load_records(results).records)
+    return columns_of(load_records(results).records)
 
 
 def test_the_worst_of_a_group_is_what_its_cell_says(tmp_path: Path) -> None:
     """Wrong rows without a word come before a refusal, and that before right answers."""
     [table] = matrices(columns(make_results(tmp_path)))
-    at = [column.name for _, column in table.columns].index("hudi-rs")
-    cells = {group: found[at] for group, found in table.rows}
+    at = [column.name for column in table.columns].index("hudi-rs")
+    cells = {row.path: row.cells[at] for row in table.rows}
 
     assert table.cases == 12
     assert cells["scan/deletes"] == Cell("wrong", "1 wrong", "1 refused, 1 right")
     assert cells["scan/blocks"].kind == "broken"
-    assert "hudi-rs (scan) in 1" in summary([table])
-    assert summary([]) == "No conformance was recorded yet."
+    assert [(share.kind, share.count) for share in table.shares[at]][:2] == [
+        ("wrong", 1),
+        ("broken", 1),
+    ]
 
 
 def conformance(word: str, reason: str = "", **more: object) -> dict[str, object]:
@@ -46,7 +51,6 @@ def conformance(word: str, reason: str = "", **more: object) -> dict[str, object
         (conformance("xfail", "known (fail: 1 row expected)"), "wrong"),
         (conformance("xfail", "known (crash: signal 11)"), "broken"),
         (conformance("timeout", "60 s"), "broken"),
-        (conformance("unavailable", "no Java"), "off"),
         (conformance("not-offered"), "off"),
     ],
 )
@@ -72,7 +76,60 @@ def test_the_newest_outcome_of_a_case_counts(tmp_path: Path) -> None:
     first, second = columns(tmp_path)
 
     assert (first.outcomes["scan/a/b"][0], first.reasons) == ("right", {})
+    assert [(was.kind, was.word) for was in first.earlier["scan/a/b"]] == [("broken", "error")]
+    assert "000000" in first.earlier["scan/a/b"][0].link
+    assert "000001" in first.links["scan/a/b"]
     assert second.outcomes["scan/a/b"][0] == "broken"
+    assert second.earlier == {}
+
+
+def test_what_was_not_run_is_not_shown(tmp_path: Path) -> None:
+    """A peer that this machine lacks has no column; a case that was not run has no outcome."""
+    for run, part in enumerate(
+        (conformance("unavailable", "no Java"), conformance("pass") | {"seam": "serde"})
+    ):
+        record = make_record("auto", run_id=f"00000{run}")
+        record["timings"], record["conformance"] = [], [part]
+        write_record(tmp_path, record)
+
+    assert [column.seam for column in columns(tmp_path)] == ["serde"]
+
+
+def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
+    """They stand in the grid, by producer and consumer, and in no column of the matrix."""
+    records = load_records(make_results(tmp_path)).records
+    [grid] = grids(records)
+    cell = grid.cells["auto 0.1.0", "hudi-rs 0.1.0"]
+
+    assert {column.seam for column in columns_of(records)} == {"scan"}
+    assert grid.producers == grid.consumers == ["auto 0.1.0", "hudi-rs 0.1.0"]
+    assert (cell.kind, dict(cell.counts)) == ("wrong", {"right": 2, "wrong": 1})
+    assert cell.failures == [("wrong", "1 expected, 2 came", "serde/a/two", 1)]
+
+
+def test_versions_are_ordered_as_numbers() -> None:
+    """0.9 comes before 0.10, a candidate before its release."""
+    versions = ["0.10.0", "0.9", "1.0", "1.0rc1", "unknown"]
+
+    assert sorted(versions, key=version_key) == ["unknown", "0.9", "0.10.0", "1.0", "1.0rc1"]
+
+
+def test_a_badge_says_the_worst(tmp_path: Path) -> None:
+    """Wrong answers come before right ones; what is not offered is not counted."""
+    made = badges(columns(make_results(tmp_path)))
+    texts = {name: text for name, (text, _) in made.items()}
+
+    assert set(texts) == {"scan-auto.svg", "scan-merge.svg", "scan-hudi-rs.svg"}
+    assert texts["scan-hudi-rs.svg"].startswith("hudi-rs 0.1.0, seambench scan: 1 of ")
+    assert texts["scan-hudi-rs.svg"].endswith(" wrong")
+
+
+def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
+    """A number on a page is a link to just the cases that it counts."""
+    [column] = [one for one in columns(make_results(tmp_path)) if one.name == "hudi-rs"]
+    [wrong] = [share for share in shares_of(column) if share.kind == "wrong"]
+
+    assert wrong.link == "matrix.html#seam=scan&kind=wrong&impl=hudi-rs%400.1.0"
 
 
 MODULES = {
