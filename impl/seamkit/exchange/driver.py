@@ -127,14 +127,19 @@ class SinkDriver:
             raise
 
     def _send_dealt(self, chunk: DealtChunk, channel: int, driver: int) -> None:
-        if self._encode_dealt is None or self._sink.channels[channel].pass_through:
+        if self._sink.channels[channel].pass_through:
+            # Whoever reads it makes a batch of it, while this thread deals the next rows.
+            if not self._sink.options.enable_exchange_perf:
+                self._add(channel, Chunk(chunk, chunk.bytes, driver))
+            return
+        if self._encode_dealt is None:
             self._put(channel, chunk.batch(), driver)
             return
         for one in self._fitting(self._encode_dealt(chunk), driver):
             self._add(channel, one)
 
     def _belongs_to_nobody(self, chunk: DealtChunk) -> None:
-        rows = chunk.batch().num_rows
+        rows = chunk.rows
         buckets, rule = self._sink.routing.buckets, self._sink.routing.rule
         assert buckets is not None
         assert rule is not None

@@ -20,6 +20,7 @@ class ChdbReader(DeltaReader):
 
     name = "chdb-delta"
     package = "chdb"
+    extra = None
     #: What conformance is known to find in it.
     xfails = XFAILS / "chdb-delta.toml"
 

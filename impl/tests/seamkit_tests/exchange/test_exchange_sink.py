@@ -262,7 +262,7 @@ def test_buckets_go_to_who_has_them(unused: Any) -> None:
 
 
 def _keys(chunk: Chunk) -> list[int]:
-    keys: list[int] = chunk.payload["k"].to_pylist()
+    keys: list[int] = chunk.payload.batch()["k"].to_pylist()
     return keys
 
 
@@ -294,11 +294,9 @@ def test_columns_stay_behind_and_keys_are_computed() -> None:
     driver.write(sample_batch(0, 40))
     driver.finish()
     sink.wait_finished(PATIENCE)
-    assert [chunk.payload.schema.names for way in ways for chunk in way.chunks] == [
-        ["price", "name"]
-    ] * 2
-    found = sorted([int(price) for price in chunk.payload["price"].to_pylist()]
-                   for way in ways for chunk in way.chunks)  # fmt: skip
+    batches = [chunk.payload.batch() for way in ways for chunk in way.chunks]
+    assert [batch.schema.names for batch in batches] == [["price", "name"]] * 2
+    found = sorted([int(price) for price in batch["price"].to_pylist()] for batch in batches)
     assert found == [list(range(0, 40, 2)), list(range(1, 40, 2))]
 
 
