@@ -20,6 +20,7 @@ from seambase import errors
 from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, SeambenchError
 from seambase.scan import ScanReport
+from seambase.spark_types import spark_type
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest
 from seambench.engines.spark import OWN_ERROR, explain_failure
@@ -140,7 +141,7 @@ def data_frame(session: SparkSession, scan: Scan) -> DataFrame:
 
     plan = session.sparkContext.broadcast(_parted(scan))
     columns = scan.schema.names
-    target = pa.schema([pa.field(f.name, _spark_type(f.type, f.name)) for f in scan.schema])
+    target = pa.schema([pa.field(f.name, spark_type(f.type, f.name)) for f in scan.schema])
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in _each(numbers):
@@ -194,28 +195,6 @@ def _reports(session: SparkSession) -> Accumulator[list[ScanReport]]:
             return value1 + value2
 
     return session.sparkContext.accumulator([], Listing())
-
-
-def _spark_type(kind: pa.DataType, name: str) -> pa.DataType:
-    """The type of a column as Spark knows it."""
-    if pa.types.is_time32(kind):
-        return pa.int32()
-    if pa.types.is_time64(kind) and kind.unit == "us":
-        return pa.int64()
-    if pa.types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_struct(kind):
-        return pa.struct([f.with_type(_spark_type(f.type, f"{name}.{f.name}")) for f in kind])
-    if pa.types.is_map(kind):
-        value = _spark_type(kind.item_type, f"{name}.value")
-        return pa.map_(_spark_type(kind.key_type, f"{name}.key"), value)
-    if pa.types.is_list(kind):
-        return pa.list_(_spark_type(kind.value_type, f"{name}.element"))
-    if (pa.types.is_timestamp(kind) and kind.unit == "ns") or pa.types.is_time(kind):
-        raise RefusedError(f"column '{name}' is {kind}: Spark has no nanoseconds; leave it out")
-    return kind
 
 
 @contextmanager
