@@ -9,7 +9,6 @@ import pyarrow as pa
 from seambase.errors import RefusedError
 from seambench.contracts.column import ColumnChunk, ColumnRequest
 from seambench.contracts.common import Kind, Stage
-from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark_plans import arrow_stages, spark_stages
 
 __all__ = ["SparkArrowOperators", "SparkOperators"]

@@ -8,6 +8,7 @@ passes over the same batch, so that calls from Python do not show.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -64,13 +65,10 @@ class SparkPlans:
             self.vectors = self._columns.batch(chain.address, self.schema, self._forms(), False)
             rows = self._columns.rows(self.vectors)
             self.rows = self._plans.unsafeRows(rows, self.schema)
-        self._held = self.session.handles.hold(batch)
-        self.handle = self._held.indicator.handle if self._held.indicator else 0
+        held = self.session.handles.hold(batch)
+        self.handle = held.indicator.handle if held.indicator else 0
+        weakref.finalize(self, held.release)
         self.row_bytes = sum(int(row.getSizeInBytes()) for row in self.rows)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_held"):
-            self._held.release()
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Call the Java side, where engines find their classes."""

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, NoReturn, Self
 
@@ -42,6 +43,7 @@ __all__ = [
     "IndicatorVector",
     "NativeBatch",
     "PlaceholderVector",
+    "through_kinds",
 ]
 
 BatchKind = Literal["native", "arrow", "arrow-c"]
@@ -463,3 +465,39 @@ class HandleRegistry:
         except AssertionError:
             if kind is None:  # otherwise the error that came first is the one to see
                 raise
+
+
+def through_kinds(
+    registry: HandleRegistry, batch: pa.RecordBatch, kinds: Sequence[BatchKind]
+) -> pa.RecordBatch:
+    """The rows of a batch after they went from kind to kind; every batch on the way is released.
+
+    Args:
+        registry: owns the batches on the way.
+        batch: of kind `arrow`.
+        kinds: in their order; the first and the last are `arrow`.
+
+    Raises:
+        UsageError: kinds that do not begin and end with `arrow`, or two alike side by side.
+        RefusedError, seamkit.core.errors.NativeMemoryError: see `HandleRegistry`.
+    """
+    ends = {kinds[0], kinds[-1]} if kinds else set()
+    if ends != {"arrow"} or any(a == b for a, b in pairwise(kinds)):
+        raise UsageError(
+            f"kinds {', '.join(kinds)}: they begin and end with arrow, and change with each step"
+        )
+    turn: Mapping[BatchKind, Callable[[Any], Any]] = {
+        "native": registry.to_native,
+        "arrow": registry.to_arrow,
+        "arrow-c": registry.to_arrow_c,
+    }
+    now: Any = batch
+    for kind in kinds[1:]:
+        before = now
+        try:
+            now = turn[kind](before)
+        finally:
+            if isinstance(before, NativeBatch):
+                before.release()
+    assert isinstance(now, pa.RecordBatch)
+    return now

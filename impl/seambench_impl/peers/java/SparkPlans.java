@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.arrow.vector.ValueVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.TaskContext;
@@ -112,7 +113,7 @@ public final class SparkPlans {
     private static ColumnarBatch arrowBatch(VectorSchemaRoot root) {
         ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
         for (int i = 0; i < columns.length; i++) {
-            columns[i] = new ArrowColumnVector(root.getVector(i));
+            columns[i] = new KeptArrowVector(root.getVector(i));
         }
         return new ColumnarBatch(columns, root.getRowCount());
     }
@@ -216,6 +217,15 @@ public final class SparkPlans {
         }
         return rows;
     }
+}
+
+/** A vector that stays after an operator is done with it, for the next pass. */
+final class KeptArrowVector extends ArrowColumnVector {
+    KeptArrowVector(ValueVector vector) {
+        super(vector);
+    }
+
+    public void closeIfFreeable() {}
 }
 
 /** A task on this thread: the operators' iterators, and what they do when a task ends. */

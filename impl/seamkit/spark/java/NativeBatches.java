@@ -117,6 +117,9 @@ abstract class OpaqueVector extends ColumnVector {
         super(DataTypes.NullType);
     }
 
+    /** Operators that are done with a batch say so by this; its owner closes it all the same. */
+    public void closeIfFreeable() {}
+
     private static UnsupportedOperationException refusal() {
         return new UnsupportedOperationException(
                 "a native batch shows no values; turn it into rows first (session without "

@@ -1,11 +1,8 @@
 package seamkit;
 
-import java.util.ArrayList;
-import java.util.Iterator;
-import java.util.List;
 import java.util.NoSuchElementException;
+import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
-import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -17,8 +14,11 @@ import org.apache.spark.sql.types.*;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.TaskCompletionListener;
+import scala.collection.AbstractIterator;
 import scala.collection.IndexedSeq;
+import scala.collection.Iterator;
 import scala.collection.Seq;
+import scala.reflect.ClassTag$;
 
 /** An operator with one child, whose columns and distribution it keeps. */
 abstract class NativeOperator extends SparkPlan {
@@ -82,8 +82,7 @@ public final class NativeColumnarToRowExec extends NativeOperator {
     }
 
     public RDD doExecute() {
-        FlatMapFunction rows = new RowsOfBatches(output().size());
-        return child.executeColumnar().toJavaRDD().mapPartitions(rows, true).rdd();
+        return new NativeRowsRDD(child.executeColumnar(), output().size());
     }
 }
 
@@ -106,39 +105,50 @@ public final class NativeRowToColumnarExec extends NativeOperator {
     }
 
     public RDD doExecuteColumnar() {
-        FlatMapFunction batches = new BatchesOfRows(schema());
-        return child.execute().toJavaRDD().mapPartitions(batches, true).rdd();
+        return new NativeColumnsRDD(child.execute(), schema());
     }
 }
 
-/** What a task does with the batches of a partition. */
-final class RowsOfBatches implements FlatMapFunction {
+/** Rows of the partitions of batches. */
+final class NativeRowsRDD extends RDD {
     private final int fields;
 
-    RowsOfBatches(int fields) {
+    NativeRowsRDD(RDD batches, int fields) {
+        super(batches, ClassTag$.MODULE$.apply(InternalRow.class));
         this.fields = fields;
     }
 
-    public Iterator call(Object batches) {
-        return new NativeRows((Iterator) batches, fields);
+    public Partition[] getPartitions() {
+        return parent(0, elementClassTag()).partitions();
+    }
+
+    public Iterator compute(Partition split, TaskContext context) {
+        RDD batches = parent(0, elementClassTag());
+        return new NativeRows(batches.iterator(split, context), fields, context);
     }
 }
 
-/** What a task does with the rows of a partition. */
-final class BatchesOfRows implements FlatMapFunction {
+/** Batches of the partitions of rows. */
+final class NativeColumnsRDD extends RDD {
     private final StructType schema;
 
-    BatchesOfRows(StructType schema) {
+    NativeColumnsRDD(RDD rows, StructType schema) {
+        super(rows, ClassTag$.MODULE$.apply(ColumnarBatch.class));
         this.schema = schema;
     }
 
-    public Iterator call(Object rows) {
-        return new NativeColumns((Iterator) rows, schema);
+    public Partition[] getPartitions() {
+        return parent(0, elementClassTag()).partitions();
+    }
+
+    public Iterator compute(Partition split, TaskContext context) {
+        RDD rows = parent(0, elementClassTag());
+        return new NativeColumns(rows.iterator(split, context), schema, context);
     }
 }
 
 /** Rows of batches; one row object for all, good until the next one. */
-final class NativeRows implements Iterator, TaskCompletionListener {
+final class NativeRows extends AbstractIterator implements TaskCompletionListener {
     private final Iterator batches;
     private final UnsafeRow row;
     private final int fields;
@@ -153,13 +163,13 @@ final class NativeRows implements Iterator, TaskCompletionListener {
     private long offsets;
     private long lengths;
 
-    NativeRows(Iterator batches, int fields) {
+    NativeRows(Iterator batches, int fields, TaskContext context) {
         this.batches = batches;
         this.fields = fields;
         this.row = new UnsafeRow(fields);
         if (fields > 0) {
             this.converter = NativeBatches.calls.openRows();
-            TaskContext.get().addTaskCompletionListener((TaskCompletionListener) this);
+            context.addTaskCompletionListener((TaskCompletionListener) this);
         } else {
             row.pointTo(new byte[0], Platform.BYTE_ARRAY_OFFSET, 0);
         }
@@ -217,17 +227,14 @@ final class NativeRows implements Iterator, TaskCompletionListener {
         at++;
         return row;
     }
-
-    public void remove() {
-        throw new UnsupportedOperationException();
-    }
 }
 
 /** Batches of rows; a batch is good until the next one or the task's end. */
-final class NativeColumns implements Iterator, TaskCompletionListener {
+final class NativeColumns extends AbstractIterator implements TaskCompletionListener {
     /** A batch ends at so many rows or bytes, whichever comes first, and has at least one row. */
     private static final int MAX_ROWS = 4096;
     private static final long MAX_BYTES = 64L << 20;
+    private static final int MANY_BYTES = 1024;
 
     private final Iterator rows;
     private final int fields;
@@ -239,11 +246,11 @@ final class NativeColumns implements Iterator, TaskCompletionListener {
     private UnsafeRow waiting;
     private ColumnarBatch batch;
 
-    NativeColumns(Iterator rows, StructType schema) {
+    NativeColumns(Iterator rows, StructType schema, TaskContext context) {
         this.rows = rows;
         this.fields = schema.size();
         this.projection = UnsafeProjection.create(schema);
-        TaskContext.get().addTaskCompletionListener((TaskCompletionListener) this);
+        context.addTaskCompletionListener((TaskCompletionListener) this);
         if (fields > 0) {
             String[] types = new String[fields];
             for (int i = 0; i < fields; i++) {
@@ -300,8 +307,7 @@ final class NativeColumns implements Iterator, TaskCompletionListener {
             }
             if (fields > 0) {
                 reserve(used, used + size);
-                Platform.copyMemory(
-                        row.getBaseObject(), row.getBaseOffset(), null, data + used, size);
+                copy(row.getBaseObject(), row.getBaseOffset(), data + used, size);
                 Platform.putLong(null, lengths + 8L * count, size);
             }
             used += size;
@@ -315,6 +321,17 @@ final class NativeColumns implements Iterator, TaskCompletionListener {
         return batch;
     }
 
+    /** A row is whole words, and mostly few of them: a call into the JVM would cost more. */
+    private static void copy(Object base, long offset, long target, long size) {
+        if (size > MANY_BYTES) {
+            Platform.copyMemory(base, offset, null, target, size);
+            return;
+        }
+        for (int at = 0; at < size; at += 8) {
+            Platform.putLong(null, target + at, Platform.getLong(base, offset + at));
+        }
+    }
+
     private UnsafeRow unsafe(Object row) {
         return row instanceof UnsafeRow ? (UnsafeRow) row : projection.apply((InternalRow) row);
     }
@@ -325,10 +342,6 @@ final class NativeColumns implements Iterator, TaskCompletionListener {
             data = Platform.reallocateMemory(data, used, larger);
             capacity = larger;
         }
-    }
-
-    public void remove() {
-        throw new UnsupportedOperationException();
     }
 }
 
