@@ -110,7 +110,7 @@ class OffHeapColumns:
         """
         return _tree(parse_leniently(text))
 
-    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
         """The seam's steps over a batch.
 
         Raises:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from seambase.errors import RefusedError
 from seambench.contracts.column import ColumnChunk, ColumnRequest
 from seambench.contracts.common import Kind, Stage
+from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark_plans import arrow_stages, spark_stages
 
 __all__ = ["SparkArrowOperators", "SparkOperators"]
@@ -18,9 +19,11 @@ class SparkOperators:
     """ColumnarToRowExec and RowToColumnarExec over Spark's own vectors: only steps to time."""
 
     name = "spark-operators"
-    version = ""
     kind: Kind = "peer"
     capabilities: Mapping[str, bool] = {}
+
+    def __init__(self) -> None:
+        self.version = installed_version("pyspark", self.name, "jvm")
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
         """Not offered.
@@ -28,7 +31,7 @@ class SparkOperators:
         Raises:
             seambase.errors.RefusedError: always.
         """
-        raise RefusedError(f"Spark has no off-heap tables for {', '.join(request.fields)}")
+        raise RefusedError(f"{self.name} has no off-heap tables for {', '.join(request.fields)}")
 
     def live_blocks(self) -> int:
         """None: there are no blocks."""

@@ -24,16 +24,34 @@ from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of,
 from seamkit.jvm.machine import JavaClasses
 from seamkit.spark.session import NativeSpark, native_classes
 
-__all__ = ["SparkPlans", "arrow_stages", "native_stages", "spark_stages"]
+__all__ = [
+    "WARM_UP_SECONDS",
+    "SparkPlans",
+    "arrow_stages",
+    "end_session",
+    "native_stages",
+    "session",
+    "spark_stages",
+]
 
 _PASS_ROWS = 65_536
-_WARM_UP_SECONDS = 3.0
+WARM_UP_SECONDS = 3.0
 
 
 @functools.cache
-def _session() -> NativeSpark:
-    """One session for all that is timed; it ends with the process."""
+def session() -> NativeSpark:
+    """One session for all that is timed; it ends with `end_session` or the process.
+
+    Raises:
+        UnavailableError, UsageError: see `NativeSpark`.
+    """
     return NativeSpark(threads=1)
+
+
+def end_session() -> None:
+    """End the session that is timed in."""
+    session().stop()
+    session.cache_clear()
 
 
 @functools.cache
@@ -52,7 +70,7 @@ class SparkPlans:
     def __init__(self, batch: pa.RecordBatch) -> None:
         request = SerdeRequest("unsaferow", fields_of(batch.schema, "spark"))
         self._types = parse_schema(request)
-        self.session = _session()
+        self.session = session()
         self._java = _classes()
         self._plans = self._java.java_class("seambench.SparkPlans")
         self._columns = self._java.java_class("seambench.SparkColumns")
@@ -106,7 +124,7 @@ class SparkPlans:
         """
         long, short = plan(self.passes), plan(1)
         run = partial(self.call, drain, long)
-        run_warm(lambda _: run(), _WARM_UP_SECONDS)
+        run_warm(lambda _: run(), WARM_UP_SECONDS)
         return Stage(name, run, lambda _: rows(short), self.row_bytes, self.passes)
 
     def _forms(self) -> Any:
@@ -169,7 +187,7 @@ def _arrow_columns(plans: SparkPlans) -> Stage:
         plans.call("writeArrow", short, plans.schema, size, copies)
         return plans.table(copies)
 
-    run_warm(lambda _: run(), _WARM_UP_SECONDS)
+    run_warm(lambda _: run(), WARM_UP_SECONDS)
     return Stage("row-to-columnar", run, rows, plans.row_bytes, plans.passes)
 
 

@@ -152,7 +152,7 @@ class NativeCalls:
                 self._handles.release(handle)
 
     @property
-    def open_parts(self) -> int:
+    def in_use(self) -> int:
         """Readers and converters that no task has ended yet."""
         return len(self._readers) + len(self._rows) + len(self._columns)
 

@@ -196,6 +196,10 @@ class NativeSpark:
         """The plan that `to_arrow` runs, in Spark's words."""
         return str(self._java.seamkit.NativeOutput.plan(frame._jdf).toString())
 
+    def in_use(self) -> int:
+        """Readers, converters and handles that tasks have not ended; 0 when no query runs."""
+        return self._calls.in_use + self.handles.counters().live
+
     def kept_batches(self) -> AbstractContextManager[KeptBatches]:
         """For programs that run operators themselves: batches kept until the block ends."""
         return self._calls.collection()
