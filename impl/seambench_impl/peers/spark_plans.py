@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _PASS_ROWS = 65_536
+#: How long each step runs before it is timed, so that Java compiles it.
 WARM_UP_SECONDS = 3.0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 from seambase.scan import ScanReport
 from seamkit.scan.scan import Scan
 
-Batches = Callable[[], Sequence[pa.RecordBatch]]
+Batches = Callable[[], Iterable[pa.RecordBatch]]
 
 
 class BatchScan(Scan):
@@ -58,8 +58,8 @@ class BatchScan(Scan):
         chosen = self._parts[number]
         schema = pa.schema([self._schema.field(name) for name in columns])
 
-        def batches() -> Sequence[pa.RecordBatch]:
-            return (_chosen(batch, columns, condition) for batch in chosen())  # type: ignore[return-value]
+        def batches() -> Iterable[pa.RecordBatch]:
+            return (_chosen(batch, columns, condition) for batch in chosen())
 
         return BatchScan(schema, batches)
 
