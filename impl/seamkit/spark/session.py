@@ -7,7 +7,6 @@ import contextlib
 import functools
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -101,11 +100,9 @@ class NativeSpark:
 
     def _start_server(self) -> Any:
         """The server through which pyspark calls this process's JVM."""
-        builder = self._classes.java_class("py4j.GatewayServer$GatewayServerBuilder")()
-        loopback = self._classes.jpype.JClass("java.net.InetAddress").getLoopbackAddress()
-        self._secret = secrets.token_hex(32)
+        conf = self._classes.java_class("org.apache.spark.SparkConf")(False)
         with self._classes.inside():  # its threads find the classes where this one does
-            server = builder.authToken(self._secret).javaPort(0).javaAddress(loopback).build()
+            server = self._classes.java_class("org.apache.spark.api.python.Py4JServer")(conf)
             server.start()
         return server
 
@@ -131,7 +128,7 @@ class NativeSpark:
         settings["spark.sql.extensions"] = f"{given},{ours}" if given else ours
         variables = {
             "PYSPARK_GATEWAY_PORT": str(self._server.getListeningPort()),
-            "PYSPARK_GATEWAY_SECRET": self._secret,
+            "PYSPARK_GATEWAY_SECRET": str(self._server.secret()),
         }
         with _environment(variables):
             gateway = launch_gateway()
