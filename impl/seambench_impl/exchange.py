@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import tempfile
+import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.errors import UnavailableError, UsageError
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.exchange import (
@@ -26,25 +25,34 @@ from seambench.contracts.exchange import (
 )
 from seambench.seams.exchange.pairs import OpenPair
 from seambench_impl.exchange_local import LocalReceiver, LocalSender
+from seambench_impl.exchange_request import (
+    KNOBS,
+    THREADS,
+    WITHIN,
+    carried,
+    check_request,
+    format_of,
+    receiver_options,
+    routing_of,
+    rule_of,
+    sink_settings,
+)
 from seambench_impl.stages.exchange import exchange_stages
 from seamkit.core.memory import TrackedAllocator
-from seamkit.exchange.formats.formats import FORMATS, ChunkFormat, chunk_format
+from seamkit.exchange.formats.formats import FORMATS, ChunkFormat
 from seamkit.exchange.logic.channel import Channel
-from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.merge import MergingReader, SortedMerge
-from seamkit.exchange.partition import FUNCTIONS, PartitionRule, plain_schema
-from seamkit.exchange.sink import ExchangeSink, Routing
+from seamkit.exchange.partition import FUNCTIONS
+from seamkit.exchange.sink import ExchangeSink
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
+from seamkit.exchange.transports import nearby
 from seamkit.exchange.transports.base import (
     Server,
 )
-from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
-from seamkit.exchange.transports.local import LocalChannel
+from seamkit.exchange.transports.by_name import TRANSPORTS, serve
 
 __all__ = ["SeambenchExchange"]
 
-_WITHIN = "pass-through"
-_THREADS = "local"
 _EXCHANGE = 1
 _TYPES = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date"),
@@ -62,10 +70,13 @@ class SeambenchExchange:
         (
             *(f"partitions.{kind}" for kind in ("hash", "broadcast", "random", "single")),
             *(f"functions.{function}" for function in FUNCTIONS),
-            *("drivers", "cancel", "orders.sender", "orders.merge"),
+            *("partitions.bucket", "buckets.drivers", "buckets.unused", "keys.computed"),
+            *("drivers", "writers", "mixed", "output-columns"),
+            *("cancel", "orders.sender", "orders.merge"),
+            *(f"knobs.{name}" for name in KNOBS),
             *("sender", "receiver", "wires.seamxch"),
             *(f"formats.{format_}" for format_ in FORMATS),
-            *(f"transports.{transport}" for transport in (_WITHIN, _THREADS, *TRANSPORTS)),
+            *(f"transports.{transport}" for transport in (WITHIN, THREADS, *TRANSPORTS)),
             *(f"encodings.{encoding}" for encoding in ("dictionary", "run", "view", "large")),
             *(f"types.{word}" for word in _TYPES),
         ),
@@ -86,17 +97,17 @@ class SeambenchExchange:
 
     def open(self, request: ExchangeRequest) -> OpenExchange:
         """Make receivers, servers and senders; see `seambench.contracts.exchange.Exchange`."""
-        _check(request)
-        if request.transport == _THREADS:
-            return OpenPair(self, self, request)
+        check_request(request)
+        if request.transport == THREADS:
+            return OpenPair(self, [self] * request.receivers, request)
         opened = _Open(request)
         self._count(opened.allocators)
         return opened
 
     def listen(self, request: ExchangeRequest, address: str) -> ListeningReceiver:
         """One receiving side; see `seambench.contracts.exchange.Distributed`."""
-        _check(request)
-        if request.transport == _THREADS:
+        check_request(request)
+        if request.transport == THREADS:
             return LocalReceiver(request)
         listening = _Listening(request, address)
         self._count(listening.allocators)
@@ -106,12 +117,12 @@ class SeambenchExchange:
         self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
     ) -> RemoteSender:
         """One sending side; see `seambench.contracts.exchange.Distributed`."""
-        _check(request)
+        check_request(request)
         if len(addresses) != request.receivers:
             raise UsageError(f"{request.receivers} receivers have {len(addresses)} addresses")
         remote = (
-            LocalSender(request, _rule(request), sender, addresses)
-            if request.transport == _THREADS
+            LocalSender(request, rule_of(request), sender, addresses)
+            if request.transport == THREADS
             else _Remote(request, sender, addresses)
         )
         self._count(remote.allocators)
@@ -127,25 +138,6 @@ class SeambenchExchange:
         return sum(one.counters().live_blocks for one in self._allocators)
 
 
-def _check(request: ExchangeRequest) -> None:
-    """Refuse what cannot be before anything is opened."""
-    if request.senders < 1 or request.receivers < 1 or request.drivers < 1:
-        raise UsageError("an exchange has a sender, a receiver and a driver at least")
-    if request.order != "none" and request.drivers > 1:
-        raise RefusedError("an exchange that keeps an order has one driver behind each receiver")
-    if (request.order == "merge") != bool(request.sort):
-        raise UsageError("a merge, and only that, goes by keys to sort by")
-    if request.partition == "hash" and not request.keys:
-        raise UsageError("rows are hashed by one key column at least")
-    if request.partition == "single" and request.receivers > 1:
-        raise UsageError(f"single partitioning has one receiver, not {request.receivers}")
-    if request.partition != "hash" and request.keys:
-        raise UsageError(f"{request.partition} partitioning goes by no keys")
-    if request.transport not in (_WITHIN, _THREADS, *TRANSPORTS):
-        known = ", ".join((_WITHIN, _THREADS, *TRANSPORTS))
-        raise UsageError(f"unknown transport {request.transport!r}; there are {known}")
-
-
 class _Open:
     """Both sides of one exchange in this process."""
 
@@ -153,11 +145,11 @@ class _Open:
         self._stack = contextlib.ExitStack()
         owner = TrackedAllocator()
         self.allocators = [owner]
-        bound = _bound(request, owner)
+        bound = format_of(request, owner)
         try:
             self._ends = [_Receiver(request, bound, owner) for _ in range(request.receivers)]
-            ways = self._serve(request)
-            senders = [self._sender(request, n, bound, ways) for n in range(request.senders)]
+            addresses = self._serve(request)
+            senders = [self._sender(request, n, bound, addresses) for n in range(request.senders)]
         except BaseException:
             self.close()
             raise
@@ -165,109 +157,103 @@ class _Open:
         self.senders: Sequence[ExchangeSender] = senders
         self.allocators += [sender.sink.allocator for sender in senders]
 
-    def _serve(self, request: ExchangeRequest) -> Sequence[_Way]:
-        """Something to connect to, for each receiver."""
-        if request.transport == _WITHIN:
-            return [_Way(_WITHIN, "", receiver.registry) for receiver in self._ends]
+    def _serve(self, request: ExchangeRequest) -> Sequence[str]:
+        """The address of each receiver."""
+        if request.transport == WITHIN:
+            return [self._announced(nearby.made_up_address(), end) for end in self._ends]
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam"))
-        ways = []
+        found = []
         for number, receiver in enumerate(self._ends):
             address = f"unix:{Path(folder) / str(number)}"
             server = serve(request.transport, receiver.registry, address)
             self._stack.callback(server.close)
-            ways.append(_Way(request.transport, server.address))
-        return ways
+            found.append(self._announced(server.address, receiver))
+        return found
+
+    def _announced(self, address: str, receiver: _Receiver) -> str:
+        receiver.announce(address)
+        self._stack.callback(nearby.withdraw, address)
+        return address
 
     def _sender(
-        self, request: ExchangeRequest, number: int, bound: Any, ways: Sequence[_Way]
+        self, request: ExchangeRequest, number: int, bound: Any, addresses: Sequence[str]
     ) -> _Sender:
-        sink = _sink(request, number, bound, ways)
+        sink = _sink(request, number, bound, addresses)
         self._stack.callback(sink.close)
-        return _Sender(number, sink, self._ends)
+        return _Sender(request, number, sink, self._ends)
 
     def close(self) -> None:
         """End what still runs. Repeatable."""
         self._stack.close()
 
 
-def _carried(request: ExchangeRequest) -> pa.Schema:
-    """The schema of what travels: dealing rows resolves encodings, whole batches keep them."""
-    return plain_schema(request.schema) if request.partition == "hash" else request.schema
-
-
-def _bound(request: ExchangeRequest, owner: TrackedAllocator) -> ChunkFormat | None:
-    """The format of an exchange whose rows become bytes."""
-    if request.transport == _WITHIN:
-        return None
-    return chunk_format(request.format, _carried(request), request.options, owner)
-
-
 def _sink(
-    request: ExchangeRequest, number: int, bound: ChunkFormat | None, ways: Sequence[_Way]
+    request: ExchangeRequest, number: int, bound: ChunkFormat | None, addresses: Sequence[str]
 ) -> ExchangeSink:
     """The sink of one sending side, connected to every receiver."""
     return ExchangeSink(
         request.schema,
-        [way.connect() for way in ways],
-        _routing(request),
+        [_channel(request, address) for address in addresses],
+        routing_of(request),
         be_number=number,
+        drivers=request.writers,
         format=bound,
-        options=SinkOptions(keep_order=request.order != "none"),
         sender_id=number if request.order != "none" else 0,
+        output_columns=request.output_columns or None,
+        instances=[nearby.instance_at(address) for address in addresses],
+        **sink_settings(request),
     )
 
 
-def _routing(request: ExchangeRequest) -> Routing:
-    return Routing(request.partition, _rule(request))
+def _channel(request: ExchangeRequest, address: str) -> Channel:
+    """The way to a receiver.
 
-
-def _rule(request: ExchangeRequest) -> PartitionRule | None:
-    """By which rows are dealt, if they are."""
-    if request.partition != "hash":
-        return None
-    return PartitionRule(
-        keys=request.keys,
-        channels=request.receivers,
-        drivers=request.drivers,
-        function=request.function or "fnv",  # type: ignore[arg-type] # checked by the rule
-        chunk_rows=request.chunk_rows,
+    Raises:
+        UnavailableError: pass-through, and it is not in this process.
+    """
+    within = request.transport == WITHIN
+    if within and nearby.find_local(address) is None:
+        raise UnavailableError(f"{address} is not in this process: nothing can be passed there")
+    return nearby.channel_to(
+        request.transport, address, _EXCHANGE, pass_through=within or request.pass_through
     )
-
-
-@dataclass(frozen=True)
-class _Way:
-    """How senders reach one receiver: in this process, or by its address."""
-
-    transport: str
-    address: str
-    registry: SourceRegistry | None = None
-
-    def connect(self) -> Channel:
-        """A new channel to it."""
-        if self.registry is not None:
-            return LocalChannel(self.registry, _EXCHANGE)
-        return connect(self.transport, self.address, _EXCHANGE)
 
 
 class _Sender:
-    """One sending side: a sink with one driver."""
+    """One sending side: a sink and its drivers."""
 
-    def __init__(self, number: int, sink: ExchangeSink, receivers: Sequence[_Receiver]) -> None:
+    def __init__(
+        self,
+        request: ExchangeRequest,
+        number: int,
+        sink: ExchangeSink,
+        receivers: Sequence[_Receiver],
+    ) -> None:
         self.sink = sink
         self._number = number
-        self._driver = sink.driver()
+        self._drivers = [sink.driver() for _ in range(request.writers)]
+        self._open = set(range(request.writers))
+        self._lock = threading.Lock()
         self._receivers = receivers
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Send a batch on its way."""
         if not batch.schema.equals(self.sink.schema):
             raise UsageError(f"a batch of another schema:\n{batch.schema}")
-        self._driver.write(batch)
+        self._drivers[driver].write(batch)
 
-    def finish(self) -> None:
-        """End, and wait until everything is answered."""
-        self._driver.finish()
-        self.sink.wait_finished()
+    def finish(self, driver: int = 0) -> None:
+        """End a driver; with the last of them, wait until everything is answered."""
+        self._drivers[driver].finish()
+        with self._lock:
+            self._open.discard(driver)
+            last = not self._open
+        if last:
+            self.sink.wait_finished()
+
+    def counters(self) -> Mapping[str, int]:
+        """See `seambench.contracts.exchange.CountedSender`."""
+        return self.sink.counters()
 
     def cancel(self, reason: str) -> None:
         """Send nothing more, and tell the receivers, as whoever runs the query would."""
@@ -285,23 +271,20 @@ class _Receiver:
         ordered = request.order != "none"
         queues = request.senders if ordered else request.drivers
         self._ordered = ordered
-        usual = ReceiverOptions()
-        limit = request.buffer_bytes
-        options = ReceiverOptions(
-            keep_order=ordered,
-            exchg_node_buffer_size_bytes=usual.exchg_node_buffer_size_bytes
-            if limit is None
-            else limit,
-        )
-        self.source = ExchangeSource(request.senders, queues, bound, options)
+        self.source = ExchangeSource(request.senders, queues, bound, receiver_options(request))
         self._merging: MergingReader | None = None
         if request.order == "merge":
             merge = SortedMerge(
-                _carried(request), request.sort, request.senders, request.chunk_rows, owner
+                carried(request), request.sort, request.senders, request.chunk_rows, owner
             )
             self._merging = MergingReader(self.source, merge)
         self.registry = SourceRegistry()
         self.registry.register(_EXCHANGE, self.source)
+
+    def announce(self, address: str) -> None:
+        """Be found at an address, by senders of this process too."""
+        self.source.be_instance(nearby.instance_at(address))
+        nearby.announce(address, self.registry)
 
     def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
         """The next batch of a driver."""
@@ -319,37 +302,21 @@ class _Receiver:
 class _Listening(_Receiver):
     """One receiving side behind an address."""
 
-    #: Receivers of this process that pass-through senders find by their made-up address.
-    _here: ClassVar[dict[str, SourceRegistry]] = {}
-
     def __init__(self, request: ExchangeRequest, address: str) -> None:
         owner = TrackedAllocator()
         self.allocators = [owner]
-        super().__init__(request, _bound(request, owner), owner)
+        super().__init__(request, format_of(request, owner), owner)
         self._server: Server | None = None
-        if request.transport == _WITHIN:
-            self.address = f"process:{secrets.token_hex(8)}"  # unlike any other process's
-            self._here[self.address] = self.registry
+        if request.transport == WITHIN:
+            self.address = nearby.made_up_address()
         else:
             self._server = serve(request.transport, self.registry, address)
             self.address = self._server.address
-
-    @classmethod
-    def way_to(cls, transport: str, address: str) -> _Way:
-        """How senders reach the receiver behind an address.
-
-        Raises:
-            UnavailableError: pass-through, and it is not in this process.
-        """
-        if transport != _WITHIN:
-            return _Way(transport, address)
-        if address not in cls._here:
-            raise UnavailableError(f"{address} is not in this process: nothing can be passed there")
-        return _Way(transport, address, cls._here[address])
+        self.announce(self.address)
 
     def close(self) -> None:
         """Stop listening, and drop what nobody has read. Repeatable."""
-        self._here.pop(self.address, None)
+        nearby.withdraw(self.address)
         self.source.cancel("the receiver was closed")
         if self._server is not None:
             self._server.close()
@@ -359,10 +326,12 @@ class _Remote(_Sender):
     """One sending side that knows its receivers by their addresses."""
 
     def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
-        ways = [_Listening.way_to(request.transport, address) for address in addresses]
-        self._here = [way.registry for way in ways if way.registry is not None]
+        within = request.transport == WITHIN or request.pass_through
+        found = [nearby.find_local(address) for address in addresses if within]
+        self._here = [registry for registry in found if registry is not None]
         owner = TrackedAllocator()
-        super().__init__(number, _sink(request, number, _bound(request, owner), ways), ())
+        sink = _sink(request, number, format_of(request, owner), addresses)
+        super().__init__(request, number, sink, ())
         self.allocators = [owner, self.sink.allocator]
 
     def cancel(self, reason: str) -> None:

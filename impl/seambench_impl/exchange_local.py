@@ -125,22 +125,23 @@ class LocalSender:
         addresses: Sequence[str],
     ) -> None:
         self._number = number
+        self._writers = request.writers
+        self._open = set(range(request.writers))
         self._exchange = LocalReceiver.exchange_of(request, rule, addresses)
-        self._finished = False
         self.allocators = [self._exchange.allocator]
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Give a batch to its readers; waits while they hold as much as they may."""
-        self._exchange.write(self._number, batch)
+        self._exchange.write(self._number * self._writers + driver, batch)
 
-    def finish(self) -> None:
-        """Nothing more follows. What was written is with the receivers already."""
+    def finish(self, driver: int = 0) -> None:
+        """Nothing more follows of a driver. What was written is with the receivers already."""
         self._exchange.finish()
-        self._finished = True
+        self._open.discard(driver)
 
     def cancel(self, reason: str) -> None:
         """End without an end: everyone gets `reason`."""
-        if not self._finished:
+        if self._open:
             self._exchange.cancel(f"sender {self._number} is lost before its end: {reason}")
 
     def close(self) -> None:
@@ -163,7 +164,7 @@ def _exchange(request: ExchangeRequest, rule: PartitionRule | None) -> ThreadedL
     made = ThreadedLocalExchange(
         kinds[request.partition],
         request.schema,
-        request.senders,
+        request.senders * request.writers,
         request.receivers * request.drivers,
         rule=rule,
         options=LocalOptions(limit, request.chunk_rows),

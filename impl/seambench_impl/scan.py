@@ -13,6 +13,18 @@ from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
 from seambench_impl.scan_delta import DELTA_CAPABILITIES, explain_delta, is_delta, open_delta
+from seambench_impl.scan_iceberg import (
+    ICEBERG_CAPABILITIES,
+    explain_iceberg,
+    is_iceberg,
+    open_iceberg,
+)
+from seambench_impl.scan_paimon import (
+    PAIMON_CAPABILITIES,
+    explain_paimon,
+    is_paimon,
+    open_paimon,
+)
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.change_scan import ChangeScan
@@ -20,6 +32,8 @@ from seamkit.tables.hudi.explain import explain_log, explain_table
 from seamkit.tables.hudi.listing.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.units import Path
+from seamkit.tables.iceberg.table import IcebergTable
+from seamkit.tables.paimon.table import PaimonTable
 
 __all__ = [
     "AutoReader",
@@ -91,6 +105,12 @@ class _HudiReader:
             if not self.capabilities.get("formats.delta"):
                 raise RefusedError(f"{request.table}: {self.name} does not read Delta tables")
             return open_delta(request)
+        if "formats.iceberg" in self.capabilities and is_iceberg(request):
+            return open_iceberg(request)
+        if is_paimon(request):
+            if not self.capabilities.get("formats.paimon"):
+                raise RefusedError(f"{request.table}: {self.name} does not read Paimon tables")
+            return open_paimon(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
         return table.scan(
             request.columns,
@@ -111,6 +131,10 @@ class _HudiReader:
         """What a table's folder or a log file says; see `seambench.contracts.scan.Scanner`."""
         if path.is_dir() and is_delta(ScanRequest(str(path))):
             return explain_delta(DeltaTable(str(path)))
+        if path.is_dir() and is_iceberg(ScanRequest(str(path))):
+            return explain_iceberg(IcebergTable(str(path)))
+        if path.is_dir() and is_paimon(ScanRequest(str(path))):
+            return explain_paimon(PaimonTable(str(path)))
         return explain_table(HudiTable(str(path))) if path.is_dir() else explain_log(path)
 
 
@@ -120,7 +144,14 @@ class AutoReader(_HudiReader):
     name = "auto"
     path = "auto"
     capabilities: Mapping[str, bool] = dict.fromkeys(
-        (*_CAPABILITIES, *DELTA_CAPABILITIES, "path-per-slice"), True
+        (
+            *_CAPABILITIES,
+            *DELTA_CAPABILITIES,
+            *ICEBERG_CAPABILITIES,
+            *PAIMON_CAPABILITIES,
+            "path-per-slice",
+        ),
+        True,
     )
 
 
@@ -169,6 +200,6 @@ class NativeReader(_HudiReader):
     path = "native"
     capabilities: Mapping[str, bool] = {
         word: True
-        for word in (*_CAPABILITIES, *DELTA_CAPABILITIES)
+        for word in (*_CAPABILITIES, *DELTA_CAPABILITIES, *ICEBERG_CAPABILITIES)
         if not word.startswith(("merge.", "blocks.")) and word not in _OF_MERGING
     }

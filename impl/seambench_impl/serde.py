@@ -6,6 +6,7 @@ the same code under two names would let a comparison of the two prove nothing.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
@@ -15,17 +16,26 @@ from seambase.types import TYPE_WORDS
 from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
+from seambench.contracts.serde import StreamStep
 from seambench_impl.stages.serde import page_stages, row_stages
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.pools import MemoryPool
 from seamkit.serde.presto.read import deserialize as read_pages
 from seamkit.serde.presto.write import serialize as write_page
 from seamkit.serde.rows.explain import explain as explain_rows
+from seamkit.serde.rows.grade import grade
 from seamkit.serde.rows.serde import deserialize as read_rows
 from seamkit.serde.rows.serde import serialize as write_rows
+from seamkit.serde.selection import Rows
+from seamkit.serde.stream.arena import StreamArena
+from seamkit.serde.stream.byte_stream import ByteInputStream
+from seamkit.serde.stream.registry import serde_named
+from seamkit.serde.stream.result import VectorResult
 
 __all__ = ["SeambenchSerde"]
 
 _FORMATS = ("presto", "unsaferow", "compactrow")
+_VECTOR_SERDES = {"presto": "Presto", "unsaferow": "UnsafeRow", "compactrow": "CompactRow"}
 _CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")
 
 Bytes = bytes | bytearray | memoryview
@@ -43,6 +53,7 @@ class SeambenchSerde:
     capabilities: Mapping[str, bool] = dict.fromkeys(
         (
             *("serialize", "deserialize", "re-encode", "strict", "limits", "checksum"),
+            *("stream", "reread"),
             *("encodings.dictionary", "encodings.rle", "dialects.velox", "nulls-first"),
             *("timestamps.micros", "timestamps.lossless", "writers.velox"),
             *(f"framings.{framing}" for framing in ("be32", "packed", "velox-group")),
@@ -98,14 +109,71 @@ class SeambenchSerde:
             read_rows(request.format, data, request.fields, request.options, allocator=allocator)
         ]
 
+    def stream(
+        self,
+        request: SerdeRequest,
+        batches: Sequence[pa.RecordBatch],
+        steps: Sequence[StreamStep],
+    ) -> bytes:
+        """What the steps flush and write; see the contract.
+
+        The memory is that of an operator in a query's tree of pools.
+
+        Raises:
+            seambase.errors.UsageError: batches, rows, options or types that do not fit.
+            seambase.errors.InputError: a value that its type cannot have.
+            seambase.errors.RefusedError: a type or option that the format does not have.
+        """
+        serde = serde_named(_VECTOR_SERDES[request.format])
+        operator = MemoryPool("query").child("task").child("exchange")
+        arena, out = StreamArena(operator.allocator()), io.BytesIO()
+        at_once = serde.batch(request.fields, request.options)
+        if all(step.do == "write" for step in steps):  # options may be for these alone
+            for step in steps:
+                at_once.serialize(batches[step.batch], out, _rows(step))
+            return out.getvalue()
+        serializer = serde.iterative(request.fields, request.options, arena)
+        for step in steps:
+            rows = _rows(step)
+            if step.do == "append":
+                serializer.append(batches[step.batch], rows)
+            elif step.do == "flush":
+                serializer.flush(out)
+            elif step.do == "clear":
+                serializer.clear()
+                arena.clear()
+            else:
+                at_once.serialize(batches[step.batch], out, rows)
+        serializer.clear()
+        arena.clear()
+        return out.getvalue()
+
+    def reread(
+        self, request: SerdeRequest, data: Bytes, times: int
+    ) -> tuple[list[pa.RecordBatch], list[int]]:
+        """Read one page or group again and again into one result; see the contract."""
+        serde, result = serde_named(_VECTOR_SERDES[request.format]), VectorResult()
+        blocks = []
+        for _ in range(times):
+            result.clear()
+            source = ByteInputStream([data], self._allocator)
+            serde.deserialize(source, request.fields, request.options, result)
+            blocks.append(result.allocator.counters().total_blocks)
+        return [result.batch()], blocks
+
     def explain(self, request: SerdeRequest, data: Bytes) -> Iterator[Met]:
         """Every field of a stream of rows with its offset; what was met before a break comes first.
+
+        UnsafeRows are graded at the end: whether they are as Spark writes them.
 
         Raises:
             seambase.errors.InputError: the bytes break their format.
             seambase.errors.UsageError: another format, or options that do not fit.
         """
-        return explain_rows(request.format, data, request.fields, request.options)
+        yield from explain_rows(request.format, data, request.fields, request.options)
+        if request.format == "unsaferow":
+            found = grade(data, request.fields, request.options)
+            yield Met(0, len(data), 0, "grade", found.text)
 
     def stages(self, batch: pa.RecordBatch) -> list[Stage]:
         """Pages and rows written and read.
@@ -119,3 +187,7 @@ class SeambenchSerde:
         """Blocks of memory still held for what was handed out."""
         self._readers = [one for one in self._readers if one.counters().live_blocks]
         return sum(one.counters().live_blocks for one in [self._allocator, *self._readers])
+
+
+def _rows(step: StreamStep) -> Rows:
+    return step.rows if step.range is None else range(*step.range)

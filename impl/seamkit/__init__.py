@@ -1,6 +1,7 @@
 """Read tables of lakes as engines see them: merged, exact, without a JVM.
 
-A Hudi or a Delta table becomes Arrow batches, with logs merged and deleted rows left out:
+A Hudi, Delta, Iceberg or Paimon table becomes Arrow batches, with logs and runs merged and deleted
+rows left out:
 
     >>> import seamkit
     >>> table = seamkit.open_table("trips")
@@ -22,19 +23,28 @@ down where they are given its dataset:
     >>> duckdb.sql("SELECT count(*) FROM trips WHERE ts > 5").fetchall()
     [(3,)]
 
+Fastest in DuckDB is a name for the table: what needs no merge is then read by DuckDB itself
+(`Scan.relation`; in Polars `Scan.lazy`):
+
+    >>> connection = duckdb.connect()
+    >>> seamkit.register(connection, "journeys", table)
+    >>> connection.sql("SELECT max(ts) FROM journeys").fetchall()
+    [(9,)]
+
 `open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches.
 Its table has `schema` and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
-- `query`: `snapshot`, of Hudi tables also `read-optimized` and `incremental` (`begin`, `end`);
-- `as_of`: the table as it was at an instant or in a version;
+- `query`: `snapshot`, of Hudi and Paimon tables also `read-optimized`, of Hudi tables also
+  `incremental` (`begin`, `end`);
+- `as_of`: the table as it was at an instant, in a version, or under a branch or tag;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning.
 
 A scan has `schema`, `to_table`, `to_reader`, `to_pandas`, `to_polars`, `head`, `limit`,
-`count_rows`, `dataset`, and `explain`, which tells how each part of the table is read and why;
-`report` tells afterwards what was skipped. Each call reads anew.
+`count_rows`, `dataset`, `relation`, `lazy`, and `explain`, which tells how each part of the table
+is read and why; `report` tells afterwards what was skipped. Each call reads anew.
 
 Whatever cannot be read exactly is refused with one sentence that names the file and the reason:
 `UsageError` for wrong arguments, `InputError` for a broken or missing file, `RefusedError` for what
@@ -43,6 +53,8 @@ is legal and not supported, `UnavailableError` for what this machine lacks; each
 
 Off-heap columns (`seamkit.offheap`), serdes of pages and rows (`seamkit.serde`) and the exchange
 (`seamkit.exchange`) are packages of their own; the last two need extras of the installation.
+`connector_scanner(name, fetch_size, parameters)` makes the scanner of a name, as an engine asks for
+it, which hands out off-heap tables; `TableStream` makes an Arrow stream of such tables.
 """
 
 from __future__ import annotations
@@ -59,34 +71,49 @@ if TYPE_CHECKING:
         UsageError,
     )
     from seambase.scan import ScanReport, ScanWarning
+    from seamkit.offheap.connector.factory import connector_scanner
+    from seamkit.offheap.engine.stream import TableStream
     from seamkit.scan.scan import Scan
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
+    from seamkit.tables.iceberg.table import IcebergTable
     from seamkit.tables.opening import open_table
+    from seamkit.tables.paimon.table import PaimonTable
+    from seamkit.tables.registering import register
 
     __version__: str
 
 __all__ = [
     "DeltaTable",
     "HudiTable",
+    "IcebergTable",
     "InputError",
+    "PaimonTable",
     "RefusedError",
     "Scan",
     "ScanReport",
     "ScanWarning",
     "SeambenchError",
+    "TableStream",
     "UnavailableError",
     "UsageError",
     "__version__",
+    "connector_scanner",
     "open_table",
+    "register",
 ]
 
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
     "open_table": "seamkit.tables.opening",
+    "register": "seamkit.tables.registering",
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
+    "IcebergTable": "seamkit.tables.iceberg.table",
+    "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
+    "TableStream": "seamkit.offheap.engine.stream",
+    "connector_scanner": "seamkit.offheap.connector.factory",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",
     "InputError": "seambase.errors",

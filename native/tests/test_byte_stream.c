@@ -18,8 +18,51 @@ static void ranges_grow_with_what_the_stream_holds(void) {
         {0, 4095, 4096}, {100, 27, 128},     {100, 28, 128},     {4095, 0, 0},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        CHECK(seam_byte_output_growth(CASES[i].held, CASES[i].asked) == CASES[i].range);
+        CHECK(seam_byte_output_growth(CASES[i].held, CASES[i].asked, 0) == CASES[i].range);
     }
+}
+
+static void tiny_ranges_double(void) {
+    static const struct {
+        int64_t held, asked, range;
+    } CASES[] = {
+        {0, 1, 16},    {0, 8, 16},    {0, 17, 32},   {0, 100, 128},   {16, 8, 16},
+        {16, 40, 64},  {32, 8, 32},   {64, 8, 64},   {96, 8, 128},    {0, 127, 128},
+        {0, 128, 128}, {120, 7, 128}, {128, 1, 128}, {384, 128, 512},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        CHECK(seam_byte_output_growth(CASES[i].held, CASES[i].asked, 1) == CASES[i].range);
+    }
+}
+
+static void short_streams_take_little_of_an_arena_with_tiny_ranges(void) {
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    struct seam_stream_arena arena;
+    seam_stream_arena_init(&arena, allocator);
+    arena.tiny_ranges = 1;
+    struct seam_byte_output streams[512];
+    for (int round = 0; round < 2; round++) {
+        uint8_t copy[24];
+        for (uint64_t i = 0; i < 512; i++) {
+            seam_byte_output_init(&streams[i], &arena, 0);
+            CHECK_OK(seam_byte_output_append(&streams[i], &i, sizeof i, &error));
+        }
+        CHECK(seam_stream_arena_bytes(&arena) == 512 * 16);
+        for (uint64_t i = 0; i < 512; i++) { /* a second and third range each */
+            uint64_t words[2] = {~i, i + 1};
+            CHECK_OK(seam_byte_output_append(&streams[i], words, sizeof words, &error));
+        }
+        CHECK(seam_stream_arena_bytes(&arena) == 512 * 32);
+        for (uint64_t i = 0; i < 512; i++) {
+            uint64_t expected[3] = {i, ~i, i + 1};
+            seam_byte_output_copy(&streams[i], copy);
+            CHECK(memcmp(copy, expected, sizeof copy) == 0);
+            seam_byte_output_clear(&streams[i]);
+        }
+        seam_stream_arena_clear(&arena);
+    }
+    CHECK(arena.tiny_ranges == 1 && live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
 }
 
 struct fixture {
@@ -260,6 +303,8 @@ static int write_and_read(struct seam_allocator *allocator, struct seam_error *f
 
 int main(void) {
     ranges_grow_with_what_the_stream_holds();
+    tiny_ranges_double();
+    short_streams_take_little_of_an_arena_with_tiny_ranges();
     appended_bytes_come_out_in_order();
     going_back_overwrites_and_does_not_shorten();
     bits_leave_with_the_first_bit_highest();

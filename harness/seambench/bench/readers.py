@@ -10,7 +10,7 @@ import duckdb
 
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query
-from seambench.contracts.scan import Scan, Scanner, ScanRequest
+from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
 from seambench.data import Dataset, State
 from seambench.engines.digest import quote
 from seambench.engines.stream_dataset import StreamDataset
@@ -89,6 +89,10 @@ def open_reader(
         for table in tables_to_read(dataset):
             request = reader.request(table)
             scan = reader.scans[table] = scanner.open(request)
+            if scanner.capabilities.get("relation"):
+                assert isinstance(scan, Related)
+                scan.relation(reader.con).create_view(table)
+                continue
             pushes = scanner.capabilities.get("pushdown")
             found = scan.dataset() if pushes else StreamDataset(scanner, request, scan.schema)
             reader.datasets.append(found)

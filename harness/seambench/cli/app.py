@@ -28,7 +28,7 @@ from seambench.cli import (
     throughput,
 )
 from seambench.cli import run as run_
-from seambench.cli.checks import check
+from seambench.cli.checks import check, demo, explain, peers
 from seambench.cli.shared.common import plain_text
 
 __all__ = ["app", "run"]
@@ -44,9 +44,11 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
 app.command("run")(run_.run)
 app.command("data")(data.data)
 app.command("check")(check.check)
+app.command("explain")(explain.explain)
 app.command("bench")(bench.bench)
 app.command("exchange")(exchange.exchange)
 app.command("throughput")(throughput.throughput)
@@ -55,6 +57,7 @@ app.command("list")(listing.list_all)
 app.command("scan")(scan.scan)
 app.command("doctor")(doctor.doctor)
 app.add_typer(page.app, name="page")
+app.add_typer(peers.app, name="peers")
 app.command("inspect")(inspect.inspect)
 
 

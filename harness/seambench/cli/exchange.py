@@ -36,8 +36,18 @@ def exchange(
     ] = "seambench",
     plan: Annotated[
         str, typer.Option(help="Plans between commas (default: all).")
-    ] = "shuffle,broadcast,random,q01,q03,one-key,zipf",
+    ] = "shuffle,broadcast,random,q01,q03,q03-buckets,one-key,zipf",
     workers: Annotated[str, typer.Option(help="Numbers of workers between commas.")] = "2",
+    near: Annotated[
+        str,
+        typer.Option(
+            help="Workers that share a process and hand each other batches, while the transport "
+            "carries the rest; between commas. 0: a process each, everything is carried."
+        ),
+    ] = "0",
+    drivers: Annotated[
+        str, typer.Option(help="Drivers of a worker on either side, between commas.")
+    ] = "1",
     transport: Annotated[
         str, typer.Option(help="Transports between commas.")
     ] = "pass-through,local,sockets,grpc,flight",
@@ -46,6 +56,13 @@ def exchange(
     ] = "presto",
     chunk_rows: Annotated[str, typer.Option(help="Rows of a chunk, between commas.")] = "4096",
     scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of data sets (default: SEAMBENCH_DATA, or data). Rows are those that "
+            "Spark made; the generator's where this scale is not there, which is said."
+        ),
+    ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Timed runs of each, after a cold one.")] = 3,
     timeout: Annotated[float, typer.Option(help="Seconds that a step of a run may take.")] = 300.0,
     soak: Annotated[
@@ -66,21 +83,27 @@ def exchange(
         raise typer.Exit(_soak(implementation, soak, seed))
     from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
     from seambench.cli.shared.progress import Shown
+    from seambench.data.dataset import default_data_folder
 
     options = ExchangeOptions(
         implementation=implementation,
         plans=tuple(parse_list(plan) or ()),
         workers=_numbers(workers, "--workers"),
+        near=_numbers(near, "--near", least=0),
+        drivers=_numbers(drivers, "--drivers"),
         transports=tuple(parse_list(transport) or ()),
         formats=tuple(parse_list(chunk_format) or ()),
         chunk_rows=_numbers(chunk_rows, "--chunk-rows"),
         scale=scale,
+        data=data or default_data_folder(),
         samples=samples,
         timeout=timeout,
         command=shlex.join(["seambench", *sys.argv[1:]]),
     )
     with Shown(error_console()) as shown:
         records = measure_exchanges(options, shown)
+    made_by = {str(timing.over.dimensions["rows made by"]) for timing in records[0].timings}
+    error_console().print(f"rows made by: {', '.join(sorted(made_by))}", markup=False)
     show = partial(_print_table, records[0].timings)
     raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
@@ -103,13 +126,13 @@ def _soak(implementation: str, seconds: float, seed: int) -> int:
     return 1 if report.problems else 0
 
 
-def _numbers(text: str, option: str) -> tuple[int, ...]:
+def _numbers(text: str, option: str, least: int = 1) -> tuple[int, ...]:
     try:
         found = tuple(int(word) for word in parse_list(text) or ())
     except ValueError as error:
         raise UsageError(f"{option} {text}: numbers between commas are meant") from error
-    if not found or min(found) < 1:
-        raise UsageError(f"{option} {text}: numbers of 1 and more are meant")
+    if not found or min(found) < least:
+        raise UsageError(f"{option} {text}: numbers of {least} and more are meant")
     return found
 
 

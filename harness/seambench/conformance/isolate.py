@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import UsageError
+from seambase.errors import UnavailableError, UsageError
+from seambench.contracts.peers.catalogue import peer_of
+from seambench.contracts.peers.environments import MARK, python_of
 
 __all__ = ["START_SECONDS", "Isolated"]
 
@@ -28,7 +30,7 @@ class Isolated:
 
     The process lives as long as it answers, and is started anew after a crash or timeout. `xfails`
     is the file of known failures that the implementation itself names (attribute `xfails`), known
-    once it is started.
+    once it is started, as are its `version` and the `capabilities` that it states.
 
     Args:
         seam: seam of the implementation.
@@ -47,6 +49,7 @@ class Isolated:
         self.seam = seam
         self.name = name
         self.version = ""
+        self.capabilities: frozenset[str] = frozenset()
         self.xfails: Path | None = None
         self._timeout, self._worker = timeout, worker
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,6 +67,13 @@ class Isolated:
         """End the process, if there is one."""
         self._stop()
         self._stderr.close()
+
+    def interrupt(self) -> None:
+        """Kill the process, whoever waits for its answer; for other threads than that one."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Put a request (see `conformance.worker`) to the process, which is started if need be.
@@ -90,8 +100,14 @@ class Isolated:
         self._stderr.seek(0)
         self._stderr.truncate()
         self._buffer = b""
+        try:
+            python, variables = _where(self.seam, self.name)
+        except UnavailableError as error:
+            self._refusal = {"outcome": "unavailable", "reason": str(error)}
+            return
         self._process = subprocess.Popen(
-            [sys.executable, "-m", self._worker, self.seam, self.name],
+            [python, "-m", self._worker, self.seam, self.name],
+            env={**os.environ, **variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -100,6 +116,7 @@ class Isolated:
         answer = self._listen(START_SECONDS)
         if answer.get("ready"):
             self.version = answer["version"]
+            self.capabilities = frozenset(answer.get("capabilities", ()))
             self.xfails = Path(answer["xfails"]) if answer["xfails"] else None
             return
         self._stop()
@@ -161,3 +178,17 @@ class Isolated:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _where(seam: str, name: str) -> tuple[str, Mapping[str, str]]:
+    """The interpreter for an implementation, and what its environment variables say.
+
+    Raises:
+        UsageError: a version of a peer that is none.
+        UnavailableError: the peer's environment cannot be made.
+    """
+    versioned = peer_of(seam, name)
+    if versioned is None:
+        return sys.executable, {}
+    variables = {MARK: name, "PYTHONPATH": "", "PYTHONNOUSERSITE": "1"}
+    return str(python_of(*versioned)), variables

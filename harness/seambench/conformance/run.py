@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
+from seambench.conformance.crew import Crew
 from seambench.conformance.isolate import Isolated
 from seambench.conformance.load import choose_cases, load_cases
 from seambench.conformance.xfails import Xfails, judge, load_xfails
 from seambench.contracts.outcomes import Difference, Outcome
+from seambench.contracts.peers.catalogue import AT
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, PassRun
 
 __all__ = ["Run", "run_checks"]
+
+_CASES_WORTH_A_PROCESS = 16
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class Run:
         xfails: files of known failures (`seambench.conformance.xfails`), besides those that
             implementations name themselves.
         root: folder with `cases/` and `golden/`; None for the installed suites'.
+        jobs: processes of an implementation at once.
+        narrow: of an implementation's name and the chosen cases, those to put to it, in order.
+        stated: capabilities of each implementation, once its cases were put to it.
     """
 
     seam: str
@@ -44,6 +51,9 @@ class Run:
     timeout: float = 60.0
     xfails: Sequence[Path] = ()
     root: Path | None = None
+    jobs: int = 1
+    narrow: Callable[[str, list[Case]], list[Case]] | None = None
+    stated: dict[str, frozenset[str]] = field(default_factory=dict, compare=False)
 
     def cases(self) -> list[Case]:
         """The cases that are chosen.
@@ -69,12 +79,13 @@ class Run:
         chosen = self.cases()
         excuses = dict.fromkeys(self.xfails)
         for name in self.implementations:
-            with Isolated(self.seam, name, self.timeout) as process:
-                for case in chosen:
-                    yield self.check_one(process, case)
-                excuses |= dict.fromkeys([process.xfails] if process.xfails else [])
+            cases = chosen if self.narrow is None else self.narrow(name, chosen)
+            with Crew(self.seam, name, self.timeout, min(self.jobs, _jobs_for(cases))) as crew:
+                yield from crew.map(self.check_one, cases)
+                self.stated[name] = crew.first.capabilities
+                excuses |= dict.fromkeys([crew.first.xfails] if crew.first.xfails else [])
         for excuse in map(load_xfails, excuses):
-            if excuse.implementation in self.implementations:
+            if excuse.implementation in {name.partition(AT)[0] for name in self.implementations}:
                 yield from self._stale(excuse)
 
     def check_one(self, process: Isolated, case: Case) -> Outcome:
@@ -148,6 +159,11 @@ def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> 
         version=version,
         difference=Difference(**rows) if rows else None,
     )
+
+
+def _jobs_for(cases: Sequence[Case]) -> int:
+    """How many processes are worth their start."""
+    return 1 + len(cases) // _CASES_WORTH_A_PROCESS
 
 
 def run_checks(seam: str, implementations: Sequence[str], **options: Any) -> list[Outcome]:

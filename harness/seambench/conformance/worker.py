@@ -47,7 +47,8 @@ def main() -> None:
         _say(answers, {"ready": False, "outcome": "error", "reason": reason})
         return
     xfails = getattr(implementation, "xfails", None)
-    ready = {"ready": True, "version": str(implementation.version)}
+    stated = sorted(word for word, has in implementation.capabilities.items() if has)
+    ready = {"ready": True, "version": str(implementation.version), "capabilities": stated}
     _say(answers, {**ready, "xfails": str(xfails) if xfails else None})
     known: dict[tuple[str, str], Mapping[str, Case]] = {}
     for line in sys.stdin:

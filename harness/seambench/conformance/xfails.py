@@ -8,6 +8,8 @@ A file is given on the command line, or named by the implementation's attribute 
     id = "scan/its-format/folder/case"
     reason = "logs are not applied"
     link = "https://..."
+    since = "0.4.0"                 # first version of it that was seen to fail; absent: any
+    until = "0.5.0"                 # last one
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from pathlib import Path
 from seambase.errors import UsageError
 from seambench.conformance.strict import read_toml
 from seambench.contracts.outcomes import Outcome
+from seambench.contracts.peers.catalogue import AT, within
 
 __all__ = ["Xfail", "Xfails", "judge", "load_xfails"]
 
@@ -28,11 +31,17 @@ _EXCUSED = frozenset({"fail", "error", "timeout", "crash"})
 
 @dataclass(frozen=True)
 class Xfail:
-    """One case that is known to fail, and why."""
+    """One case that is known to fail, and why; `since` and `until` are versions, both inclusive."""
 
     id: str
     reason: str
     link: str = ""
+    since: str = ""
+    until: str = ""
+
+    def holds_for(self, version: str) -> bool:
+        """Whether it is about a version."""
+        return within(version, self.since, self.until)
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,8 @@ class Xfails:
     def judge(self, outcome: Outcome) -> Outcome:
         """The outcome in the light of what was expected."""
         entry = self.entries.get(outcome.case)
-        if entry is None or outcome.implementation != self.implementation:
+        name = outcome.implementation.partition(AT)[0]
+        if entry is None or name != self.implementation or not entry.holds_for(outcome.version):
             return outcome
         if outcome.outcome in _EXCUSED:
             reason = f"{entry.reason} ({outcome.outcome}: {outcome.reason})"

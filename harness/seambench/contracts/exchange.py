@@ -12,6 +12,7 @@ from seambase.sorting import SortKey
 from seambench.contracts.common import Kind
 
 __all__ = [
+    "CountedSender",
     "Distributed",
     "Exchange",
     "ExchangeReceiver",
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-PartitionKind = Literal["hash", "broadcast", "random", "single"]
+PartitionKind = Literal["hash", "bucket", "broadcast", "random", "single"]
 
 
 Order = Literal["none", "sender", "merge"]
@@ -33,15 +34,17 @@ Order = Literal["none", "sender", "merge"]
 
 @dataclass(frozen=True)
 class ExchangeRequest:
-    """One exchange: senders on one side, receivers with one or more drivers each on the other.
+    """One exchange: senders on one side, receivers on the other, each with one or more drivers.
 
     A part is `receiver * drivers + driver`. Each row goes to one part; with `broadcast` to one
     driver of every receiver.
 
     Attributes:
-        schema: of the rows.
-        partition: `hash` (by `keys`), `broadcast`, `random` (anywhere, evenly) or `single`.
-        keys: names of the columns that are hashed, in order.
+        schema: of the rows that are written.
+        partition: `hash` (by `keys`), `bucket` (by `keys`, to whoever has the bucket), `broadcast`,
+            `random` (anywhere, evenly; to receivers of the sender's process alone if
+            `pass_through` finds some) or `single`.
+        keys: names of the columns that are hashed, in order, or of what is `computed`.
         function: `fnv`, `xxh3` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle),
             `spark`, `presto` or `velox`, each reduced to a part as its engine does; None for any,
             as long as equal keys meet.
@@ -60,6 +63,19 @@ class ExchangeRequest:
         chunk_rows: most rows that travel together, unless a batch of more was written.
         buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
         options: of the format, as `SerdeRequest` has them.
+        writers: drivers of each sender. They share its buffer, and its end is sent once, after the
+            last of them.
+        pass_through: receivers in the sender's own process are handed batches; the transport
+            carries what is for the others.
+        computed: keys that are no columns: a name, and how it comes to be as
+            `[FUNCTION, ARGUMENT, ...]`: a function of `pyarrow.compute`, whose arguments are names
+            of columns, or numbers.
+        output_columns: names of the columns that travel, in their order; empty for all.
+        buckets: for `bucket` the receiver that has each, -1 for none.
+        bucket_drivers: the driver of each bucket at its receiver; empty where the hash chooses it.
+        unused_buckets: what becomes of rows of a bucket that nobody has: `refuse` them, which ends
+            the exchange, or `drop`, and count them.
+        knobs: of the engine, by the names of its configuration; see the capabilities.
     """
 
     schema: pa.Schema
@@ -76,12 +92,20 @@ class ExchangeRequest:
     chunk_rows: int = 4096
     buffer_bytes: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    writers: int = 1
+    pass_through: bool = False
+    computed: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    output_columns: Sequence[str] = ()
+    buckets: Sequence[int] = ()
+    bucket_drivers: Sequence[int] = ()
+    unused_buckets: Literal["refuse", "drop"] = "refuse"
+    knobs: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ExchangeSender(Protocol):
-    """One sending side; of use to one thread at a time."""
+    """One sending side. Each of its drivers is of use to one thread at a time."""
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Send the rows of a batch on their way; waits while receivers cannot take more.
 
         Raises:
@@ -89,8 +113,10 @@ class ExchangeSender(Protocol):
         """
         ...
 
-    def finish(self) -> None:
-        """Nothing more follows. Returns when every receiver has everything.
+    def finish(self, driver: int = 0) -> None:
+        """Nothing more follows of a driver.
+
+        For the last one it returns when every receiver has everything.
 
         Raises:
             seambase.errors.SeambenchError: the exchange has failed.
@@ -99,6 +125,19 @@ class ExchangeSender(Protocol):
 
     def cancel(self, reason: str) -> None:
         """End without an end: receivers must not take what they have for all there is."""
+        ...
+
+
+@runtime_checkable
+class CountedSender(Protocol):
+    """A sending side that says what became of its rows."""
+
+    def counters(self) -> Mapping[str, int]:
+        """Counts by name.
+
+        `bytes_pass_through`, `bytes_sent` and `rows_of_unused_buckets` mean the same for all who
+        have them.
+        """
         ...
 
 
@@ -140,9 +179,11 @@ class Exchange(Protocol):
     `functions.fnv`, ...; `drivers` (more than one behind a receiver); `orders.sender`,
     `orders.merge`; `formats.arrow`, ...; `transports.pass-through`, ...; `types.map`, ... (words of
     Spark's types); `encodings.dictionary`, `encodings.run`, `encodings.view`, `encodings.large`
-    (batches may come so); `cancel`; of an implementation that can be paired with another over a
-    wire (`seambench.seams.exchange.pairs`) `sender`, `receiver` and `wires.NAME`. An implementation
-    may also offer `live_blocks() -> int`, blocks of memory still held.
+    (batches may come so); `cancel`; `writers`; `mixed`; `keys.computed`; `output-columns`;
+    `partitions.bucket`, `buckets.drivers`, `buckets.unused`; `knobs.NAME`; of an implementation
+    that can be paired with another over a wire (`seambench.seams.exchange.pairs`) `sender`,
+    `receiver` and `wires.NAME`. An implementation may also offer `live_blocks() -> int`, blocks of
+    memory still held.
     """
 
     name: str

@@ -4,6 +4,7 @@ A name of an implementation is one of
 
 - a short name, announced by an installed package as entry point `<seam>.<name>` of the group
   `seambench.impl`, e.g. `auto` for `scan.auto`;
+- `NAME@VERSION`, a peer of the catalogue (`seambench.contracts.peers`) in its own environment;
 - `package.module:Class`, any class with the seam's methods;
 - `cmd:./reader --flag`, a command, and `lib:./reader.so`, a shared library (docs/doors.md), where
   the seam has such a door;
@@ -18,6 +19,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambench.contracts.peers.catalogue import Peer, peer_of
+from seambench.contracts.peers.environments import is_inside
 from seambench.contracts.seam import Seam
 
 __all__ = [
@@ -102,8 +105,11 @@ def resolve(seam: str, name: str) -> Any:
     first, arrow, second = name.partition(PAIR)
     if arrow:
         return found.pair(resolve(seam, first), resolve(seam, second))
+    versioned = peer_of(seam, name)
     kind, colon, rest = name.partition(":")
-    if colon and kind in ("cmd", "lib"):
+    if versioned is not None:
+        made = _of_version(found, *versioned)
+    elif colon and kind in ("cmd", "lib"):
         made = found.door(kind, rest)
     elif colon:
         made = _instance(found, name, load(EntryPoint(name, name, _IMPLEMENTATIONS), name))
@@ -111,6 +117,21 @@ def resolve(seam: str, name: str) -> Any:
         point = pick(_announced(seam), name, f"implementation of the {seam} seam")
         made = _instance(found, name, load(point, name))
     found.require_words(made.capabilities, name)
+    return made
+
+
+def _of_version(seam: Seam, peer: Peer, version: str) -> Any:
+    """A peer in a version: itself within its environment, elsewhere a program that runs there.
+
+    Raises:
+        UnavailableError: the environment cannot be made, or holds another version.
+        RefusedError: the seam has no door for programs.
+    """
+    if not is_inside(peer, version):
+        return seam.served(peer, version)
+    made = resolve(seam.name, peer.name)
+    if str(made.version) != version:
+        raise UnavailableError(f"{peer.name}@{version}: version {made.version} came instead")
     return made
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    import duckdb
+
     # Brings pandas in, which takes longer than all else that a process for cases needs to start.
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 from seambase.scan import Query, ScanReport
 from seambench.contracts.common import Kind
 
-__all__ = ["Parted", "Scan", "ScanRequest", "Scanner"]
+__all__ = ["Parted", "Related", "Scan", "ScanRequest", "Scanner"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,15 @@ class Parted(Scan, Protocol):
         ...
 
 
+@runtime_checkable
+class Related(Scan, Protocol):
+    """A scan of a scanner that states `relation`: DuckDB's own reader takes part in it."""
+
+    def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """The rows as a relation of DuckDB; queries over it push columns and filters down."""
+        ...
+
+
 class Scanner(Protocol):
     """A reader of tables.
 
@@ -104,7 +115,8 @@ class Scanner(Protocol):
     `query.snapshot`, `query.read-optimized`, `query.incremental`, `query.cdc`, `as-of`,
     `merge.commit-time`, `merge.event-time`,
     `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
-    `pushdown` (the dataset prunes columns and applies filters), `strict`, `types.decimal`, ...
+    `pushdown` (the dataset prunes columns and applies filters), `relation` (its scans are
+    `Related`, and queries read them that way), `strict`, `types.decimal`, ...
 
     An implementation may also offer `explain(path)`, an iterator over
     `seambase.walk.Met` that tells what a table's folder (timeline, slices) or one of its

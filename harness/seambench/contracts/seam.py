@@ -18,6 +18,7 @@ from seambase.errors import RefusedError, UsageError
 from seambench.contracts.common import Level
 from seambench.contracts.explain import Explanation
 from seambench.contracts.outcomes import Outcome
+from seambench.contracts.peers.catalogue import Peer
 
 __all__ = ["Case", "Pass", "PassRun", "Request", "Seam", "refusal_in_words"]
 
@@ -149,6 +150,28 @@ class Seam(ABC):
         """What a case is about, for people; a seam says more where it knows more."""
         return Explanation(case.requirement, outcome=refusal_in_words(case))
 
+    def keep(self, case: Any, folder: Path) -> Sequence[str]:
+        """Leave what a case reads in a folder, with the request of programs as `request.json`.
+
+        Args:
+            case: the case.
+            folder: a new folder.
+
+        Returns:
+            What can be done with it: a line for each.
+
+        Raises:
+            UsageError: the case reads nothing that could be kept.
+        """
+        raise UsageError(
+            f"{folder}: nothing to keep, since {case.id} of the {self.name} seam reads no files"
+        )
+
+    def asked(self, case: Any) -> str:
+        """The request that a program gets, one line of JSON; empty where it gets none."""
+        del case
+        return ""
+
     def door(self, kind: str, rest: str) -> Any:
         """An implementation that is a command (`cmd`) or a shared library (`lib`).
 
@@ -157,6 +180,16 @@ class Seam(ABC):
             RefusedError: the seam has no such door.
         """
         raise RefusedError(f"{kind}:{rest}: the {self.name} seam takes Python classes only")
+
+    def served(self, peer: Peer, version: str) -> Any:
+        """A version of a peer as a program that runs in an environment of its own.
+
+        Raises:
+            RefusedError: the seam has no such program; the cases of a check go there by themselves.
+        """
+        raise RefusedError(
+            f"{peer.name}@{version}: versions of a peer of the {self.name} seam can be checked only"
+        )
 
     def pair(self, first: Any, second: Any) -> Any:
         """One implementation made of two, named `FIRST -> SECOND`.

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import pyarrow as pa
 
 from seambase.serde import SerdeRequest
 from seambench.contracts.common import Kind
 
-__all__ = ["Serde"]
+__all__ = ["Serde", "StreamStep"]
+
+
+@dataclass(frozen=True)
+class StreamStep:
+    """One thing done with a serializer of vectors.
+
+    Attributes:
+        do: `append` rows to what is collected; `flush` it as a page or group, which keeps the rows;
+            `clear` back to no rows; `write` rows as a page or group of their own, at once, with
+            their encodings.
+        batch: number of the batch whose rows are appended or written.
+        rows: their numbers; None for all, or for `range`.
+        range: the first of them, and the one after the last.
+    """
+
+    do: Literal["append", "flush", "clear", "write"]
+    batch: int = 0
+    rows: Sequence[int] | None = None
+    range: Sequence[int] | None = None
 
 
 class Serde(Protocol):
@@ -21,11 +41,18 @@ class Serde(Protocol):
     (the words of the format's types, without parameters); `codecs.lz4`, ...; `checksum`,
     `dialects.velox`, `nulls-first`, `timestamps.lossless`, ...; `encodings.dictionary`,
     `encodings.rle`; `writers.velox`, `framings.packed`, ...; `re-encode`, `strict` (damaged bytes
-    are refused), `limits`.
+    are refused), `limits`; `stream` and `reread` for the methods below of these names.
 
     An implementation may also offer `explain(request, data)`, an iterator over
     `seambase.walk.Met` that names every field of the bytes and raises where they break;
-    and `live_blocks() -> int`, blocks of memory still held for results handed out.
+    and `live_blocks() -> int`, blocks of memory still held for results handed out. With
+    capabilities of their names it offers
+
+    - `stream(request, batches, steps) -> bytes`: what the steps flush and write, end to end, pages
+      or groups of rows (`framing` is `velox-group`);
+    - `reread(request, data, times) -> (batches, blocks)`: the one page or group in `data`, read so
+      many times into a result whose batches nobody holds in between; the batches of the last time,
+      and how many blocks of memory were allocated afresh until the end of each.
     """
 
     name: str

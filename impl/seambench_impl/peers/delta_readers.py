@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambench.contracts.common import Kind
+from seambench.contracts.peers.catalogue import numbers, stated
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import (
     PeerScan,
@@ -22,23 +23,22 @@ from seambench_impl.peers.peer_scan import (
     select_columns,
 )
 
-__all__ = ["DaftReader", "DeltaRsReader", "PolarsReader"]
+__all__ = ["DaftReader", "DeltaReader", "DeltaRsReader", "PolarsReader", "plain_table"]
 
 _EXTRA = "peers"
 _XFAILS = Path(__file__).with_name("xfails")
-_READS = ("formats.delta", "query.snapshot", "as-of", "partitioned", "delta.timestamp-ntz")
 
 
-class _DeltaReader:
+class DeltaReader:
     """What the adapters share: one version of a table, read whole, some of its columns."""
 
     name: str
     package: ClassVar[str]
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool]
 
     def __init__(self) -> None:
         self.version = installed_version(self.package, self.name, _EXTRA)
+        self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
         """Open the table and read its schema.
@@ -80,15 +80,11 @@ class _DeltaReader:
             raise InputError(f"{self.name}: {request.table}: {lines[0]}") from error
 
 
-class DeltaRsReader(_DeltaReader):
+class DeltaRsReader(DeltaReader):
     """delta-rs (PyPI `deltalake`): `QueryBuilder` over `DeltaTable`, which applies vectors."""
 
     name = "deltalake"
     package = "deltalake"
-    capabilities: Mapping[str, bool] = dict.fromkeys(
-        (*_READS, "delta.vectors", "delta.mapping.name", "delta.mapping.id", "delta.checkpoint.v2"),
-        True,
-    )
     #: What conformance is known to find in it.
     xfails = _XFAILS / "deltalake.toml"
 
@@ -97,23 +93,34 @@ class DeltaRsReader(_DeltaReader):
     ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
         options = dict(request.storage_options) or None
         table = module.DeltaTable(request.table, version=version, storage_options=options)
+        if numbers(self.version) < (1, 0):
+            return self._before_queries(table)
         builder = module.QueryBuilder().register("rows", table)
 
         def read(names: list[str]) -> pa.Table:
             listed = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
             text = f"SELECT {listed} FROM rows"  # noqa: S608 - names are quoted
-            return _plain(pa.table(builder.execute(text).read_all()))
+            return plain_table(pa.table(builder.execute(text).read_all()))
 
         nothing = pa.table(builder.execute("SELECT * FROM rows LIMIT 0").read_all())
-        return _plain(nothing).schema, read
+        return plain_table(nothing).schema, read
+
+    @staticmethod
+    def _before_queries(table: Any) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
+        """Before 1.0 its queries were experimental: a table was read as a dataset of pyarrow."""
+        dataset = table.to_pyarrow_dataset()
+
+        def read(names: list[str]) -> pa.Table:
+            return plain_table(dataset.to_table(columns=names))
+
+        return plain_table(dataset.schema.empty_table()).schema, read
 
 
-class PolarsReader(_DeltaReader):
+class PolarsReader(DeltaReader):
     """polars: `scan_delta`, whose log is read by deltalake."""
 
     name = "polars-delta"
     package = "polars"
-    capabilities: Mapping[str, bool] = dict.fromkeys((*_READS, "delta.vectors"), True)
     #: What conformance is known to find in it.
     xfails = _XFAILS / "polars-delta.toml"
 
@@ -124,17 +131,16 @@ class PolarsReader(_DeltaReader):
         frame = module.scan_delta(request.table, version=version, storage_options=options)
 
         def read(names: list[str]) -> pa.Table:
-            return _plain(frame.select(names).collect().to_arrow())
+            return plain_table(frame.select(names).collect().to_arrow())
 
-        return _plain(frame.head(0).collect().to_arrow()).schema, read
+        return plain_table(frame.head(0).collect().to_arrow()).schema, read
 
 
-class DaftReader(_DeltaReader):
+class DaftReader(DeltaReader):
     """daft: `read_deltalake`, whose log is read by deltalake."""
 
     name = "daft-delta"
     package = "daft"
-    capabilities: Mapping[str, bool] = dict.fromkeys(_READS, True)
     #: What conformance is known to find in it.
     xfails = _XFAILS / "daft-delta.toml"
 
@@ -144,12 +150,12 @@ class DaftReader(_DeltaReader):
         frame = module.read_deltalake(request.table, version=version)
 
         def read(names: list[str]) -> pa.Table:
-            return _plain(frame.select(*names).to_arrow())
+            return plain_table(frame.select(*names).to_arrow())
 
-        return _plain(frame.limit(0).to_arrow()).schema, read
+        return plain_table(frame.limit(0).to_arrow()).schema, read
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def plain_table(table: pa.Table) -> pa.Table:
     """The table with plain texts and bytes where a library has its own kinds of them."""
     return table.cast(
         pa.schema([field.with_type(_plain_type(field.type)) for field in table.schema])

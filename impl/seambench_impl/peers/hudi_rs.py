@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambench.contracts.common import Kind
+from seambench.contracts.peers.catalogue import stated
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import (
-    HUDI_READS,
     PeerScan,
     check_hudi_request,
     import_peer,
@@ -23,6 +23,7 @@ from seambench_impl.peers.peer_scan import (
 __all__ = ["HudiRsReader"]
 
 _EXTRA = "peers"
+_Read = Callable[[list[str]], Iterable[pa.RecordBatch]]
 _READ_OPTIMIZED = "hoodie.read.use.read_optimized.mode"
 
 
@@ -31,12 +32,12 @@ class HudiRsReader:
 
     name = "hudi-rs"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = HUDI_READS
     #: What conformance is known to find in it.
     xfails = Path(__file__).with_name("xfails") / "hudi-rs.toml"
 
     def __init__(self) -> None:
         self.version = installed_version("hudi", self.name, _EXTRA)
+        self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
         """Open the table and read its schema.
@@ -50,34 +51,61 @@ class HudiRsReader:
         check_hudi_request(self, request)
         hudi = import_peer("hudi", self.name, _EXTRA)
         try:
-            table = hudi.HudiTable(request.table, dict(request.storage_options) or None)
-            whole = pa.schema(table.get_schema_with_meta_fields())
-        except Exception as error:
-            raise InputError(f"hudi-rs: {request.table}: {_sentence(error)}") from error
+            if hasattr(hudi, "HudiReadOptions"):
+                whole, read = _by_options(hudi, request)
+            else:
+                whole, read = _by_methods(hudi, request)
+        except BaseException as error:
+            raise _told(request, error) from error
         schema = select_columns(whole, request.columns)
 
         def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
             # Without columns it reads all of them; one is enough to count rows.
-            options = _options(hudi, request, names or whole.names[:1])
             try:
-                yield from table.read(options)
-            except Exception as error:
-                raise InputError(f"hudi-rs: {request.table}: {_sentence(error)}") from error
+                yield from read(names or whole.names[:1])
+            except BaseException as error:
+                raise _told(request, error) from error
 
         return PeerScan(self, request, schema, batches)
 
 
-def _options(hudi: Any, request: ScanRequest, names: list[str]) -> Any:
-    options = hudi.HudiReadOptions(projection=list(names))
+def _by_options(hudi: Any, request: ScanRequest) -> tuple[pa.Schema, _Read]:
+    """As one asks since 0.5.0: one method, and what is asked as options."""
+    table = hudi.HudiTable(request.table, dict(request.storage_options) or None)
+
+    def read(names: list[str]) -> Any:
+        options = hudi.HudiReadOptions(projection=list(names))
+        if request.query == "read-optimized":
+            options = options.with_hudi_option(_READ_OPTIMIZED, "true")
+        if request.as_of is not None:
+            options = options.with_as_of_timestamp(request.as_of)
+        if request.batch_rows is not None:
+            options = options.with_batch_size(request.batch_rows)
+        return table.read(options)
+
+    return pa.schema(table.get_schema_with_meta_fields()), read
+
+
+def _by_methods(hudi: Any, request: ScanRequest) -> tuple[pa.Schema, _Read]:
+    """As one asked until 0.4.0: a method for each query, which gives all columns."""
+    options = dict(request.storage_options)
     if request.query == "read-optimized":
-        options = options.with_hudi_option(_READ_OPTIMIZED, "true")
-    if request.as_of is not None:
-        options = options.with_as_of_timestamp(request.as_of)
-    if request.batch_rows is not None:
-        options = options.with_batch_size(request.batch_rows)
-    return options
+        options[_READ_OPTIMIZED] = "true"
+    if request.as_of is not None and not hasattr(hudi.HudiTable, "read_snapshot_as_of"):
+        options["hoodie.read.as.of.timestamp"] = request.as_of
+    table = hudi.HudiTable(request.table, options or None)
+
+    def read(_: list[str]) -> Any:
+        if request.as_of is not None and hasattr(table, "read_snapshot_as_of"):
+            return table.read_snapshot_as_of(request.as_of)
+        return table.read_snapshot()
+
+    return pa.schema(table.get_schema()), read
 
 
-def _sentence(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def _told(request: ScanRequest, error: BaseException) -> BaseException:
+    """What hudi-rs said, as a refusal; panics of Rust do not derive from Exception."""
+    if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError | GeneratorExit):
+        return error
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return InputError(f"hudi-rs: {request.table}: {lines[0]}")

@@ -1,10 +1,12 @@
 """The row-at-a-time steps of the column seam, for `seambench throughput`.
 
-All three begin with the same rows of Python values and end with an off-heap table and its chain.
+All begin with the same rows, of Python values or of Arrow's or pandas' own, and end with an
+off-heap table and its chain.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from seambench.contracts.common import Stage
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import ColumnType, from_arrow
+from seamkit.offheap.connector.foreign_values import ArrowValue, PandasValue
 from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.value import PlainValue
 from seamkit.offheap.engine.columns import EngineSchema, fill
@@ -76,6 +79,18 @@ class _ByValue(_ByItem):
     values = _OwnValue
 
 
+class _ByArrow(_ByItem):
+    """Puts Arrow's scalars."""
+
+    values = ArrowValue
+
+
+class _ByPandas(_ByItem):
+    """Puts what pandas holds."""
+
+    values = PandasValue
+
+
 class _Step:
     """Makes a table, which the next run releases, or whoever looks at its rows."""
 
@@ -93,23 +108,28 @@ class _Step:
 
 
 def row_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[Stage]:
-    """The steps `values-to-table`, `rows-to-table` and `objects-to-table`.
+    """The steps `values-to-table`, `rows-to-table`, `objects-to-table` and two of foreign values.
 
     Each makes a table of the same rows and releases the one before: item by item, row by row, and
-    item by item with every item made an object of a class with getters.
+    item by item with every item made an object of a class with getters. `arrow-values-to-table`
+    and `pandas-values-to-table` put Arrow's scalars, and what pandas holds where it is installed.
 
     Raises:
         seambase.errors.RefusedError: a column of a type that no off-heap column holds.
     """
     types = [from_arrow(field.type) for field in batch.schema]
     rows = list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    steps: dict[str, type[_ByItem]] = {
-        "values-to-table": _ByItem,
-        "rows-to-table": _ByRow,
-        "objects-to-table": _ByValue,
+    steps: dict[str, tuple[type[_ByItem], Rows]] = {
+        "values-to-table": (_ByItem, rows),
+        "rows-to-table": (_ByRow, rows),
+        "objects-to-table": (_ByValue, rows),
+        "arrow-values-to-table": (_ByArrow, list(zip(*batch.columns, strict=True))),
     }
+    if importlib.util.find_spec("pandas") is not None:
+        held = batch.to_pandas().itertuples(index=False, name=None)
+        steps["pandas-values-to-table"] = (_ByPandas, list(held))
     made = {
-        name: _Step(scanner(batch.schema.names, types, rows, allocator), batch)
-        for name, scanner in steps.items()
+        name: _Step(scanner(batch.schema.names, types, items, allocator), batch)
+        for name, (scanner, items) in steps.items()
     }
     return [Stage(name, step.run, step.rows) for name, step in made.items()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -211,7 +212,7 @@ def _plan_null(target: pa.DataType) -> Column | None:
 class Plan:
     """The writer's schema and the columns wanted, as the flat arrays that the core takes.
 
-    Keeps the C strings alive until the decoder has copied them.
+    Keeps the C strings alive for decoders, which copy them. May be used for any number of these.
 
     Args:
         root: the writer's record.
@@ -293,6 +294,7 @@ class Plan:
         self._keep.append(kept)
         return kept
 
+    @cached_property
     def native_nodes(self) -> tuple[Any, int, Any, int]:
         """Nodes and children as C arrays, each with its length."""
         nodes = ffi.new("struct seam_avro_node[]", len(self._types))
@@ -311,6 +313,7 @@ class Plan:
                 node.symbols = symbols
         return nodes, len(self._types), ffi.new("int32_t[]", flat), len(flat)
 
+    @cached_property
     def native_columns(self) -> tuple[Any, int]:
         """Columns as a C array, and how many they are."""
         native = ffi.new("struct seam_avro_column[]", len(self._columns))
@@ -325,7 +328,7 @@ def new_native_decoder(plan: Plan, allocator: TrackedAllocator, source: str) -> 
     """Compile a plan in the core; the result frees itself."""
     out = ffi.new("struct seam_avro_decoder **")
     error = new_error()
-    nodes, columns = plan.native_nodes(), plan.native_columns()
+    nodes, columns = plan.native_nodes, plan.native_columns
     code = lib.seam_avro_new(allocator.pointer, *nodes, *columns, out, error)
     check(code, error, source=source)
     return ffi.gc(out[0], lib.seam_avro_free)

@@ -8,18 +8,26 @@ memory. Each is refused here; what is left takes time and memory in proportion t
 
 from __future__ import annotations
 
+import bz2
 import io
 import json
+import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import AvroType, parse_schema
 
-__all__ = ["RecordReader", "read_container", "record_reader"]
+__all__ = [
+    "AvroContainer",
+    "RecordReader",
+    "read_container",
+    "record_reader",
+]
 
 RecordReader = Callable[[io.BytesIO], Any]
 """Reads one datum from where the stream stands; raises whatever broken bytes lead fastavro to."""
@@ -50,26 +58,77 @@ def read_container(content: bytes, where: str) -> Iterator[Any]:
 
     Raises:
         InputError: it is none, or breaks; records before that have been handed out.
-        RefusedError: another compression than deflate, or a schema as of `record_reader`.
+        RefusedError: a compression that is not known, or a schema as of `record_reader`.
     """
-    stream = io.BytesIO(content)
+    container = AvroContainer(content, where)
+    read = record_reader(container.schema, where)
+    for at, count, block in container.blocks():
+        yield from _records(block, count, read, f"{where}, block at byte {at}")
+
+
+class AvroContainer:
+    """An Avro object container file: its writer's schema, and its blocks.
+
+    Args:
+        content: all of its bytes.
+        where: what messages call it.
+
+    Attributes:
+        schema: the writer's schema, JSON.
+
+    Raises:
+        InputError: it is none.
+        RefusedError: a compression that is not known.
+    """
+
+    def __init__(self, content: bytes, where: str) -> None:
+        self._content = content
+        self._where = where
+        stream = io.BytesIO(content)
+        metadata = _header(stream, where)
+        self._sync = stream.read(_SYNC_BYTES)
+        self._begin = stream.tell()
+        self._codec = metadata.get("avro.codec", b"null")
+        if self._codec not in _CODECS:
+            known = b", ".join(_CODECS).decode()
+            raise RefusedError(f"{where}: compressed by {self._codec!r:.40}; {known} are read")
+        self.schema = metadata.get("avro.schema", b"")
+
+    @property
+    def rows(self) -> int:
+        """How many records its blocks say they have.
+
+        Raises:
+            InputError: a block is broken.
+        """
+        return sum(count for _, count, _ in self._packed_blocks())
+
+    def blocks(self) -> Iterator[tuple[int, int, bytes]]:
+        """Where each block begins, how many records it says it has, and its decompressed bytes.
+
+        Raises:
+            InputError: a block is broken.
+            RefusedError: a block of more than a gigabyte.
+        """
+        for at, count, block in self._packed_blocks():
+            yield at, count, _whole(block, self._codec, self._where)
+
+    def _packed_blocks(self) -> Iterator[tuple[int, int, bytes]]:
+        stream = io.BytesIO(self._content)
+        stream.seek(self._begin)
+        while stream.tell() < len(self._content):
+            at = stream.tell()
+            count, size = _long(stream, self._where), _long(stream, self._where)
+            block = stream.read(max(size, 0))
+            if count < 0 or len(block) != size or stream.read(_SYNC_BYTES) != self._sync:
+                raise InputError(f"{self._where}: the block at byte {at} is broken")
+            yield at, count, block
+
+
+def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:
     if stream.read(4) != _MAGIC:
         raise InputError(f"{where}: no Avro file")
-    metadata = _metadata(stream, where)
-    sync = stream.read(_SYNC_BYTES)
-    codec = metadata.get("avro.codec", b"null")
-    if codec not in (b"null", b"deflate"):
-        raise RefusedError(f"{where}: compressed by {codec!r:.40}; only null and deflate are read")
-    read = record_reader(metadata.get("avro.schema", b""), where)
-    while stream.tell() < len(content):
-        at = stream.tell()
-        count, size = _long(stream, where), _long(stream, where)
-        block = stream.read(max(size, 0))
-        if count < 0 or len(block) != size or stream.read(_SYNC_BYTES) != sync:
-            raise InputError(f"{where}: the block at byte {at} is broken")
-        yield from _records(
-            _whole(block, codec, where), count, read, f"{where}, block at byte {at}"
-        )
+    return _metadata(stream, where)
 
 
 def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterator[Any]:
@@ -89,16 +148,41 @@ def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterat
 
 def _whole(block: bytes, codec: bytes, where: str) -> bytes:
     """A block's bytes without their compression."""
-    if codec == b"null":
-        return block
-    unzip = zlib.decompressobj(-15)
     try:
-        whole = unzip.decompress(block, _MOST_BYTES)
-    except zlib.error as error:
+        whole = _CODECS[codec](block)
+    except (zlib.error, lzma.LZMAError, EOFError, OSError, ValueError) as error:
         raise InputError(f"{where}: a block is not readable ({error})") from error
-    if unzip.unconsumed_tail:
+    if len(whole) > _MOST_BYTES:
         raise RefusedError(f"{where}: a block of more than {_MOST_BYTES} bytes")
     return whole
+
+
+def _snappy(block: bytes) -> bytes:
+    """Snappy's own form, and a CRC-32 of the decompressed bytes behind it, big-endian."""
+    size = _long(io.BytesIO(block), "snappy", zigzag=False)
+    if size > _MOST_BYTES:
+        raise ValueError(f"it says that it has {size} bytes")
+    whole: bytes = pa.Codec("snappy").decompress(block[:-4], size, asbytes=True)
+    if zlib.crc32(whole) != int.from_bytes(block[-4:], "big"):
+        raise ValueError("its checksum is wrong")
+    return whole
+
+
+def _zstandard(block: bytes) -> bytes:
+    with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
+        whole: bytes = stream.read(_MOST_BYTES + 1)
+        return whole
+
+
+#: Codecs by the names that files give them; each stops soon after `_MOST_BYTES`.
+_CODECS: Mapping[bytes, Callable[[bytes], bytes]] = {
+    b"null": lambda block: block,
+    b"deflate": lambda block: zlib.decompressobj(-15).decompress(block, _MOST_BYTES + 1),
+    b"snappy": _snappy,
+    b"zstandard": _zstandard,
+    b"bzip2": lambda block: bz2.BZ2Decompressor().decompress(block, _MOST_BYTES + 1),
+    b"xz": lambda block: lzma.LZMADecompressor().decompress(block, _MOST_BYTES + 1),
+}
 
 
 def _metadata(stream: io.BytesIO, where: str) -> dict[str, bytes]:
@@ -120,7 +204,7 @@ def _bytes(stream: io.BytesIO, where: str) -> bytes:
     return found
 
 
-def _long(stream: io.BytesIO, where: str) -> int:
+def _long(stream: io.BytesIO, where: str, *, zigzag: bool = True) -> int:
     value = 0
     for shift in range(0, 70, 7):
         byte = stream.read(1)
@@ -128,7 +212,7 @@ def _long(stream: io.BytesIO, where: str) -> int:
             break
         value |= (byte[0] & 0x7F) << shift
         if byte[0] < 0x80:
-            return (value >> 1) ^ -(value & 1)
+            return (value >> 1) ^ -(value & 1) if zigzag else value
     raise InputError(f"{where}: a number at byte {stream.tell()} does not end")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -186,15 +187,27 @@ def _with_logical(made: AvroType, schema: Mapping[str, Any], where: str) -> Avro
 def parse_schema(schema: str | bytes | Mapping[str, Any] | list[Any]) -> AvroType:
     """Parse an Avro schema (JSON text, or JSON already loaded).
 
+    Slices of a table mostly have the same one, so that the types of a text are kept and shared;
+    nobody changes them.
+
     Raises:
         InputError: no JSON, or not a schema.
     """
     if isinstance(schema, str | bytes):
-        try:
-            schema = json.loads(schema)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"Avro schema: not JSON: {error}.") from error
+        return (_kept if len(schema) <= _LONGEST_KEPT else _parse_text)(schema)
     return _Parser().parse(schema, "", "the schema")
+
+
+def _parse_text(text: str | bytes) -> AvroType:
+    try:
+        loaded = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"Avro schema: not JSON: {error}.") from error
+    return _Parser().parse(loaded, "", "the schema")
+
+
+_LONGEST_KEPT = 1 << 16  # characters
+_kept = functools.lru_cache(maxsize=64)(_parse_text)
 
 
 LOGICAL_TYPES: dict[tuple[str, str], pa.DataType] = {

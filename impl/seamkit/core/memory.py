@@ -54,11 +54,28 @@ class TrackedAllocator:
     Args:
         limit_bytes: most bytes alive at once; 0 for no limit.
         host: where blocks come from; the system by default.
+        pool: a `struct seam_pool *` that counts the same bytes (`MemoryPool.allocator`).
+        keeps_blocks: freed blocks stay with the allocator, which counts them as before, and are
+            handed out again; `total_blocks` counts fresh ones alone. Not with a host.
+
+    Raises:
+        UsageError: a pool that is no leaf.
     """
 
-    def __init__(self, limit_bytes: int = 0, host: HostMemory | None = None) -> None:
+    def __init__(
+        self,
+        limit_bytes: int = 0,
+        host: HostMemory | None = None,
+        *,
+        pool: Any = None,
+        keeps_blocks: bool = False,
+    ) -> None:
         if host is None:
-            pointer = lib.seam_allocator_new(limit_bytes)
+            out, error = ffi.new("struct seam_allocator **"), new_error()
+            above = ffi.NULL if pool is None else pool
+            code = lib.seam_allocator_new_in(above, limit_bytes, keeps_blocks, out, error)
+            check(code, error, by_caller=True)
+            pointer = out[0]
         else:
             backing = ffi.new("struct seam_backing *")
             backing.malloc = ffi.cast("void *(*)(void *, size_t)", host.malloc)

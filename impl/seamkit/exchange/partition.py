@@ -24,6 +24,7 @@ from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
 from seamkit.exchange.formats.column_types import table_type
+from seamkit.exchange.key_columns import Key, KeyColumns
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.types import ColumnType
 
@@ -32,7 +33,6 @@ __all__ = [
     "DealtChunk",
     "PartitionRule",
     "Partitioner",
-    "column_index",
     "hash_rows",
     "iceberg_buckets",
     "parts_of",
@@ -65,7 +65,8 @@ class PartitionRule:
     """How rows find their part.
 
     Attributes:
-        keys: names of the key columns, in the order in which they are hashed.
+        keys: names of the key columns, or expressions over columns, in the order in which they are
+            hashed.
         channels: destinations.
         drivers: drivers behind each; a part is `channel * drivers + driver`.
         function: `fnv` (StarRocks, hash-partitioned), `crc32` (StarRocks, bucket shuffle), `xxh3`
@@ -75,15 +76,18 @@ class PartitionRule:
         reduce: how a hash becomes a number below n; None for what goes with the function.
         types: column types of the keys, where Arrow's do not say enough; None to derive them.
         chunk_rows: a chunk that would have more rows is finished first.
+        columns: names of those that are dealt, in their order, keys among them or not; None for
+            all.
     """
 
-    keys: Sequence[str]
+    keys: Sequence[Key]
     channels: int
     drivers: int = 1
     function: Function = "fnv"
     reduce: Reduce | None = None
     types: Sequence[ColumnType] | None = None
     chunk_rows: int = 4096
+    columns: Sequence[str] | None = None
 
 
 @dataclass
@@ -91,21 +95,8 @@ class _Bound:
     """A rule for one schema, as the core's structure; `kept` is what that borrows from."""
 
     struct: Any
+    columns: KeyColumns
     kept: list[Any] = field(default_factory=list)
-
-
-def column_index(schema: pa.Schema, name: str, what: str) -> int:
-    """The number of a key column.
-
-    Raises:
-        UsageError: there is none of this name, or more than one.
-    """
-    found = schema.get_all_field_indices(name)
-    if not found:
-        raise UsageError(f"there is no column '{name}' {what}")
-    if len(found) > 1:
-        raise UsageError(f"more than one column is called '{name}'")
-    return int(found[0])
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -118,8 +109,11 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
     if rule.function not in FUNCTIONS:
         known = ", ".join(FUNCTIONS)
         raise UsageError(f"unknown partition function {rule.function!r}; there are {known}")
-    indexes = [column_index(schema, name, "to partition by") for name in rule.keys]
-    types = rule.types or [table_type(_plain(schema.field(index).type)) for index in indexes]
+    columns = KeyColumns(schema, rule.keys, rule.columns)
+    indexes = columns.indexes
+    types = rule.types or [
+        table_type(_plain(columns.schema.field(index).type)) for index in indexes
+    ]
     if len(types) != len(indexes):
         raise UsageError(f"{len(indexes)} key columns have {len(types)} types")
     function, usual = FUNCTIONS[rule.function]
@@ -128,8 +122,8 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
     struct.function, struct.reduce = function, _REDUCES[rule.reduce or usual]
     struct.channels, struct.drivers = rule.channels, rule.drivers
     struct.keys, struct.types, struct.n_keys = keys, structs.pointer, len(indexes)
-    struct.chunk_rows = rule.chunk_rows
-    return _Bound(struct, [keys, structs])
+    struct.chunk_rows, struct.n_columns = rule.chunk_rows, columns.dealt
+    return _Bound(struct, columns, [keys, structs])
 
 
 def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[Any]:
@@ -140,7 +134,8 @@ def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[Any]:
         RefusedError: the function has no rule for a key's type.
     """
     batch = batch_without_views(batch)
-    bound, exported, error = _bind(rule, batch.schema), ExportedBatch(batch), new_error()
+    bound, error = _bind(rule, batch.schema), new_error()
+    exported = ExportedBatch(bound.columns.arrange(batch))
     wide = FUNCTIONS[rule.function][1] == "own"
     hashes = np.empty(batch.num_rows, dtype=np.uint64 if wide else np.uint32)
     code = (lib.seam_partition_wide_hash if wide else lib.seam_partition_hash)(
@@ -277,8 +272,9 @@ class Partitioner:
         self.parts = rule.channels * rule.drivers
         self._bound = _bind(rule, schema)
         self._error = new_error()
+        dealt = list(self._bound.columns.schema)[: self._bound.columns.dealt]
         #: Of the chunks.
-        self.plain = plain_schema(schema)
+        self.plain = plain_schema(pa.schema(dealt, schema.metadata))
         self._plain_in_c = exported_schema(self.plain)
         self._schema_in_c: Any = None  # of batches, once there was one
         out = ffi.new("struct seam_partitioner **")
@@ -346,7 +342,8 @@ class Partitioner:
         """A batch as C structures; what they say of its schema is the same for all."""
         if not batch.schema.equals(self.schema):
             raise UsageError(f"a batch of another schema:\n{batch.schema}")
-        batch, array = batch_without_views(batch), new_array()
+        batch = self._bound.columns.arrange(batch_without_views(batch))
+        array = new_array()
         if self._schema_in_c is None:
             self._schema_in_c = exported_schema(batch.schema)
         batch._export_to_c(address(array))

@@ -4,60 +4,52 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import UsageError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.core.payloads import flat, size_of
+from seamkit.exchange.driver import SinkDriver
 from seamkit.exchange.formats.formats import ChunkFormat
 from seamkit.exchange.logic.channel import Channel, OnAnswer, OnFailure
-from seamkit.exchange.logic.messages import Answer, Chunk, Request
+from seamkit.exchange.logic.messages import Answer, QueryStatistics, Request
 from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.logic.sink_buffer import CancelFragment, Send, SinkBuffer, SinkEffect
-from seamkit.exchange.partition import DealtChunk, Partitioner, PartitionRule
+from seamkit.exchange.routing import Buckets, Routing
 from seamkit.exchange.source import ExchangeFailedError
 
-__all__ = ["ExchangeSink", "Routing", "SinkDriver"]
-
-
-#: So that the message of a request, without its payloads, stays below what transports take.
-_CHUNKS_AT_MOST = 16_384
-#: Of a batch of which a slice is counted as if it were whole.
-_SMALL_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class Routing:
-    """Which channel a row goes to.
-
-    Attributes:
-        kind: `hash` (by `rule`), `broadcast` (every row to every channel, encoded once), `random`
-            (whole chunks, in turns) or `single`.
-        rule: for `hash`; its channels are those of the sink.
-    """
-
-    kind: Literal["hash", "broadcast", "random", "single"]
-    rule: PartitionRule | None = None
+__all__ = ["Buckets", "ExchangeSink", "Routing", "SinkDriver"]
 
 
 @dataclass
-class _Waiting:
-    """Chunks of one channel that have not become a request."""
+class _Lane:
+    """Requests of one channel that may leave, in their order.
 
-    chunks: list[Chunk] = field(default_factory=list)
+    Attributes:
+        channel: the way.
+        sendable: told when there is something to send, or no more will be.
+        waiting: what has not left.
+        is_sending: a thread hands requests to a channel that passes through.
+        bytes: of the chunks that left.
+    """
+
+    channel: Channel
+    sendable: threading.Condition
+    waiting: deque[Request] = field(default_factory=deque)
+    is_sending: bool = False
     bytes: int = 0
 
 
 class ExchangeSink:
     """All drivers of a sink and the buffer they share. Thread-safe.
 
-    Unless every channel passes through, requests leave from a thread of the sink's own, so that
-    drivers deal rows while the system copies bytes. It ends, and closes the channels, when every
-    request is answered or none will be, at the latest with `close`.
+    Batches change hands with the receivers of this process, in the thread that wrote them. Requests
+    to others leave from a thread for each channel, so that drivers deal rows while the system
+    copies bytes, and a destination that takes its time holds up none but itself, until the buffer
+    is full. These threads end, and close their channels, when every request is answered or none
+    will be, at the latest with `close`.
 
     Args:
         schema: of what is written.
@@ -65,12 +57,16 @@ class ExchangeSink:
         routing: which channel a row goes to.
         be_number: of this fragment instance, unique in the query.
         drivers: drivers that will write; each must `finish` or the whole is cancelled.
-        format: how batches become payloads; None where every channel passes them through.
+        format: how batches become payloads, where a channel does not pass them through.
         options: the knobs.
         max_transmit_batched_bytes: a request leaves when its chunks have more bytes than this. It
             never has more than the least `most_bytes` of the channels: chunks that do not fit wait
             for the next one, and a batch whose chunk alone is too large is halved.
         sender_id: which input of a merging receiver this is.
+        output_columns: names of the columns that travel, in their order; None for all. Where rows
+            are dealt, the rule says the same.
+        instances: number of the fragment instance behind each channel (`finst_id`), which its
+            requests name; None where receivers have none.
     """
 
     def __init__(
@@ -85,8 +81,10 @@ class ExchangeSink:
         options: SinkOptions | None = None,
         max_transmit_batched_bytes: int = 262_144,
         sender_id: int = 0,
+        output_columns: Sequence[str] | None = None,
+        instances: Sequence[int] | None = None,
     ) -> None:
-        _check(channels, routing, format)
+        _check(channels, routing, format, instances)
         self.schema = schema
         self.channels = tuple(channels)
         self.routing = routing
@@ -96,23 +94,29 @@ class ExchangeSink:
         self.batched_bytes = max_transmit_batched_bytes
         bounds = [channel.most_bytes for channel in channels if channel.most_bytes is not None]
         self.most_bytes = min(bounds, default=None)
-        self.allocator = TrackedAllocator()
+        self.options = options or SinkOptions()
+        self.output_columns = output_columns
+        self.instances = tuple(instances or [0] * len(channels))
+        #: Whether chunks are for drivers of their receivers, not for these as a whole.
+        self.pipeline_level_shuffle = any(place and place[1] for place in routing.placement())
+        self.allocator = TrackedAllocator(self.options.memory_limit_bytes or 0)
+        self._drivers: list[SinkDriver] = []
         self._buffer = SinkBuffer(dict.fromkeys(range(len(channels)), drivers), options)
         lock = threading.RLock()
         self._changed = threading.Condition(lock)
-        self._sendable = threading.Condition(lock)
-        self._outgoing: list[deque[Request]] = [deque() for _ in channels]
-        self._sending: set[int] = set()
+        self._lanes = [_Lane(channel, threading.Condition(lock)) for channel in channels]
         self._error: str | None = None
         self._closed = False
         self._open_channels()
-        self._has_thread = not all(channel.pass_through for channel in channels)
-        if self._has_thread:
-            threading.Thread(target=self._send_until_closed, daemon=True).start()
+        for lane in self._lanes:
+            if not lane.channel.pass_through:
+                threading.Thread(target=self._send_until_closed, args=(lane,), daemon=True).start()
 
     def driver(self) -> SinkDriver:
         """What one driver writes to; of use to one thread at a time."""
-        return SinkDriver(self)
+        made = SinkDriver(self)
+        self._drivers.append(made)
+        return made
 
     def add(self, destination: int, request: Request) -> None:
         """Put a request into the buffer, when there is room.
@@ -125,7 +129,7 @@ class ExchangeSink:
             if self._error is not None:
                 raise ExchangeFailedError(self._error)
             self._take(self._buffer.add_request(destination, request))
-        self._let_leave()
+        self._let_leave(destination)
 
     def wait_finished(self, timeout: float | None = None) -> None:
         """Wait until every request is answered.
@@ -155,7 +159,7 @@ class ExchangeSink:
         """Close the channels."""
         with self._changed:
             self._closed = True
-            self._sendable.notify_all()
+            self._wake_lanes()
         for channel in self.channels:
             channel.close()
 
@@ -163,6 +167,26 @@ class ExchangeSink:
     def buffered_bytes(self) -> int:
         """Bytes of requests that wait or are in flight."""
         return self._buffer.buffered_bytes
+
+    def counters(self) -> Mapping[str, int]:
+        """What left and what did not; the names are those of StarRocks' profile, in lower case."""
+        sent = self._buffer.statistics
+        passed = sum(lane.bytes for lane in self._lanes if lane.channel.pass_through)
+        return {
+            "rows_written": sum(driver.rows for driver in self._drivers),
+            "rows_of_unused_buckets": sum(driver.dropped_rows for driver in self._drivers),
+            "requests_sent": sent.requests_sent,
+            "requests_unsent": sent.requests_unsent,
+            "bytes_unsent": sent.bytes_unsent,
+            "bytes_pass_through": passed,
+            "bytes_sent": sent.bytes_sent - passed,
+            "peak_buffered_bytes": sent.peak_buffered_bytes,
+        }
+
+    def _statistics(self) -> QueryStatistics:
+        """What goes with the last end: all drivers are done."""
+        rows = sum(driver.rows for driver in self._drivers)
+        return QueryStatistics(rows, self.allocator.counters().peak_bytes)
 
     def _open_channels(self) -> None:
         """All of them or none: a receiver that was told of this sender hears that it is gone."""
@@ -178,12 +202,12 @@ class ExchangeSink:
         def on_answer(answer: Answer) -> None:
             with self._changed:
                 self._take(self._buffer.on_answer(number, answer.sequence, answer.error))
-            self._let_leave()
+            self._let_leave(number)
 
         def on_failure(sequence: int, reason: str) -> None:
             with self._changed:
                 self._take(self._buffer.on_failure(number, sequence, reason))
-            self._let_leave()
+            self._let_leave(number)
 
         return on_answer, on_failure
 
@@ -191,205 +215,79 @@ class ExchangeSink:
         """Note what is to be done; the lock is held."""
         for effect in effects:
             if isinstance(effect, Send):
-                self._outgoing[effect.destination].append(effect.request)
-                self._sendable.notify_all()
+                lane, request = self._lanes[effect.destination], effect.request
+                if request.eos:
+                    request = replace(request, statistics=self._statistics())
+                lane.bytes += request.bytes
+                lane.waiting.append(request)
+                lane.sendable.notify()
             elif isinstance(effect, CancelFragment):
                 self._error = self._error or effect.reason
                 self._drop_outgoing()
         if self._buffer.is_finished:
-            self._sendable.notify_all()
+            self._wake_lanes()
         self._changed.notify_all()
 
     def _drop_outgoing(self) -> None:
         """What has not left does not leave any more; the lock is held."""
-        for number, waiting in enumerate(self._outgoing):
-            while waiting:
-                sequence = waiting.popleft().sequence
+        for number, lane in enumerate(self._lanes):
+            while lane.waiting:
+                sequence = lane.waiting.popleft().sequence
                 self._buffer.on_failure(number, sequence, "it never left")
-        self._sendable.notify_all()
+        self._wake_lanes()
 
-    def _let_leave(self) -> None:
-        """See to it that what may leave does: by the sink's thread, or at once."""
-        if not self._has_thread:
-            self._send_waiting()
+    def _wake_lanes(self) -> None:
+        for lane in self._lanes:
+            lane.sendable.notify()
 
-    def _send_until_closed(self) -> None:
+    def _let_leave(self, number: int) -> None:
+        """See to it that what may leave does: by the channel's thread, or at once.
+
+        One thread at a time, so that requests leave in order; a channel that answers from within
+        `send` only adds to what is sent by the same loop.
+        """
+        lane = self._lanes[number]
+        if not lane.channel.pass_through:
+            return
+        with self._changed:
+            if lane.is_sending:
+                return
+            lane.is_sending = True
+        while (request := self._next(lane)) is not None:
+            lane.channel.send(request)
+
+    def _next(self, lane: _Lane) -> Request | None:
+        """The next request of a lane; the lane is given up where there is none."""
+        with self._changed:
+            lane.is_sending = bool(lane.waiting)
+            return lane.waiting.popleft() if lane.waiting else None
+
+    def _send_until_closed(self, lane: _Lane) -> None:
         while True:
             with self._changed:
-                self._sendable.wait_for(
-                    lambda: self._closed or self._buffer.is_finished or any(self._outgoing)
+                lane.sendable.wait_for(
+                    lambda: self._closed or self._buffer.is_finished or lane.waiting
                 )
-                over = not any(self._outgoing)
-            if over:
-                break
+                if not lane.waiting:
+                    break
+                request = lane.waiting.popleft()
             try:
-                self._send_waiting()
+                lane.channel.send(request)
             except Exception as error:  # whoever waits for the answer must not wait for ever
                 self.cancel(f"a request could not be sent: {error}")
-        for channel in self.channels:  # all is answered, or given up: receivers may wait for this
-            channel.close()
-
-    def _send_waiting(self) -> None:
-        """Send what may leave, one thread to a channel, so that requests leave in order.
-
-        A channel that answers from within `send` only adds to what is sent by the same loop.
-        """
-        while (number := self._claim()) is not None:
-            try:
-                while (request := self._next(number)) is not None:
-                    self.channels[number].send(request)
-            finally:
-                with self._changed:
-                    self._sending.discard(number)
-
-    def _next(self, number: int) -> Request | None:
-        with self._changed:
-            waiting = self._outgoing[number]
-            return waiting.popleft() if waiting else None
-
-    def _claim(self) -> int | None:
-        """A channel with something to send and nobody who does it, claimed for this thread."""
-        with self._changed:
-            for number, waiting in enumerate(self._outgoing):
-                if waiting and number not in self._sending:
-                    self._sending.add(number)
-                    return number
-        return None
+        lane.channel.close()  # all is answered, or given up: the receiver may wait for this
 
 
-def _check(channels: Sequence[Channel], routing: Routing, format_: ChunkFormat | None) -> None:
+def _check(
+    channels: Sequence[Channel],
+    routing: Routing,
+    format_: ChunkFormat | None,
+    instances: Sequence[int] | None,
+) -> None:
     if not channels:
         raise UsageError("a sink has at least one channel")
     if format_ is None and not all(channel.pass_through for channel in channels):
         raise UsageError("a channel to another process needs a chunk format")
-    if (routing.kind == "hash") != (routing.rule is not None):
-        raise UsageError("hash routing, and only that, goes by a partition rule")
-    if routing.rule is not None and routing.rule.channels != len(channels):
-        raise UsageError(f"the rule deals to {routing.rule.channels} channels, not {len(channels)}")
-    if routing.kind == "single" and len(channels) != 1:
-        raise UsageError(f"single routing has one channel, not {len(channels)}")
-
-
-def _held_bytes(batch: pa.RecordBatch) -> int:
-    """Bytes of a batch that is passed through, or a little more.
-
-    The bytes of all its buffers are found fifty times faster than those of its rows; only for what
-    may be a slice of something large is the difference worth that.
-    """
-    whole = int(batch.get_total_buffer_size())
-    return whole if whole <= _SMALL_BYTES else int(batch.nbytes)
-
-
-class SinkDriver:
-    """One driver's way into a sink.
-
-    Args:
-        sink: the sink; made by `ExchangeSink.driver`.
-    """
-
-    def __init__(self, sink: ExchangeSink) -> None:
-        self._sink = sink
-        self._waiting = [_Waiting() for _ in sink.channels]
-        self._turn = 0
-        rule = sink.routing.rule
-        self._partitioner = Partitioner(sink.schema, rule, sink.allocator) if rule else None
-        self._drivers = rule.drivers if rule else 1
-        self._encode_dealt = sink.format.encode_dealt if sink.format else None
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Send the rows of a batch on their way; waits while the sink is full.
-
-        Raises:
-            ExchangeFailedError: the query has failed.
-        """
-        if self._partitioner is not None:
-            self._deal(self._partitioner.deal(batch))
-        elif self._sink.routing.kind == "broadcast":
-            self._broadcast(batch)
-        else:
-            sent = self._put(self._turn, batch, 0)
-            # The next channel's turn comes when a request has really left.
-            self._turn = (self._turn + sent) % len(self._waiting)
-
-    def finish(self) -> None:
-        """Send what is left, then the end, to every channel."""
-        if self._partitioner is not None:
-            self._deal(self._partitioner.rest())
-        for channel in range(len(self._waiting)):
-            self._flush(channel)
-        for channel in range(len(self._waiting)):
-            self._sink.add(channel, self._request((), eos=True))
-
-    def _deal(self, chunks: Iterator[DealtChunk]) -> None:
-        for chunk in chunks:
-            channel, driver = divmod(chunk.part, self._drivers)
-            if self._encode_dealt is None or self._sink.channels[channel].pass_through:
-                self._put(channel, chunk.batch(), driver)
-                continue
-            for one in self._fitting(self._encode_dealt(chunk), driver):
-                self._add(channel, one)
-
-    def _broadcast(self, batch: pa.RecordBatch) -> None:
-        encoded: list[Chunk] | None = None
-        for channel in range(len(self._waiting)):
-            if self._sink.channels[channel].pass_through:
-                self._add(channel, Chunk(batch, _held_bytes(batch)))
-                continue
-            if encoded is None:
-                encoded = list(self._encode(batch, 0))
-            for chunk in encoded:
-                self._add(channel, chunk)
-
-    def _put(self, channel: int, batch: pa.RecordBatch, driver: int) -> bool:
-        """Whether a request left for it."""
-        if self._sink.channels[channel].pass_through:
-            return self._add(channel, Chunk(batch, _held_bytes(batch), driver))
-        left = False
-        for chunk in self._encode(batch, driver):
-            left |= self._add(channel, chunk)
-        return left
-
-    def _encode(self, batch: pa.RecordBatch, driver: int) -> Iterator[Chunk]:
-        """A batch as chunks of which each fits into a request."""
-        assert self._sink.format is not None
-        yield from self._fitting(self._sink.format.encode(batch), driver, batch)
-
-    def _fitting(
-        self, payload: Any, driver: int, batch: pa.RecordBatch | None = None
-    ) -> Iterator[Chunk]:
-        """A payload as chunks that fit; where it is too large, its batch is halved."""
-        assert self._sink.format is not None
-        size, most = size_of(payload), self._sink.most_bytes
-        if most is None or size <= most:
-            yield Chunk(payload, size, driver)
-            return
-        batch = self._sink.format.decode(flat(payload)) if batch is None else batch
-        if batch.num_rows < 2:
-            raise RefusedError(
-                f"a chunk of one row has {size} bytes, and a request to these channels carries "
-                f"{most}: raise most_bytes at both ends"
-            )
-        half = batch.num_rows // 2
-        yield from self._encode(batch.slice(0, half), driver)
-        yield from self._encode(batch.slice(half), driver)
-
-    def _add(self, channel: int, chunk: Chunk) -> bool:
-        """Whether a request left for it."""
-        waiting, most = self._waiting[channel], self._sink.most_bytes
-        left = most is not None and waiting.bytes + chunk.bytes > most and self._flush(channel)
-        waiting = self._waiting[channel]
-        waiting.chunks.append(chunk)
-        waiting.bytes += chunk.bytes
-        full = waiting.bytes > self._sink.batched_bytes or len(waiting.chunks) >= _CHUNKS_AT_MOST
-        return (full and self._flush(channel)) or left
-
-    def _flush(self, channel: int) -> bool:
-        waiting = self._waiting[channel]
-        if not waiting.chunks:
-            return False
-        self._waiting[channel] = _Waiting()
-        self._sink.add(channel, self._request(tuple(waiting.chunks), eos=False))
-        return True
-
-    def _request(self, chunks: tuple[Chunk, ...], *, eos: bool) -> Request:
-        return Request(self._sink.be_number, self._sink.sender_id, chunks, eos)
+    if instances is not None and len(instances) != len(channels):
+        raise UsageError(f"{len(channels)} channels lead to {len(instances)} instances")
+    routing.check(len(channels))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from seambase.errors import InputError, SeambenchError, UsageError
 from seamkit.exchange.formats.formats import ChunkFormat
-from seamkit.exchange.logic.messages import Answer, Request
+from seamkit.exchange.logic.messages import Answer, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.logic.receiver import Receiver
 
@@ -29,7 +29,8 @@ class ExchangeSource:
     Args:
         senders: number of sending fragment instances.
         queues: drivers that read; with `keep_order` one for each sender.
-        format: how payloads become batches; None where they are batches already (pass-through).
+        format: how payloads become batches; None where all are batches already. Of senders of this
+            process they may be in any case (pass-through).
         options: the knobs.
     """
 
@@ -46,6 +47,11 @@ class ExchangeSource:
         self._format = format
         self._changed = threading.Condition()
         self._replies: dict[tuple[int, int], Reply] = {}
+
+    def be_instance(self, finst_id: int) -> None:
+        """Belong to a fragment instance: a request that names another fails the exchange."""
+        with self._changed:
+            self._receiver.finst_id = finst_id
 
     def deliver(self, request: Request, reply: Reply) -> None:
         """A request arrived; `reply` gets its answer once, now or later, from any thread."""
@@ -102,6 +108,11 @@ class ExchangeSource:
         """Bytes of chunks that wait."""
         return self._receiver.buffered_bytes
 
+    @property
+    def sender_statistics(self) -> Mapping[int, QueryStatistics]:
+        """What senders that have ended said of themselves, by their number."""
+        return dict(self._receiver.sender_statistics)
+
     def _can_go_on(self, queue: int) -> bool:
         return self._is_over(queue) or self._receiver.has_output(queue)
 
@@ -147,7 +158,7 @@ class ExchangeSource:
             raise ExchangeFailedError(f"nothing came to queue {names} in {timeout} s")
 
     def _batch(self, payload: Any) -> pa.RecordBatch:
-        if self._format is None:
+        if self._format is None or isinstance(payload, pa.RecordBatch):
             return payload
         try:
             return self._format.decode(payload)

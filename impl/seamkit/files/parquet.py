@@ -102,6 +102,16 @@ class ParquetReader:
         """The file's own columns."""
         return self._file.schema_arrow.remove_metadata()
 
+    @property
+    def local_path(self) -> str | None:
+        """Where the file lies on this machine; None if it lies elsewhere."""
+        return self.name if self._storage.is_local else None
+
+    @property
+    def created_by(self) -> str:
+        """The program that wrote the file, as its footer names it; empty if it does not."""
+        return self._file.metadata.created_by or ""
+
     def batches(
         self,
         schema: pa.Schema,
@@ -204,11 +214,19 @@ class ParquetReader:
                 return [group.id for group in left.row_groups]
             names = [name for name in alike if name in counted]
             guarantees = [
-                _guarantee(group.statistics or {}, names) for group in fragment.row_groups
+                _guarantee(group.statistics or {}, [n for n in names if self._is_full(n, group.id)])
+                for group in fragment.row_groups
             ]
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return that_may_match(guarantees, condition, schema)
+
+    def _is_full(self, name: str, row_group: int) -> bool:
+        """Whether the statistics of a row group say that a column has no nulls in it."""
+        if pa.types.is_nested(self._file.schema_arrow.field(name).type):
+            return False
+        known = _chunks(self._file, name)[row_group].statistics
+        return known is not None and known.has_null_count and not known.null_count
 
 
 def _guarantee(statistics: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:

@@ -68,8 +68,9 @@ class LimitedScan(Scan):
         """What the scan below did."""
         return self._scan.report()
 
-    def explain(self) -> str:
-        """The plan of the scan below, and the limit."""
+    def explain(self, *, engine: bool = False) -> str:
+        """The plan of the scan below, and the limit; all rows pass here, none by an engine."""
+        del engine
         return f"{self._scan.explain()}\n  at most {self._rows} rows"
 
     @property

@@ -1,17 +1,43 @@
-"""Rows of a file that are gone, by position."""
+"""Rows of a file that are gone: by position, or by keys that deletes name."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.reader import FileReader
 from seamkit.scan.merge import KEEP, REMOVE, assemble
-from seamkit.scan.units import Positions
+from seamkit.scan.units import KeyTest, Positions
 
-__all__ = ["GoneRows", "RowRemover"]
+__all__ = ["Gone", "GoneByKey", "GoneRows", "RowRemover"]
+
+
+class Gone(Protocol):
+    """Rows that are gone, looked at for ranges of rows of their file."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether asking costs nothing."""
+        ...
+
+    def count(self, begin: int, end: int) -> int:
+        """How many of the rows from `begin` up to `end` are gone."""
+        ...
+
+    def within(self, begin: int, end: int) -> Positions:
+        """Those of the rows from `begin` up to `end`, counted from `begin`."""
+        ...
+
+    def kept(self, begin: int, end: int) -> pa.Array:
+        """For each row from `begin` up to `end` whether it is still there."""
+        ...
 
 
 class GoneRows:
@@ -25,6 +51,8 @@ class GoneRows:
     Raises:
         InputError: positions that do not ascend, or of rows that the file has not.
     """
+
+    is_known = True
 
     def __init__(self, positions: Positions, num_rows: int, source: str) -> None:
         self._positions = np.ascontiguousarray(positions, dtype=np.int64)
@@ -51,9 +79,88 @@ class GoneRows:
 
     def kept(self, begin: int, end: int) -> pa.Array:
         """For each row from `begin` up to `end` whether it is still there."""
-        flags = np.ones(end - begin, dtype=np.bool_)
-        flags[self.within(begin, end)] = False
-        return pa.array(flags)
+        return _kept(self, begin, end)
+
+
+class GoneByKey:
+    """Rows whose keys some deletes name, worked out row group by row group when first asked for.
+
+    The keys of a row group are read apart from its other columns: nothing more of it is read where
+    all of its rows are gone.
+
+    Args:
+        reader: the file.
+        keys: sets of key columns, each with what tells which rows are gone by them.
+        mask: rows that are gone by position.
+        batch_rows: of keys that are looked at in one go.
+    """
+
+    is_known = False
+
+    def __init__(
+        self,
+        reader: FileReader,
+        keys: Sequence[tuple[pa.Schema, KeyTest]],
+        mask: GoneRows,
+        batch_rows: int,
+    ) -> None:
+        self._reader = reader
+        self._keys = keys
+        self._mask = mask
+        self._batch_rows = batch_rows
+        rows = [reader.rows_in([group]) for group in range(reader.num_row_groups)]
+        self._starts = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
+        self._found: dict[int, Positions] = {}
+
+    def count(self, begin: int, end: int) -> int:
+        """See `Gone.count`."""
+        return len(self.within(begin, end))
+
+    def within(self, begin: int, end: int) -> Positions:
+        """See `Gone.within`.
+
+        Raises:
+            InputError: the file is broken, or lacks a row's key.
+        """
+        first = int(np.searchsorted(self._starts, begin, "right")) - 1
+        last = int(np.searchsorted(self._starts, end, "left"))
+        pieces = [self._in_group(group) for group in range(first, last)]
+        found = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+        lower, upper = np.searchsorted(found, (begin, end))
+        return found[lower:upper] - begin
+
+    def kept(self, begin: int, end: int) -> pa.Array:
+        """See `Gone.kept`."""
+        return _kept(self, begin, end)
+
+    def _in_group(self, group: int) -> Positions:
+        """Positions in the file of a row group's rows that are gone."""
+        if group not in self._found:
+            begin, end = int(self._starts[group]), int(self._starts[group + 1])
+            flags = np.zeros(end - begin, dtype=np.bool_)
+            flags[self._mask.within(begin, end)] = True
+            for schema, test in self._keys:
+                self._test(schema, test, group, flags)
+            self._found[group] = np.flatnonzero(flags) + begin
+        return self._found[group]
+
+    def _test(
+        self, schema: pa.Schema, test: KeyTest, group: int, flags: npt.NDArray[np.bool_]
+    ) -> None:
+        done = 0
+        for batch in self._reader.batches(
+            schema, self._batch_rows, use_threads=False, row_groups=[group]
+        ):
+            flags[done : done + batch.num_rows] |= test(batch)
+            done += batch.num_rows
+        if done != len(flags):
+            raise InputError(f"{self._reader.name}: {len(flags)} rows, but {done} keys")
+
+
+def _kept(gone: Gone, begin: int, end: int) -> pa.Array:
+    flags = np.ones(end - begin, dtype=np.bool_)
+    flags[gone.within(begin, end)] = False
+    return pa.array(flags)
 
 
 class RowRemover:
@@ -65,7 +172,7 @@ class RowRemover:
         allocator: owner of columns that are not changed in place.
     """
 
-    def __init__(self, gone: GoneRows, schema: pa.Schema, allocator: TrackedAllocator) -> None:
+    def __init__(self, gone: Gone, schema: pa.Schema, allocator: TrackedAllocator) -> None:
         self._gone = gone
         self._allocator = allocator
         self._nothing = batch_of([pa.array([], field.type) for field in schema], schema, 0)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
-from seamkit.scan.masks import GoneRows, RowRemover
+from seamkit.scan.masks import Gone, RowRemover
 
 __all__ = ["Wanted", "native_rows", "with_values"]
 
@@ -78,7 +78,7 @@ def native_rows(
     row_groups: Sequence[int],
     *,
     use_threads: bool,
-    gone: GoneRows | None = None,
+    gone: Gone | None = None,
     allocator: TrackedAllocator | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Rows of some row groups of a file.
@@ -106,7 +106,7 @@ def native_rows(
             yield with_values(batch, handed_out, wanted.known)
         return
     remover = RowRemover(gone, read, allocator or TrackedAllocator())
-    for groups, at in _with_rows_left(reader, row_groups, gone):
+    for groups, at in _with_rows_left(reader, row_groups, gone, wanted.batch_rows):
         for batch in reader.batches(
             read,
             wanted.batch_rows,
@@ -130,9 +130,13 @@ def _starts(reader: FileReader, row_groups: Sequence[int]) -> dict[int, int]:
 
 
 def _with_rows_left(
-    reader: FileReader, row_groups: Sequence[int], gone: GoneRows
+    reader: FileReader, row_groups: Sequence[int], gone: Gone, batch_rows: int
 ) -> Iterator[tuple[list[int], int]]:
-    """Runs of neighbouring groups that have rows left, each with the position of its first row."""
+    """Runs of neighbouring groups that have rows left, each with the position of its first row.
+
+    Where it has to be worked out which rows are gone, runs end when they fill a batch, so that no
+    more is worked out ahead.
+    """
     starts = _starts(reader, row_groups)
     run: list[int] = []
     for group in row_groups:
@@ -143,6 +147,9 @@ def _with_rows_left(
             run = []
         if not empty:
             run.append(group)
+        if run and not gone.is_known and reader.rows_in(run) >= batch_rows:
+            yield run, starts[run[0]]
+            run = []
     if run:
         yield run, starts[run[0]]
 
@@ -151,7 +158,7 @@ def _tested_rows(
     reader: FileReader,
     wanted: Wanted,
     row_groups: Sequence[int],
-    gone: GoneRows | None,
+    gone: Gone | None,
     *,
     use_threads: bool,
 ) -> Iterator[pa.RecordBatch]:

@@ -26,6 +26,8 @@ class ScanOptions:
             when they are decoded. Changes that would take too much of it wait on local disk. It
             does not bound the process: base files that pyarrow decodes (a batch and a row group's
             pages for each thread), bodies of the timeline and the files' own bytes come on top.
+        strict: damage is refused wherever it can be told, so no engine's own reader, which checks
+            less, takes over a file.
 
     Raises:
         UsageError: a number below 1.
@@ -34,6 +36,7 @@ class ScanOptions:
     batch_rows: int | None = None
     threads: int | None = None
     memory_limit_bytes: int | None = None
+    strict: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch_rows", "threads", "memory_limit_bytes"):

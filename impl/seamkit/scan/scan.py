@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import UsageError
 from seambase.extras import needs
 from seambase.scan import ScanReport
+from seamkit.engines.files import EnginePlan
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
     import polars as pl
     import pyarrow.dataset as ds
@@ -47,8 +50,54 @@ class Scan(ABC):
         """Which paths the units take, and what reads so far came to."""
 
     @abstractmethod
-    def explain(self) -> str:
-        """The plan in words, a line for each unit: its path, its files, and why."""
+    def explain(self, *, engine: bool = False) -> str:
+        """The plan in words, a line for each unit: its path, its files, and why.
+
+        Args:
+            engine: as `relation` and `lazy` read: files that go to the engine's own reader have the
+                path `engine`, and of all others it is said why they stay.
+        """
+
+    def engine_plan(self) -> EnginePlan:
+        """The scan for `relation` and `lazy`: all rows by our dataset, unless a scan knows better.
+
+        Raises:
+            InputError: a file is missing or broken.
+        """
+        return EnginePlan([], self.dataset(), self.schema)
+
+    def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """The rows as a relation of DuckDB.
+
+        Parquet files whose rows need nothing done to them are read by DuckDB itself, which is
+        fastest; it does not hold their pages to their checksums. All others come through `dataset`.
+        Columns and filters reach both. The files are those of the moment of this call.
+
+        Args:
+            connection: of DuckDB, where the relation lives.
+
+        Raises:
+            InputError: a file is missing or broken.
+            UsageError: the scan has no columns.
+        """
+        if not self.schema.names:
+            raise UsageError("a relation of DuckDB has at least one column: name some")
+        from seamkit.engines.in_duckdb import duckdb_relation
+
+        return duckdb_relation(self.engine_plan(), connection)
+
+    def lazy(self) -> pl.LazyFrame:
+        """The rows as a lazy frame of Polars; files are shared out as `relation` does.
+
+        Raises:
+            InputError: a file is missing or broken.
+            UnavailableError: Polars is not installed.
+        """
+        with needs("peers", "a lazy frame of Polars"):
+            import polars  # noqa: F401, ICN001
+        from seamkit.engines.in_polars import polars_frame
+
+        return polars_frame(self.engine_plan())
 
     @property
     @abstractmethod

@@ -12,22 +12,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
+from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
+from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache
-from seamkit.scan.masks import GoneRows
+from seamkit.scan.masks import Gone, GoneByKey, GoneRows
 from seamkit.scan.merge_path import Load, UnitMerge, load_events
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
+from seamkit.scan.runs_path import merged_runs
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
-from seamkit.scan.units import DataFile, Keyed, Mask, ReadContext, ReadPlan, ReadUnit
+from seamkit.scan.units import (
+    Changes,
+    DataFile,
+    Keyed,
+    KeyMask,
+    Mask,
+    ReadContext,
+    ReadPlan,
+    ReadUnit,
+    Runs,
+)
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -112,6 +126,33 @@ class UnitScan(Scan):
         load = load_events if limited else EventsCache().load
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, load=load))
 
+    def engine_plan(self) -> EnginePlan:
+        """Files without changes for an engine's own reader, a dataset over the rest; see `Scan`.
+
+        All stays with this scan where something other than columns was asked of it: a condition, a
+        limit of memory, or strictness.
+        """
+        if self._alone() is not None:
+            return EnginePlan([], self.dataset(), self.schema)
+        share = engine_share(self._plan, self._columns)
+        if not share.rest.units:
+            return EnginePlan(share.files, None, self.schema)
+        rest = copy.copy(self)
+        rest._plan = share.rest
+        # What it reads counts as this scan's.
+        rest._run, rest._lock = self._run, self._lock
+        return EnginePlan(share.files, rest.dataset(), self.schema)
+
+    def _alone(self) -> str | None:
+        """Why no engine's own reader takes part; None where it may."""
+        if self._other_path is not None:
+            return f"rows come by the path {self._other_path[0]}"
+        if self._condition is not None:
+            return "the scan has a filter of its own"
+        if self._options.memory_limit_bytes is not None:
+            return "memory is limited"
+        return "strict scans check what an engine does not" if self._options.strict else None
+
     def read_by(self, path: str, read: ReadRows) -> UnitScan:
         """A scan of the same plan whose units a function reads, in place of the scan's own paths.
 
@@ -164,8 +205,10 @@ class UnitScan(Scan):
                 peak_bytes=self._run.allocator.counters().peak_bytes,
             )
 
-    def explain(self) -> str:
+    def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
+        if engine:
+            return self._explain_engine()
         plan = self._plan
         lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
         partitions = [replace(unit, guarantee=None) for unit in plan.units]
@@ -179,6 +222,18 @@ class UnitScan(Scan):
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
         return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
 
+    def _explain_engine(self) -> str:
+        """As `explain`, with the path `engine` for what an engine's own reader reads."""
+        plan, alone = self._plan, self._alone()
+        lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
+        reasons: Sequence[str | None] = [alone] * len(plan.units)
+        if alone is None:
+            reasons = engine_share(plan, self._columns).reasons
+        for unit, why in zip(plan.units, reasons, strict=True):
+            path = "engine" if why is None else self._path(unit)
+            lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
+        return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
+
     def _fields(self, names: Sequence[str]) -> pa.Schema:
         return pa.schema([self._plan.schema.field(name) for name in names])
 
@@ -186,7 +241,7 @@ class UnitScan(Scan):
         """The path that a unit takes."""
         if self._other_path is not None:
             return self._other_path[0]
-        return "native" if unit.changes is None or isinstance(unit.changes, Mask) else "merge"
+        return "native" if isinstance(unit.changes, Mask | KeyMask | None) else "merge"
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, load: Load
@@ -238,7 +293,10 @@ class UnitScan(Scan):
             if self._other_path is not None:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
-            if unit.changes is not None and not isinstance(unit.changes, Mask):
+            if isinstance(unit.changes, Runs):
+                tasks.append(self._merging_runs(unit, unit.changes, own))
+                continue
+            if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
                 parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._merging(unit, unit.changes, own, parts, load)
                 continue
@@ -257,7 +315,7 @@ class UnitScan(Scan):
             parts = min(parts, groups)
             bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
             cuts = list(itertools.pairwise(bounds)) or [None]
-        gone = _Gone(unit.changes) if isinstance(unit.changes, Mask) else None
+        gone = None if unit.changes is None else _SharedMask(unit.changes)
 
         def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
@@ -267,7 +325,7 @@ class UnitScan(Scan):
                 wanted,
                 range(*cut) if cut else range(reader.num_row_groups),
                 use_threads=spare and cut is None,
-                gone=None if gone is None else gone.of(reader),
+                gone=None if gone is None else gone.of(reader, self._context(), wanted.batch_rows),
                 allocator=self._run.allocator,
             )
 
@@ -286,7 +344,7 @@ class UnitScan(Scan):
             wanted.batch_rows,
             self._context(),
             load,
-            row_groups=_groups_by_key(changes, wanted),
+            row_groups=_groups_by_key(changes.key_columns, wanted),
         )
         if parts == 1:
             # Opened by the task: a scan may have more units than files can be open.
@@ -295,6 +353,20 @@ class UnitScan(Scan):
             shared = merge(threads=parts)
             reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
         return [functools.partial(_tested, read, wanted) for read in reads]
+
+    def _merging_runs(self, unit: ReadUnit, changes: Runs, wanted: Wanted) -> Task:
+        """The task of a unit of sorted runs: rows are tested after they were merged."""
+        read = functools.partial(
+            merged_runs,
+            unit,
+            changes,
+            self._plan.schema,
+            wanted.read(wanted.schema.names).names,
+            wanted.batch_rows,
+            self._context(),
+            _groups_by_key(frozenset(changes.keys), wanted),
+        )
+        return functools.partial(_tested, read, wanted)
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
@@ -311,28 +383,40 @@ class UnitScan(Scan):
         return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
 
 
-class _Gone:
-    """A mask that the tasks of one file share; the first of them loads it."""
+class _SharedMask:
+    """What is gone of one file, for the tasks that read it; positions are loaded once.
 
-    def __init__(self, mask: Mask) -> None:
-        self._mask = mask
+    Args:
+        changes: a mask, or one of keys; a unit with other changes is not read natively.
+    """
+
+    def __init__(self, changes: Changes) -> None:
+        assert isinstance(changes, Mask | KeyMask)
+        self._mask = changes if isinstance(changes, Mask) else changes.mask
+        self._keys = changes.keys if isinstance(changes, KeyMask) else ()
         self._lock = threading.Lock()
         self._rows: GoneRows | None = None
 
-    def of(self, reader: FileReader) -> GoneRows:
-        """The rows that are gone of the file that a reader has opened."""
+    def of(self, reader: FileReader, context: ReadContext, batch_rows: int) -> Gone:
+        """The rows that are gone of the file that a reader has opened; for one thread."""
         with self._lock:
             if self._rows is None:
-                self._rows = GoneRows(self._mask.load(), reader.num_rows, reader.name)
+                positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
+                self._rows = GoneRows(positions, reader.num_rows, reader.name)
+        if not self._keys:
             return self._rows
+        tests = [(schema, load(context)) for schema, load in self._keys]
+        return GoneByKey(reader, tests, self._rows, batch_rows)
 
 
-def _groups_by_key(changes: Keyed, wanted: Wanted) -> Callable[[FileReader], Sequence[int]] | None:
+def _groups_by_key(
+    key_columns: frozenset[str], wanted: Wanted
+) -> Callable[[FileReader], Sequence[int]] | None:
     """Which row groups of a merged file can hold keys that the condition lets through.
 
     Values below the merge may be stale, but keys are not.
     """
-    condition, keys = wanted.condition, changes.key_columns.intersection(wanted.tested)
+    condition, keys = wanted.condition, key_columns.intersection(wanted.tested)
     if condition is None or not keys:
         return None
     schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])

@@ -9,10 +9,10 @@ together, and independently of all other units. What changes a unit's rows decid
 
 - nothing: the rows of its files as they stand (native path);
 - `Mask`: some rows of its file are gone, by position (native path, under a mask);
-- `Keyed`: events replace or remove rows of its file by key, and add others (merge path).
-
-A format whose files are sorted runs, merged by key (Paimon), needs a further kind of changes, which
-will stand beside these.
+- `KeyMask`: some are gone, by keys that deletes name (native path, under a mask that is worked out
+  as the file is read);
+- `Keyed`: events replace or remove rows of its file by key, and add others (merge path);
+- `Runs`: its files are sorted runs, in which rows of one key are merged (merge path).
 
 Units, files and what they hold are pickled where a scan is cut into parts for several processes, so
 openers and loaders are functions of modules or `functools.partial` of such, not lambdas.
@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,14 +37,18 @@ from seamkit.scan.merge import Words
 
 __all__ = [
     "Changes",
+    "Combine",
     "DataFile",
     "Events",
+    "KeyMask",
+    "KeyTest",
     "Keyed",
     "Mask",
     "Positions",
     "ReadContext",
     "ReadPlan",
     "ReadUnit",
+    "Runs",
 ]
 
 
@@ -77,6 +83,24 @@ class Mask:
     """
 
     load: Callable[[], Positions]
+
+
+KeyTest = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
+"""Says of each row of a batch of keys whether it is gone. One thread at a time."""
+
+
+@dataclass(frozen=True)
+class KeyMask:
+    """Rows of a unit's one file that are gone by their keys, and perhaps some by position.
+
+    Attributes:
+        keys: sets of key columns, each with its test; a row is gone where one of the tests says so.
+            The file's reader gives these columns under their names, which need not be the table's.
+        mask: rows that are gone by position; None if none are.
+    """
+
+    keys: Sequence[tuple[pa.Schema, Callable[[ReadContext], KeyTest]]]
+    mask: Mask | None = None
 
 
 @dataclass(frozen=True)
@@ -191,7 +215,61 @@ class Keyed(Protocol):
         ...
 
 
-Changes = Mask | Keyed
+class Combine(Protocol):
+    """What several rows of one key become, where that is not one of them."""
+
+    def columns(self, names: Sequence[str]) -> Sequence[str]:
+        """The columns that must be read for some columns to be handed out, these among them."""
+        ...
+
+    def merge(self, rows: pa.RecordBatch, starts: Words, retracts: pa.Array) -> pa.RecordBatch:
+        """Merge the rows of each of some keys, of which there are two at least.
+
+        Args:
+            rows: in the order of their keys, the oldest row of a key first.
+            starts: numbers of the rows that are the first of their key.
+            retracts: for each row whether it takes back what was there.
+
+        Returns:
+            A row for each key that has one, with the same columns.
+
+        Raises:
+            RefusedError: retracts that the rules have no word for.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Sorted runs that are merged by key; in each a key is there once at most, in ascending order.
+
+    A key that has one row alone is never merged: the row is there, unless it is a retract.
+
+    Attributes:
+        runs: the files of each run, in the order of their keys.
+        keys: columns of the key, the weightiest first; no rule changes their values.
+        order: columns that order the rows of one key; rows that tie are ordered by their runs,
+            those of the last run being the latest.
+        descending: of the first so many columns of `order` smaller values are later.
+        kinds: column of row kinds, odd numbers being retracts; None where no row is one.
+        system: columns of files that are named above and are none of the table's.
+        ignores_retracts: whether they are passed over, as if they were not there.
+        rule: which row of a key is left, or what they become together.
+        masks: rows of files that are gone before anything is merged, by name of the file.
+    """
+
+    runs: Sequence[Sequence[DataFile]]
+    keys: Sequence[str]
+    order: Sequence[str] = ()
+    descending: int = 0
+    kinds: str | None = None
+    system: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    ignores_retracts: bool = False
+    rule: Literal["last", "first"] | Combine = "last"
+    masks: Mapping[str, Mask] = field(default_factory=dict)
+
+
+Changes = Mask | KeyMask | Keyed | Runs
 
 
 @dataclass(frozen=True)
@@ -201,7 +279,7 @@ class ReadUnit:
     Attributes:
         name: how plans and messages call it: a path, a file group.
         files: where its rows lie; one file where it has a mask, at most one where
-            it has events.
+            it has events, all files of its runs.
         partition: columns that have one value in all rows of the unit; they are not read.
         changes: what happens to the rows of its files.
         reason: why it is read the way it is, for `Scan.explain`.
@@ -218,9 +296,12 @@ class ReadUnit:
     guarantee: pc.Expression | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.changes, Mask) and len(self.files) != 1:
+        if isinstance(self.changes, Mask | KeyMask) and len(self.files) != 1:
             raise ValueError(f"{self.name}: a mask goes with one file, not {len(self.files)}")
-        if self.changes is not None and len(self.files) > 1:
+        if isinstance(self.changes, Runs):
+            if sum(map(len, self.changes.runs)) != len(self.files):
+                raise ValueError(f"{self.name}: its files are not those of its runs")
+        elif self.changes is not None and len(self.files) > 1:
             raise ValueError(f"{self.name}: events go with one file, not {len(self.files)}")
 
     @property

@@ -14,6 +14,8 @@ from seamkit.files.storage import Storage
 if TYPE_CHECKING:
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hudi.table import HudiTable
+    from seamkit.tables.iceberg.table import IcebergTable
+    from seamkit.tables.paimon.table import PaimonTable
 
 __all__ = ["open_table"]
 
@@ -21,27 +23,31 @@ __all__ = ["open_table"]
 _FORMATS = {
     ".hoodie": ("seamkit.tables.hudi.table", "HudiTable"),
     "_delta_log": ("seamkit.tables.delta.table", "DeltaTable"),
+    "metadata": ("seamkit.tables.iceberg.table", "IcebergTable"),
+    "schema": ("seamkit.tables.paimon.table", "PaimonTable"),
 }
+#: Part of a file's name that the folder of metadata must hold, where its own name tells too little.
+_WITNESSES = {"metadata": ".metadata.json", "schema": "schema-"}
 _NAMES_SHOWN = 5
 _DATA_ENDINGS = {".parquet": "Parquet", ".orc": "ORC", ".avro": "Avro", ".csv": "CSV"}
 
 
 def open_table(
     path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
-) -> HudiTable | DeltaTable:
+) -> HudiTable | DeltaTable | IcebergTable | PaimonTable:
     """Open the table that lies in a folder.
 
     Args:
         path: the table's folder, or its address on any storage that fsspec reaches: `s3://`,
-            `gs://`, `hdfs://`, `memory://`, ...
+            `gs://`, `hdfs://`, `memory://`, ... Of an Iceberg table also one of its metadata files.
         storage_options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...);
             a local folder has none.
 
     Returns:
-        A `HudiTable` or a `DeltaTable`.
+        A `HudiTable`, a `DeltaTable`, an `IcebergTable` or a `PaimonTable`.
 
     Raises:
-        UsageError: an argument of the wrong kind, or a folder that is a table of both formats.
+        UsageError: an argument of the wrong kind, or a folder that is a table of several formats.
         InputError: there is no such folder, or no table in it, or a broken one.
         RefusedError: a table of another format, or of a version that is not supported.
         UnavailableError: the library for this kind of storage is not installed.
@@ -49,10 +55,12 @@ def open_table(
     root = _address(path)
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise UsageError(f"storage_options is {storage_options!r}: names and values are meant")
+    if root.endswith((".metadata.json", ".metadata.json.gz")):
+        return _opened("metadata", root, storage_options)
     _require_folder(root)
     storage = Storage(root, storage_options)
     names = {entry.name: entry.size_bytes is None for entry in storage.list()}
-    found = [marker for marker in _FORMATS if names.get(marker)]
+    found = [marker for marker in _FORMATS if names.get(marker) and _is_marked(storage, marker)]
     if len(found) > 1:
         classes = " or ".join(f"seamkit.{_FORMATS[marker][1]}" for marker in found)
         raise UsageError(
@@ -61,10 +69,22 @@ def open_table(
         )
     if not found:
         raise _no_table(storage, names)
-    module, name = _FORMATS[found[0]]
+    return _opened(found[0], root, storage_options)
+
+
+def _opened(
+    marker: str, root: str, storage_options: Mapping[str, Any] | None
+) -> HudiTable | DeltaTable | IcebergTable | PaimonTable:
+    module, name = _FORMATS[marker]
     made = getattr(importlib.import_module(module), name)
-    table: HudiTable | DeltaTable = made(root, storage_options)
+    table: HudiTable | DeltaTable | IcebergTable | PaimonTable = made(root, storage_options)
     return table
+
+
+def _is_marked(storage: Storage, marker: str) -> bool:
+    """Whether a folder of metadata is that of its format."""
+    witness = _WITNESSES.get(marker, "")
+    return not witness or any(witness in entry.name for entry in storage.list(marker))
 
 
 def _address(path: str | os.PathLike[str]) -> str:
@@ -95,10 +115,12 @@ def _no_table(storage: Storage, names: Mapping[str, bool]) -> Exception:
     root = storage.root
     if not names:
         return InputError(f"{root} is empty, or is not there: no table lies in it")
-    if root.rstrip("/").rpartition("/")[2] in _FORMATS:
+    own = root.rstrip("/").rpartition("/")[2]
+    if own in _FORMATS and any(_WITNESSES.get(own, "") in name for name in names):
         return InputError(f"{root} is a table's own folder of metadata: name the folder above it")
-    known = " and ".join(name.removesuffix("Table") for _, name in _FORMATS.values())
-    looks = _looks_like(storage, names)
+    *others, last = (name.removesuffix("Table") for _, name in _FORMATS.values())
+    known = f"{', '.join(others)} and {last}"
+    looks = _looks_like(names)
     if looks:
         return RefusedError(f"{root} looks like {looks}; {known} tables can be read")
     listed = ", ".join(sorted(names)[:_NAMES_SHOWN])
@@ -109,14 +131,8 @@ def _no_table(storage: Storage, names: Mapping[str, bool]) -> Exception:
     )
 
 
-def _looks_like(storage: Storage, names: Mapping[str, bool]) -> str:
+def _looks_like(names: Mapping[str, bool]) -> str:
     """What is known and not read here; empty where a folder looks like nothing known."""
-    if names.get("metadata") and any(
-        entry.name.endswith(".metadata.json") for entry in storage.list("metadata")
-    ):
-        return "an Iceberg table"
-    if names.get("snapshot") and names.get("schema"):
-        return "a Paimon table"
     kinds = {kind for name in names if (kind := _DATA_ENDINGS.get(Path(name).suffix))}
     if kinds:
         return f"a folder of {' and '.join(sorted(kinds))} files, no table"

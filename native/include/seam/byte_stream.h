@@ -42,8 +42,9 @@ void seam_byte_output_clear(struct seam_byte_output *stream);
 
 /* The size of the next range of a stream that has ranges of `held` bytes and wants `asked` more:
  * under 128 bytes in all 128; under 512 `asked` rounded up to 128s; under a page to 512s; else to
- * pages. */
-int64_t seam_byte_output_growth(int64_t held_bytes, int64_t asked_bytes);
+ * pages. With `tiny` ranges those under 128 bytes in all are 16, 16, 32, 64 bytes, or more where
+ * one step asks for it. */
+int64_t seam_byte_output_growth(int64_t held_bytes, int64_t asked_bytes, int32_t tiny);
 
 int seam_byte_output_append(struct seam_byte_output *stream, const void *bytes, int64_t size_bytes,
                             struct seam_error *error);

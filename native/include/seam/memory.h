@@ -49,6 +49,13 @@ struct seam_backing {
  * for the counters. */
 struct seam_allocator *seam_allocator_new_backed(int64_t limit_bytes,
                                                  const struct seam_backing *backing);
+/* An allocator whose bytes a pool counts, too (seam/pool.h; NULL: none). With `keeps` it holds on
+ * to freed blocks, which it goes on counting, and hands them out again: `total_blocks` then counts
+ * fresh ones alone. They go back when the owner gives its reference back. SEAM_BAD_ARGUMENT: the
+ * pool is no leaf. */
+struct seam_pool;
+int seam_allocator_new_in(struct seam_pool *pool, int64_t limit_bytes, int32_t keeps,
+                          struct seam_allocator **out, struct seam_error *error);
 /* Gives the owner's reference back. The last live block frees the allocator itself. */
 void seam_allocator_release(struct seam_allocator *allocator);
 void seam_allocator_counters(const struct seam_allocator *allocator,

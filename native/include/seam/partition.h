@@ -40,6 +40,8 @@ struct seam_partition_rule {
     const int32_t *keys;                  /* column numbers */
     const struct seam_column_type *types; /* of the keys, in their order */
     int32_t n_keys;
+    /* Columns that are dealt, the first of a batch; those behind are keys alone. 0: all. */
+    int32_t n_columns;
     int64_t chunk_rows; /* a chunk that would have more rows is finished first */
 };
 

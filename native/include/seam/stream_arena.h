@@ -59,6 +59,9 @@ struct seam_stream_arena {
     struct seam_page_runs large;
     int64_t run;              /* the run that is being cut, n_runs when none is left */
     int64_t run_offset_bytes; /* what of it is given away */
+    /* Streams over it begin with ranges below 128 bytes, where there are so many streams that most
+     * stay short. Set it after init; clear leaves it. */
+    int32_t tiny_ranges;
 };
 
 void seam_stream_arena_init(struct seam_stream_arena *arena, struct seam_allocator *allocator);

@@ -1,6 +1,9 @@
 #include "seam/memory.h"
 
+#include "base/keeper.h"
 #include "base/recycle.h"
+
+#include "seam/pool.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,16 +23,9 @@ struct seam_allocator {
     atomic_llong fail_after;     /* 0 = off */
     atomic_llong references;     /* the owner's plus one per live block */
     struct seam_backing backing; /* no functions: the system */
+    struct seam_pool *pool;      /* counts the same bytes; NULL: none */
+    struct seam_keeper *keeper;  /* of freed blocks; NULL: none */
 };
-
-/* Stands right before each block, so that a block alone is enough to free it. */
-struct block_header {
-    struct seam_allocator *allocator;
-    size_t size;
-    void *start; /* of a host's block, as the host knows it */
-    char padding[SEAM_ALIGNMENT - 2 * sizeof(void *) - sizeof(size_t)];
-};
-_Static_assert(sizeof(struct block_header) == SEAM_ALIGNMENT, "blocks keep the alignment");
 
 #ifdef SEAM_POISON
 enum { FRESH_BYTE = 0xA5, FREED_BYTE = 0x5A };
@@ -56,18 +52,44 @@ struct seam_allocator *seam_allocator_new_backed(int64_t limit_bytes,
     return allocator;
 }
 
+int seam_allocator_new_in(struct seam_pool *pool, int64_t limit_bytes, int32_t keeps,
+                          struct seam_allocator **out, struct seam_error *error) {
+    struct seam_allocator *allocator = seam_allocator_new(limit_bytes);
+    struct seam_keeper *keeper = keeps ? seam_keeper_new() : NULL;
+    *out = NULL;
+    int code = SEAM_OK;
+    if (allocator == NULL || (keeps && keeper == NULL)) {
+        code = seam_fail(error, SEAM_NO_MEMORY, -1, "the system has no memory for an allocator");
+    }
+    code = code == SEAM_OK && pool != NULL ? seam_pool_join(pool, error) : code;
+    if (code != SEAM_OK) {
+        seam_keeper_free(keeper);
+        free(allocator);
+        return code;
+    }
+    allocator->pool = pool;
+    allocator->keeper = keeper;
+    *out = allocator;
+    return SEAM_OK;
+}
+
 static void drop_reference(struct seam_allocator *allocator) {
     if (atomic_fetch_sub(&allocator->references, 1) == 1) {
         if (atomic_load(&allocator->limit_bytes) > 0) {
             seam_recycle_release();
         }
+        if (allocator->pool != NULL) {
+            seam_pool_leave(allocator->pool);
+        }
+        seam_keeper_free(allocator->keeper);
         free(allocator);
     }
 }
 
-void seam_allocator_release(struct seam_allocator *allocator) {
-    if (allocator != NULL) {
-        drop_reference(allocator);
+static void uncharge(struct seam_allocator *allocator, size_t size) {
+    atomic_fetch_sub(&allocator->current_bytes, (long long)size);
+    if (allocator->pool != NULL) {
+        seam_pool_uncharge(allocator->pool, (int64_t)size);
     }
 }
 
@@ -88,13 +110,19 @@ void seam_allocator_fail_after(struct seam_allocator *allocator, int64_t n) {
     atomic_store(&allocator->fail_after, n);
 }
 
-/* Counts `size` more bytes in, or refuses. */
-static int charge(struct seam_allocator *allocator, size_t size, struct seam_error *error) {
+/* Whether a test wants this allocation to fail. */
+static int fail_on_request(struct seam_allocator *allocator, size_t size,
+                           struct seam_error *error) {
     if (atomic_load(&allocator->fail_after) > 0 &&
         atomic_fetch_sub(&allocator->fail_after, 1) == 1) {
         return seam_fail(error, SEAM_NO_MEMORY, -1, "allocation of %zu bytes failed on request",
                          size);
     }
+    return SEAM_OK;
+}
+
+/* Counts `size` more bytes in, or refuses. */
+static int charge(struct seam_allocator *allocator, size_t size, struct seam_error *error) {
     if (size > (size_t)INT64_MAX / 2) {
         return seam_fail(error, SEAM_NO_MEMORY, -1, "allocation of %zu bytes is beyond any memory",
                          size);
@@ -107,6 +135,13 @@ static int charge(struct seam_allocator *allocator, size_t size, struct seam_err
         return seam_fail(error, SEAM_NO_MEMORY, -1,
                          "memory limit of %lld bytes reached: %lld in use, %zu more wanted", limit,
                          now - (long long)size, size);
+    }
+    if (allocator->pool != NULL) {
+        int code = seam_pool_charge(allocator->pool, (int64_t)size, error);
+        if (code != SEAM_OK) {
+            atomic_fetch_sub(&allocator->current_bytes, (long long)size);
+            return code;
+        }
     }
     long long peak = atomic_load(&allocator->peak_bytes);
     while (now > peak && !atomic_compare_exchange_weak(&allocator->peak_bytes, &peak, now)) {
@@ -167,9 +202,40 @@ static void give_back(struct block_header *header) {
     }
 }
 
+void seam_allocator_release(struct seam_allocator *allocator) {
+    if (allocator == NULL) {
+        return;
+    }
+    struct block_header *kept = seam_keeper_close(allocator->keeper);
+    while (kept != NULL) {
+        struct block_header *next = kept->start;
+        uncharge(allocator, kept->size);
+        give_back(kept);
+        kept = next;
+    }
+    drop_reference(allocator);
+}
+
+static int hand_out(struct seam_allocator *allocator, struct block_header *header, void **out) {
+#ifdef SEAM_POISON
+    memset(header + 1, FRESH_BYTE, header->size);
+#endif
+    atomic_fetch_add(&allocator->references, 1);
+    *out = header + 1;
+    return SEAM_OK;
+}
+
 int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
                struct seam_error *error) {
-    int code = charge(allocator, size, error);
+    int code = fail_on_request(allocator, size, error);
+    if (code == SEAM_OK && allocator->keeper != NULL && size <= (size_t)INT64_MAX / 4) {
+        size = seam_keeper_size(size);
+        struct block_header *kept = seam_keeper_take(allocator->keeper, size);
+        if (kept != NULL) {
+            return hand_out(allocator, kept, out);
+        }
+    }
+    code = code == SEAM_OK ? charge(allocator, size, error) : code;
     if (code != SEAM_OK) {
         return code;
     }
@@ -177,19 +243,14 @@ int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
     struct block_header *header =
         hosted ? host_block(&allocator->backing, size) : system_block(size);
     if (header == NULL) {
-        atomic_fetch_sub(&allocator->current_bytes, (long long)size);
+        uncharge(allocator, size);
         return seam_fail(error, SEAM_NO_MEMORY, -1, "the %s has no %zu bytes left",
                          hosted ? "host" : "system", size);
     }
     header->allocator = allocator;
     header->size = size;
-#ifdef SEAM_POISON
-    memset(header + 1, FRESH_BYTE, size);
-#endif
-    atomic_fetch_add(&allocator->references, 1);
     atomic_fetch_add(&allocator->total_blocks, 1);
-    *out = header + 1;
-    return SEAM_OK;
+    return hand_out(allocator, header, out);
 }
 
 int seam_realloc(struct seam_allocator *allocator, void **block, size_t size,
@@ -214,11 +275,13 @@ void seam_free(void *block) {
     }
     struct block_header *header = (struct block_header *)block - 1;
     struct seam_allocator *allocator = header->allocator;
-    atomic_fetch_sub(&allocator->current_bytes, (long long)header->size);
 #ifdef SEAM_POISON
     memset(block, FREED_BYTE, header->size);
 #endif
-    give_back(header);
+    if (allocator->keeper == NULL || !seam_keeper_keep(allocator->keeper, header)) {
+        uncharge(allocator, header->size);
+        give_back(header);
+    }
     drop_reference(allocator);
 }
 
@@ -227,11 +290,12 @@ int64_t seam_kept_bytes(void) {
 }
 
 int seam_reserve(struct seam_allocator *allocator, size_t size, struct seam_error *error) {
-    return charge(allocator, size, error);
+    int code = fail_on_request(allocator, size, error);
+    return code == SEAM_OK ? charge(allocator, size, error) : code;
 }
 
 void seam_unreserve(struct seam_allocator *allocator, size_t size) {
-    atomic_fetch_sub(&allocator->current_bytes, (long long)size);
+    uncharge(allocator, size);
 }
 
 void seam_buffer_init(struct seam_buffer *buffer, struct seam_allocator *allocator) {

@@ -393,14 +393,31 @@ static void sort_block(struct seam_partitioner *partitioner, int64_t begin, int6
     }
 }
 
+/* The columns of a batch that are dealt: a view on the first of them. */
+static int dealt_columns(const struct seam_partitioner *partitioner, const struct seam_node *batch,
+                         struct seam_node *dealt, struct seam_error *error) {
+    int32_t count = partitioner->rule.n_columns;
+    if (count < 0 || count > batch->n_children) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%d columns of a batch of %lld are dealt",
+                         (int)count, (long long)batch->n_children);
+    }
+    *dealt = *batch;
+    dealt->n_children = count > 0 ? count : batch->n_children;
+    return SEAM_OK;
+}
+
 static int append_node(struct seam_partitioner *partitioner, const struct seam_node *batch,
                        struct seam_error *error) {
     int64_t rows = batch->view.length;
-    int code = hash_batch(partitioner, batch, BLOCK_ROWS, error);
+    struct seam_node dealt;
+    int code = dealt_columns(partitioner, batch, &dealt, error);
+    if (code == SEAM_OK) {
+        code = hash_batch(partitioner, batch, BLOCK_ROWS, error);
+    }
     for (int64_t begin = 0; code == SEAM_OK && begin < rows; begin += BLOCK_ROWS) {
         int64_t count = rows - begin < BLOCK_ROWS ? rows - begin : BLOCK_ROWS;
         sort_block(partitioner, begin, count);
-        code = deal(partitioner, batch, begin, error);
+        code = deal(partitioner, &dealt, begin, error);
     }
     return code;
 }
@@ -408,12 +425,16 @@ static int append_node(struct seam_partitioner *partitioner, const struct seam_n
 static int split_node(struct seam_partitioner *partitioner, const struct seam_node *batch,
                       struct ArrowArray *out, struct seam_error *error) {
     int64_t rows = batch->view.length;
-    int code = hash_batch(partitioner, batch, rows, error);
+    struct seam_node dealt;
+    int code = dealt_columns(partitioner, batch, &dealt, error);
+    if (code == SEAM_OK) {
+        code = hash_batch(partitioner, batch, rows, error);
+    }
     if (code == SEAM_OK) {
         code = resized(&partitioner->positions, rows * 4, error);
     }
     if (code == SEAM_OK && partitioner->whole == NULL) {
-        code = seam_gather_new(partitioner->allocator, batch, rows, &partitioner->whole, error);
+        code = seam_gather_new(partitioner->allocator, &dealt, rows, &partitioner->whole, error);
     }
     if (code != SEAM_OK) {
         return code;
@@ -429,8 +450,8 @@ static int split_node(struct seam_partitioner *partitioner, const struct seam_no
     for (int64_t i = 0; i < rows; i++) {
         positions[order.rows[i]] = (int32_t)i;
     }
-    for (int64_t column = 0; code == SEAM_OK && column < batch->n_children; column++) {
-        code = seam_gather_reorder(partitioner->whole, batch, column, &order, error);
+    for (int64_t column = 0; code == SEAM_OK && column < dealt.n_children; column++) {
+        code = seam_gather_reorder(partitioner->whole, &dealt, column, &order, error);
     }
     if (code == SEAM_OK) {
         seam_gather_advance(partitioner->whole, rows);

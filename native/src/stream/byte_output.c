@@ -14,12 +14,21 @@ void seam_byte_output_clear(struct seam_byte_output *stream) {
     seam_byte_output_init(stream, stream->arena, stream->is_bits);
 }
 
+enum { TINY_BYTES = 16 };
+
 static int64_t round_up(int64_t value, int64_t step) {
     return (value + step - 1) / step * step;
 }
 
-int64_t seam_byte_output_growth(int64_t held_bytes, int64_t asked_bytes) {
+int64_t seam_byte_output_growth(int64_t held_bytes, int64_t asked_bytes, int32_t tiny) {
     int64_t whole = held_bytes + asked_bytes;
+    if (whole < 128 && tiny) {
+        int64_t size = TINY_BYTES;
+        while (size < asked_bytes || size < held_bytes) {
+            size *= 2;
+        }
+        return size;
+    }
     if (whole < 128) {
         return 128;
     }
@@ -58,7 +67,8 @@ static int grow_list(struct seam_byte_output *stream, struct seam_error *error) 
 
 static int extend(struct seam_byte_output *stream, int64_t asked_bytes, struct seam_error *error) {
     struct seam_byte_range fresh;
-    int64_t wanted = seam_byte_output_growth(stream->room_bytes, asked_bytes);
+    int64_t wanted =
+        seam_byte_output_growth(stream->room_bytes, asked_bytes, stream->arena->tiny_ranges);
     int code = grow_list(stream, error);
     if (code == SEAM_OK) {
         code = seam_stream_arena_range(stream->arena, wanted, &fresh, error);

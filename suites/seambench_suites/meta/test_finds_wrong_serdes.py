@@ -13,8 +13,9 @@ from seambase.errors import UsageError
 from seambench.conformance.judge import run_one
 from seambench.conformance.load import load_cases
 from seambench.seams.serde.cases import SerdeCase
+from seambench.seams.serde.streams import replayed
 from seambench_suites.cases import ROOT
-from seambench_suites.meta import plain_serde
+from seambench_suites.meta import plain_serde, plain_streams
 from seambench_suites.meta.plain_serde import PlainSerde
 
 
@@ -58,6 +59,46 @@ def test_wrong_serdes_are_found(serde: str, case: str, word: str, says: str) -> 
 
     assert found == word
     assert says in reason
+
+
+@pytest.mark.parametrize(
+    ("serde", "case", "word", "says"),
+    [
+        ("PlainStreams", "ranges/stream", "pass", ""),
+        ("PlainStreams", "cleared/stream", "pass", ""),
+        ("PlainStreams", "presto/bigint_some_nulls/stream", "pass", ""),
+        ("PlainStreams", "rows-beyond/stream", "pass", ""),
+        ("PlainStreams", "row-number-negative/stream", "pass", ""),
+        ("PlainStreams", "reread-pages/bigint_some_nulls/reread", "pass", ""),
+        ("PlainSerde", "ranges/stream", "not-offered", "no stream"),
+        ("NeverClears", "cleared/stream", "fail", "0 rows expected, 3 were written"),
+        ("NeverClears", "presto/bigint_some_nulls/stream", "fail", "were written"),
+        ("FlushesAway", "ranges/stream", "fail", "4 rows expected, 1 were written"),
+        ("SortsRows", "presto/bigint_some_nulls/stream", "fail", "was written"),
+        ("TakesAnyRow", "rows-beyond/stream", "fail", "refus"),
+        ("TakesAnyRow", "row-number-negative/stream", "fail", "refus"),
+        ("FreshEachTime", "reread-pages/bigint_some_nulls/reread", "fail", "[1, 2, 3]"),
+        ("CountsNothing", "reread-pages/bigint_some_nulls/reread", "fail", "no block of memory"),
+    ],
+)
+def test_wrong_streams_are_found(serde: str, case: str, word: str, says: str) -> None:
+    """What forgets too much or too little, or allocates without need, fails."""
+    module = plain_serde if serde == "PlainSerde" else plain_streams
+    found, reason = run_one(_cases()[f"serde/stream/{case}"], getattr(module, serde)())
+
+    assert (found, says in reason) == (word, True), reason
+
+
+def test_what_is_expected_of_a_stream_is_what_its_file_says() -> None:
+    """Where a file states the pages, they are those that its steps give by the witness's rule."""
+    stated = [
+        case
+        for id_, case in _cases().items()
+        if id_.startswith("serde/stream/") and case.steps and not case.refused
+    ]
+    for case in stated:
+        assert list(replayed(case.vector().batches, case.steps)) == list(case.expected()), case.id
+    assert len(stated) >= 5
 
 
 def _folder(tmp_path: Path, name: str) -> Path:

@@ -16,7 +16,8 @@ from seambench.conformance.load import load_cases
 from seambench.conformance.plain import canonical
 from seambench.seams.serde.blocks import block_array, block_values
 from seambench.seams.serde.cases import SerdeCase, serde_cases
-from seambench.seams.serde.check import batches_of, encode_problem, marker_differs
+from seambench.seams.serde.check import marker_differs
+from seambench.seams.serde.given import batches_of
 from seambench.seams.serde.pages import (
     CHECKSUMMED,
     COMPRESSED,
@@ -29,6 +30,7 @@ from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import framed, unsafe_row
 from seambench.seams.serde.values import plain_values
 from seambench.seams.serde.vectors import Vector, derived, load_golden, page_options
+from seambench.seams.serde.written import encode_problem
 from seambench_suites.cases import ROOT
 from seambench_suites.meta.plain_serde import PlainSerde
 

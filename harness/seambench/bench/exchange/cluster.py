@@ -36,6 +36,9 @@ class Way:
         chunk_rows: rows of a batch that is written, and most of one that travels.
         options: of the format.
         buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
+        near: workers that share a process, among whom batches change hands while `transport`
+            carries what leaves it; 0: a process each, and everything is carried.
+        drivers: of each worker, on both sides of every exchange.
         address: where workers listen, with `{index}` of the worker and `{step}` of the plan; None
             for Unix sockets in a folder of the run.
     """
@@ -45,7 +48,27 @@ class Way:
     chunk_rows: int = 4096
     options: Mapping[str, Any] = field(default_factory=dict)
     buffer_bytes: int | None = None
+    near: int = 0
+    drivers: int = 1
     address: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Transport and layout, as a part of a case's name."""
+        near = f"-{self.near}-near" if self.near else ""
+        return f"{self.transport}{near}" + (f"-{self.drivers}-drivers" if self.drivers > 1 else "")
+
+    def settings(self) -> dict[str, Any]:
+        """What a host must know to open its workers' sides."""
+        return {
+            "transport": self.transport,
+            "format": self.format,
+            "chunk_rows": self.chunk_rows,
+            "options": dict(self.options),
+            "buffer_bytes": self.buffer_bytes,
+            "pass_through": self.near > 0,
+            "drivers": self.drivers,
+        }
 
 
 @dataclass(frozen=True)
@@ -57,6 +80,7 @@ class Ran:
         cpu: processor seconds of all processes.
         bytes: of the rows that workers received, as Arrow has them.
         rows: how many those were.
+        passed_bytes: of chunks that changed hands; 0 of an implementation that does not count them.
         peak_bytes: most resident bytes of each process, added up; 0 if nobody watched.
         growth_bytes: the same above what was resident before.
         told: what each worker has to say of its outcome.
@@ -66,6 +90,7 @@ class Ran:
     cpu: float
     bytes: int
     rows: int
+    passed_bytes: int
     peak_bytes: int
     growth_bytes: int
     told: Sequence[Mapping[str, Any]]
@@ -73,7 +98,7 @@ class Ran:
     @classmethod
     def of(cls, ran: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> Self:
         """What processes say of a run (`seambench.bench.exchange.host.Host.run`), as one."""
-        sums = ("cpu", "bytes", "rows", "peak_bytes", "growth_bytes")
+        sums = ("cpu", "bytes", "rows", "passed_bytes", "peak_bytes", "growth_bytes")
         return cls(
             seconds=max(one["seconds"] for one in ran),
             told=told,
@@ -237,11 +262,7 @@ class Cluster:
         folder.mkdir()
         listen = {
             "do": "listen",
-            "transport": way.transport,
-            "format": way.format,
-            "chunk_rows": way.chunk_rows,
-            "options": dict(way.options),
-            "buffer_bytes": way.buffer_bytes,
+            **way.settings(),
             "address": way.address or _UNIX.format(folder=folder),
             "timeout": self._timeout,
         }

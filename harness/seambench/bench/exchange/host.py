@@ -12,15 +12,16 @@ import base64
 import contextlib
 import gc
 import json
+import resource
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+import psutil
 import pyarrow as pa
 
 from seambase.errors import SeambenchError, UnavailableError
@@ -28,6 +29,7 @@ from seambench.bench.exchange.plans import Plan, Step, plan_named
 from seambench.bench.memory import MemorySampler
 from seambench.contracts import registry
 from seambench.contracts.exchange import (
+    CountedSender,
     Distributed,
     ExchangeRequest,
     ListeningReceiver,
@@ -56,7 +58,8 @@ class Node:
         self._settings: Mapping[str, Any] = {}
         self._receivers: dict[str, ListeningReceiver] = {}
         self._senders: dict[str, RemoteSender] = {}
-        self._received: dict[str, pa.Table] = {}
+        #: Rows of each step, by the driver that received them.
+        self._received: dict[str, list[pa.Table]] = {}
         self._outcome: list[pa.Table] = []
 
     def prepare(self, plan: Plan, tables: Mapping[str, pa.Table]) -> None:
@@ -91,11 +94,13 @@ class Node:
         begin = time.perf_counter()
         self._outcome = self._plan.run(self)
         seconds = time.perf_counter() - begin
-        received = self._received.values()
+        received = [table for tables in self._received.values() for table in tables]
+        counted = [one.counters() for one in self._senders.values() if _counts(one)]
         return {
             "seconds": seconds,
             "bytes": sum(table.nbytes for table in received),
             "rows": sum(table.num_rows for table in received),
+            "passed_bytes": sum(counters.get("bytes_pass_through", 0) for counters in counted),
         }
 
     def table(self, name: str) -> pa.Table:
@@ -104,29 +109,38 @@ class Node:
 
     def exchange(self, step: str, rows: pa.Table) -> pa.Table:
         """See `seambench.bench.exchange.plans.Worker`."""
-        sender, problems = self._senders[step], []
+        sender, problems = self._senders[step], list[SeambenchError]()
         batches = rows.to_batches(max_chunksize=self._settings["chunk_rows"])
+        drivers = self._settings["drivers"]
 
-        def send() -> None:
+        def send(driver: int) -> None:
+            which = () if drivers == 1 else (driver,)
             try:
-                for batch in batches:
-                    sender.write(batch)
-                sender.finish()
+                for batch in batches[driver::drivers]:
+                    sender.write(batch, *which)
+                sender.finish(*which)
             except SeambenchError as error:
                 problems.append(error)
+                sender.cancel(f"a driver failed: {error}")
 
-        sending = threading.Thread(target=send, daemon=True)
-        sending.start()
-        received = []
-        if step in self._receivers:
-            receiver = self._receivers[step]
-            while (batch := receiver.read(0, self._settings["timeout"])) is not None:
-                received.append(batch)
-        sending.join()
+        with ThreadPoolExecutor(2 * drivers) as pool:
+            sending = [pool.submit(send, driver) for driver in range(drivers)]
+            reading = [pool.submit(self._receive, step, driver) for driver in range(drivers)]
+            received = [pa.Table.from_batches(one.result(), rows.schema) for one in reading]
+            for one in sending:
+                one.result()
         if problems:
             raise problems[0]
-        self._received[step] = pa.Table.from_batches(received, rows.schema)
-        return self._received[step]
+        self._received[step] = received
+        return pa.concat_tables(received)
+
+    def _receive(self, step: str, driver: int) -> list[pa.RecordBatch]:
+        if step not in self._receivers:
+            return []
+        receiver, received = self._receivers[step], []
+        while (batch := receiver.read(driver, self._settings["timeout"])) is not None:
+            received.append(batch)
+        return received
 
     def judge(self) -> dict[str, Any]:
         """What came of the plan: digests, how many keys each hashed step gave, or the answer."""
@@ -138,7 +152,9 @@ class Node:
         found = {
             "digests": [digest_reader(table) for table in self._outcome],
             "keys": {
-                step.name: len(self._received[step.name][step.keys[0]].unique())
+                step.name: sum(
+                    len(table[step.keys[0]].unique()) for table in self._received[step.name]
+                )
                 for step in self._plan.steps
                 if step.keys
             },
@@ -170,7 +186,21 @@ class Node:
             chunk_rows=self._settings["chunk_rows"],
             buffer_bytes=self._settings["buffer_bytes"],
             options=self._settings["options"],
+            drivers=self._settings["drivers"],
+            writers=self._settings["drivers"],
+            pass_through=self._settings["pass_through"],
+            buckets=[bucket % self.workers for bucket in range(step.buckets)],
+            bucket_drivers=self._drivers_of(step),
         )
+
+    def _drivers_of(self, step: Step) -> Sequence[int]:
+        """The driver of each bucket: a worker's buckets are dealt to its drivers in turns."""
+        drivers = self._settings["drivers"]
+        return [bucket // self.workers % drivers for bucket in range(step.buckets)]
+
+
+def _counts(sender: RemoteSender) -> TypeGuard[CountedSender]:
+    return isinstance(sender, CountedSender)
 
 
 def _packed(table: pa.Table) -> str:
@@ -221,9 +251,9 @@ class Host:
         gc.collect()
         memory = MemorySampler() if asked.get("memory") else None
         with memory or contextlib.nullcontext():
-            cpu = time.process_time()
+            cpu = _processor_seconds()
             ran = self._each(Node.run)
-            cpu = time.process_time() - cpu
+            cpu = _processor_seconds() - cpu
         return {
             "cpu": cpu,
             "peak_bytes": memory.peak_bytes if memory else 0,
@@ -231,6 +261,7 @@ class Host:
             "seconds": max(one["seconds"] for one in ran),
             "bytes": sum(one["bytes"] for one in ran),
             "rows": sum(one["rows"] for one in ran),
+            "passed_bytes": sum(one["passed_bytes"] for one in ran),
         }
 
     def judge(self, _asked: Mapping[str, Any]) -> Any:
@@ -246,14 +277,27 @@ class Host:
         return [future.result() for future in [self._pool.submit(work, n) for n in self.nodes]]
 
 
+def _processor_seconds() -> float:
+    """Of this process, the programs that it started, and those of them that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = time.process_time() + ended.ru_utime + ended.ru_stime
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            spent += sum(child.cpu_times()[:2])
+    return float(spent)
+
+
 def _parts(folder: Path, plan: Plan, index: int, workers: int) -> dict[str, pa.Table]:
     """The worker's rows, in memory of its own."""
     parts = {}
     for name in plan.tables:
         with pa.memory_map(str(folder / f"{name}.arrow")) as file:
             whole = pa.ipc.open_file(file).read_all()
-            begin, end = (whole.num_rows * i // workers for i in (index, index + 1))
-            part = whole.slice(begin, end - begin)
+            if name in plan.place:
+                part = whole.take(np.flatnonzero(plan.place[name](whole, workers) == index))
+            else:
+                begin, end = (whole.num_rows * i // workers for i in (index, index + 1))
+                part = whole.slice(begin, end - begin)
             part = plan.derive.get(name, lambda table: table)(part)
             parts[name] = part.take(np.arange(part.num_rows)).combine_chunks()
     return parts

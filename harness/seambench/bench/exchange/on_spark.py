@@ -50,14 +50,10 @@ class SparkWorkers:
             RefusedError: pass-through and local: tasks are processes.
             SeambenchError: the job failed.
         """
-        if way.transport in WITHIN:
+        if way.transport in WITHIN or way.near:
             raise RefusedError("tasks of a job are processes: rows must leave them")
         asked = self._asked | {
-            "transport": way.transport,
-            "format": way.format,
-            "chunk_rows": way.chunk_rows,
-            "options": dict(way.options),
-            "buffer_bytes": way.buffer_bytes,
+            **way.settings(),
             "memory": memory,
         }
         workers = asked["workers"]
@@ -109,6 +105,8 @@ def _parts(name: str, scale: float, index: int, workers: int) -> dict[str, Any]:
     import pyarrow as pa
 
     plan, parts = plan_named(name), {}
+    if plan.place:
+        raise RefusedError(f"plan {name}: tasks make their own rows, wherever these belong")
     for table in plan.tables:
         if part_count(table, scale, workers) == 1:  # too few rows to be generated apart
             whole = pa.Table.from_batches(generate_part(table, scale, 1, 1))

@@ -6,6 +6,7 @@ computes. Derived from TPC-H and not comparable with published TPC-H results.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -33,13 +34,15 @@ class Step:
         name: unique in the plan.
         schema: of the rows.
         partition: `single`: all rows go to the first worker; otherwise every worker receives.
-        keys: of `hash`.
+        keys: of `hash` and `bucket`.
+        buckets: how many there are; worker i has buckets i, i + workers, ...
     """
 
     name: str
     schema: pa.Schema
     partition: PartitionKind
     keys: tuple[str, ...] = ()
+    buckets: int = 0
 
 
 class Worker(Protocol):
@@ -67,6 +70,7 @@ class Plan:
             outcome are the tables themselves, anywhere.
         copies: every worker has all of the outcome, not a part.
         derive: changes a table before it is dealt to workers.
+        place: the worker of each row of a table, where it lies in buckets; others lie anywhere.
     """
 
     name: str
@@ -76,6 +80,7 @@ class Plan:
     number: int | None = None
     copies: bool = False
     derive: Mapping[str, Callable[[pa.Table], pa.Table]] = field(default_factory=dict)
+    place: Mapping[str, Callable[[pa.Table, int], np.ndarray]] = field(default_factory=dict)
 
 
 def query(sql: str, **tables: pa.Table) -> pa.Table:
@@ -199,20 +204,12 @@ def _some(table: str, *columns: str) -> pa.Schema:
     return pa.schema([TABLES[table].schema.field(column) for column in columns])
 
 
+_Q3_ORDERS_ROWS = _some("orders", "o_orderkey", "o_custkey", "o_orderdate", "o_shippriority")
+_Q3_LINEITEM_ROWS = _some("lineitem", "l_orderkey", "l_extendedprice", "l_discount")
 _Q3_STEPS = (
     Step("customer", _some("customer", "c_custkey"), "broadcast"),
-    Step(
-        "orders",
-        _some("orders", "o_orderkey", "o_custkey", "o_orderdate", "o_shippriority"),
-        "hash",
-        ("o_orderkey",),
-    ),
-    Step(
-        "lineitem",
-        _some("lineitem", "l_orderkey", "l_extendedprice", "l_discount"),
-        "hash",
-        ("l_orderkey",),
-    ),
+    Step("orders", _Q3_ORDERS_ROWS, "hash", ("o_orderkey",)),
+    Step("lineitem", _Q3_LINEITEM_ROWS, "hash", ("l_orderkey",)),
     Step(
         "answer",
         pa.schema(
@@ -234,9 +231,42 @@ def _run_q3(worker: Worker) -> list[pa.Table]:
     for step, sql in zip(_Q3_STEPS, (_Q3_CUSTOMER, _Q3_ORDERS, _Q3_LINEITEM), strict=False):
         rows = query(sql, **{step.name: worker.table(step.name)}).cast(step.schema)
         here[step.name] = worker.exchange(step.name, rows)
+    return _best_of_q3(worker, here)
+
+
+def _best_of_q3(worker: Worker, here: Mapping[str, pa.Table]) -> list[pa.Table]:
     best = query(_Q3_JOIN + _Q3_TOP, **here).cast(_Q3_STEPS[-1].schema)
     gathered = worker.exchange("answer", best)
     return [query(f"FROM rows {_Q3_TOP}", rows=gathered)]
+
+
+# ---- a join of tables of which one lies in buckets -----------------------------------------------
+
+_BUCKETS = 48
+
+
+def _worker_of_order(orders: pa.Table, workers: int) -> np.ndarray:
+    """Where the bucket of each order is: CRC-32 by zlib, not by an exchange."""
+    keys = orders["o_orderkey"].to_numpy().astype("<i8").view("V8")
+    hashes = np.fromiter((zlib.crc32(key) for key in keys), np.uint32, len(keys))
+    return hashes % _BUCKETS % workers
+
+
+_BUCKET_STEPS = (
+    _Q3_STEPS[0],
+    Step("lineitem", _Q3_LINEITEM_ROWS, "bucket", ("l_orderkey",), _BUCKETS),
+    _Q3_STEPS[-1],
+)
+
+
+def _run_q3_in_buckets(worker: Worker) -> list[pa.Table]:
+    """Orders stay where their buckets are, and their lines come there."""
+    sql = {"customer": _Q3_CUSTOMER, "lineitem": _Q3_LINEITEM}
+    here = {"orders": query(_Q3_ORDERS, orders=worker.table("orders")).cast(_Q3_ORDERS_ROWS)}
+    for step in _BUCKET_STEPS[:-1]:
+        rows = query(sql[step.name], **{step.name: worker.table(step.name)}).cast(step.schema)
+        here[step.name] = worker.exchange(step.name, rows)
+    return _best_of_q3(worker, here)
 
 
 #: Plans by name.
@@ -267,6 +297,14 @@ PLANS: Mapping[str, Plan] = {
             number=1,
         ),
         Plan("q03", ("customer", "orders", "lineitem"), _Q3_STEPS, _run_q3, number=3),
+        Plan(
+            "q03-buckets",
+            ("customer", "orders", "lineitem"),
+            _BUCKET_STEPS,
+            _run_q3_in_buckets,
+            number=3,
+            place={"orders": _worker_of_order},
+        ),
         Plan("random", ("lineitem",), (_whole("lineitem", "random"),), _through("lineitem")),
         _skewed("one-key", _one_key),
         _skewed("zipf", _zipf_keys),

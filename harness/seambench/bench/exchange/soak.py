@@ -26,7 +26,7 @@ from seambase.errors import SeambenchError
 from seambench.bench.exchange.cluster import Cluster, Way
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
-from seambench.bench.exchange.suite import write_tables
+from seambench.bench.exchange.tables import write_tables
 
 __all__ = ["SoakOptions", "SoakReport", "soak"]
 

@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import pyarrow as pa
+from msgspec import structs
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Ran, Way
 from seambench.bench.exchange.floor import Copied, copy_bytes
 from seambench.bench.exchange.oracle import Oracle
-from seambench.bench.exchange.plans import Plan, plan_named
+from seambench.bench.exchange.plans import PLANS, Plan, plan_named
+from seambench.bench.exchange.tables import write_tables
 from seambench.bench.listener import Listener
 from seambench.bench.measure import Competitor, MemoryRun, interleave
 from seambench.contracts import registry
-from seambench.data.tpch import generate_part, generator_version
-from seambench.records.facts import generated_rows, implementation_info
-from seambench.records.model import Floor, Moved, Origin, Record, Timing
+from seambench.records.facts import implementation_info
+from seambench.records.model import Floor, Moved, Origin, Record, Rows, Timing
 from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Measurement, Recording, Sample, answered, moved
 
-__all__ = ["WITHIN", "ExchangeOptions", "Workers", "measure_exchanges", "write_tables"]
+__all__ = ["WITHIN", "ExchangeOptions", "Workers", "hosts_of", "local_share", "measure_exchanges"]
 
 #: Transports by which rows never leave their process: all workers of a run are in one.
 WITHIN = ("pass-through", "local")
@@ -42,36 +42,47 @@ class ExchangeOptions:
         implementation: name in the registry.
         plans: names of plans.
         workers: numbers of workers.
+        near: for transports over networks, numbers of workers that share a process; see `Way`.
+        drivers: of each worker.
         transports: of the exchange seam.
         formats: what rows become on network transports.
         chunk_rows: rows of a batch.
         scale: of TPC-H.
+        data: folder of data sets, whose rows Spark made; the generator is asked for those of a
+            scale that is not there.
         samples: timed runs of each, after a cold one.
         timeout: seconds that a step of a run may take.
         command: what was typed, for the record.
     """
 
     implementation: str = "seambench"
-    plans: Sequence[str] = ("shuffle", "broadcast", "random", "q01", "q03", "one-key", "zipf")
+    plans: Sequence[str] = tuple(PLANS)
     workers: Sequence[int] = (2,)
+    near: Sequence[int] = (0,)
+    drivers: Sequence[int] = (1,)
     transports: Sequence[str] = (*WITHIN, "sockets", "grpc", "flight")
     formats: Sequence[str] = ("presto",)
     chunk_rows: Sequence[int] = (4096,)
     scale: float = 0.01
+    data: Path | None = None
     samples: int = 3
     timeout: float = 300.0
     command: str = "seambench exchange"
 
 
-def write_tables(folder: Path, plans: Sequence[Plan], scale: float) -> dict[str, int]:
-    """Generate what plans need as `folder/TABLE.arrow`; the rows of each table."""
-    rows = {}
-    for name in dict.fromkeys(name for plan in plans for name in plan.tables):
-        table = pa.Table.from_batches(generate_part(name, scale, 1, 1))
-        with pa.ipc.new_file(folder / f"{name}.arrow", table.schema) as writer:
-            writer.write_table(table)
-        rows[name] = table.num_rows
-    return rows
+def hosts_of(workers: int, together: int) -> list[int]:
+    """How many workers each process has, if so many share one."""
+    full, rest = divmod(workers, together)
+    return [together] * full + ([rest] if rest else [])
+
+
+def local_share(workers: int, way: Way) -> float:
+    """The share of a worker's destinations to whom it hands batches, the mean of all workers."""
+    if way.transport in WITHIN:
+        return 1.0
+    if not way.near:
+        return 0.0
+    return sum(count**2 for count in hosts_of(workers, min(way.near, workers))) / workers**2
 
 
 class Workers(Protocol):
@@ -104,7 +115,8 @@ class _Local:
         self._implementation = implementation
         self._timeout = timeout
         self._prepared: tuple[str, int, Path] | None = None
-        self._clusters: dict[bool, Cluster] = {}
+        #: By how many workers share a process.
+        self._clusters: dict[int, Cluster] = {}
 
     def prepare(self, plan: str, workers: int, folder: Path) -> None:
         """See `Workers`; starting a process takes longer than most of what it is to do."""
@@ -118,10 +130,10 @@ class _Local:
         """See `Workers`; a cluster in which something failed is of no more use."""
         assert self._prepared is not None
         plan, workers, folder = self._prepared
-        together = way.transport in WITHIN
+        together = workers if way.transport in WITHIN else min(max(way.near, 1), workers)
         try:
             if together not in self._clusters:
-                hosts = [workers] if together else [1] * workers
+                hosts = hosts_of(workers, together)
                 made = Cluster(self._implementation, hosts, timeout=self._timeout)
                 self._clusters[together] = made
                 made.prepare(plan, folder)
@@ -171,19 +183,19 @@ def measure_exchanges(
     timings: list[Timing] = []
     with tempfile.TemporaryDirectory(prefix="seambench-") as name:
         folder = Path(name)
-        rows = write_tables(folder, plans, options.scale)
+        made = write_tables(folder, plans, options.scale, options.data)
         try:
             oracles = {plan.name: Oracle(plan, folder) for plan in plans}
             for count, plan in itertools.product(options.workers, plans):
                 workers.prepare(plan.name, count, folder)
                 name = f"{prefix}/{plan.name}"
                 oracle = oracles[plan.name]
-                suite = _Suite(options, plan, oracle, workers, name, count, with_floor)
+                suite = _Suite(options, plan, oracle, workers, name, count, with_floor, made.by)
                 timings += suite.measure(listener)
         finally:
             workers.close()
     dataset = Origin(
-        name="tpch-derived", scale=options.scale, generator=generator_version(), rows=rows
+        name="tpch-derived", scale=options.scale, generator=made.generator, rows=made.rows
     )
     about = implementation_info(options.implementation, implementation)
     return [recording.record(about, timings, dataset=dataset)]
@@ -191,11 +203,13 @@ def measure_exchanges(
 
 def _ways(options: ExchangeOptions) -> Iterator[tuple[str, Way]]:
     for transport in options.transports:
-        formats = ("none",) if transport in WITHIN else options.formats
-        for name in formats:
-            for rows in options.chunk_rows:
-                way = Way(transport, "arrow" if name == "none" else name, rows)
-                yield f"{transport}/{name}", way
+        within = transport in WITHIN
+        formats, near = (("none",), (0,)) if within else (options.formats, options.near)
+        settings = itertools.product(formats, options.chunk_rows, near, options.drivers)
+        for name, rows, together, drivers in settings:
+            format_ = "arrow" if name == "none" else name
+            way = Way(transport, format_, rows, near=together, drivers=drivers)
+            yield f"{way.label}/{name}", way
 
 
 class _OneOf:
@@ -263,6 +277,7 @@ class _Suite:
     prefix: str
     count: int
     with_floor: bool
+    source: str
 
     def measure(self, listener: Listener) -> list[Timing]:
         """Rounds in which each way runs once, and each copy."""
@@ -274,7 +289,7 @@ class _Suite:
         results = interleave(
             {**competitors, **floors}, self.options.samples, on_run=listener.running
         )
-        timings = [self._timing(case, result, case in floors) for case, result in results.items()]
+        timings = [self._timing(case, result, ways.get(case)) for case, result in results.items()]
         for timing in timings:
             listener.done(timing, self.options.implementation)
         return timings
@@ -290,8 +305,16 @@ class _Suite:
     def _case(self, name: str, way: Way) -> str:
         return f"{self.prefix}/{name}/{self.count}/{way.chunk_rows}"
 
-    def _timing(self, case: str, result: Measurement, is_floor: bool) -> Timing:
-        over = generated_rows(f"{self.plan.name} over {self.count} workers", self.options.scale)
-        if is_floor:
+    def _timing(self, case: str, result: Measurement, one: _OneOf | None) -> Timing:
+        over = Rows(
+            name=f"{self.plan.name} over {self.count} workers",
+            scale=self.options.scale,
+            dimensions={"rows made by": self.source, "workers": self.count},
+        )
+        if one is None:
             return moved(Floor, case, over, result)
+        share = {"local destinations": local_share(self.count, one.way)}
+        over = structs.replace(
+            over, dimensions={**over.dimensions, "drivers": one.way.drivers, **share}
+        )
         return answered(case, over, result, expected=self.oracle.digest(self.count))

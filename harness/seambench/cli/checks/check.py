@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,22 +12,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.shared.common import JSON_SCHEMA, Results, console, error_console, print_json
+from seambench.cli.checks.junit import write_junit
+from seambench.cli.checks.shown import show_outcomes, show_ways_on
+from seambench.cli.shared.common import JSON_SCHEMA, Results, error_console, print_json
 from seambench.cli.shared.recording import recording, write_outcomes
+from seambench.conformance.remembered import remember
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
 
 __all__ = ["check"]
 
-_COLOURS = {"pass": "green", "xfail": "yellow", "not-offered": "dim", "unavailable": "yellow"}
-
 
 def check(
     seam: Annotated[str, typer.Option(help="A seam of `seambench list seams`.")] = "scan",
     impl: Annotated[
         list[str] | None,
-        typer.Option(help="Implementation, repeatable (default: all but variants)."),
+        typer.Option(
+            help="Implementation, repeatable (default: all but variants); NAME@VERSION and "
+            "NAME@all are peers of `seambench peers`."
+        ),
     ] = None,
     case: Annotated[
         list[str] | None,
@@ -55,6 +60,24 @@ def check(
             "everybody).",
         ),
     ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option("-k", help="Words of ids and rules: 'delete and not v6'."),
+    ] = None,
+    last_failed: Annotated[
+        bool, typer.Option("--last-failed", help="Only what failed last; all if nothing did.")
+    ] = False,
+    failed_first: Annotated[
+        bool, typer.Option("--failed-first", help="What failed last before the rest.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes at once (default: one per core).")
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Leave what the chosen case reads in this new folder, with its request."),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file, too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     record: Annotated[
         bool,
@@ -65,24 +88,57 @@ def check(
     results: Results = Path("results"),
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
+    from seambench.cli.checks.choice import narrowed
+    from seambench.conformance.kept import keep_case
     from seambench.conformance.run import Run
-    from seambench.contracts import registry
 
-    names = impl or registry.names(seam, without=("variant",))
-    if not names:
-        raise UsageError(f"no implementation of the {seam} seam is announced; name one with --impl")
-    if against is not None:
-        pairs = registry.find_seam(seam).pair_names
-        names = [pair for name in names for pair in pairs(name, against)]
-    run = Run(seam, names, golden, case, timeout, tuple(xfails or ()))
+    names = _names(seam, impl, against)
+    if extra is not None and (words or last_failed or failed_first):
+        raise UsageError(
+            "-k, --last-failed and --failed-first choose cases of a check, not of an extra pass"
+        )
+    run = Run(
+        *(seam, names, golden, case, timeout, tuple(xfails or ())),
+        jobs=jobs or len(os.sched_getaffinity(0)),
+        narrow=narrowed(seam, words, last_failed=last_failed, failed_first=failed_first),
+    )
+    if keep is not None:
+        for line in keep_case(run.cases(), keep):
+            error_console().print(f"kept: {line}", markup=False, soft_wrap=True)
     outcomes = run.check() if extra is None else run.extra_pass(extra)
     recorded = recording() if record else None
-    seen = _as_lines(outcomes) if as_json else _as_table(seam, outcomes)
+    given = ["--golden", str(golden)] if golden else []
+    seen = _as_lines(outcomes) if as_json else show_outcomes(seam, outcomes, given)
+    if junit is not None:
+        write_junit(junit, seam, seen)
+    for name in run.stated:
+        remember(seam, name, seen)
+    if impl and not as_json and case is None:
+        show_ways_on(seam, run.cases(), run.stated)
     _require_verdicts(seen, names if impl else ())
     if recorded is not None:
         write_outcomes(recorded, seen if extra is None else _of_pairs(seen, extra), results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
+
+
+def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[str]:
+    """The implementations to check, or the pairs that they make with another.
+
+    Raises:
+        UsageError: there is none, or they make no pairs.
+    """
+    from seambench.contracts import registry
+    from seambench.contracts.peers.catalogue import versions_of
+
+    named = [one for name in impl or () for one in versions_of(seam, name)]
+    names = named or registry.names(seam, without=("variant",))
+    if not names:
+        raise UsageError(f"no implementation of the {seam} seam is announced; name one with --impl")
+    if against is None:
+        return names
+    pairs = registry.find_seam(seam).pair_names
+    return [pair for name in names for pair in pairs(name, against)]
 
 
 def _of_pairs(seen: Sequence[Outcome], extra: str) -> list[Outcome]:
@@ -128,47 +184,3 @@ def _as_lines(outcomes: Iterable[Outcome]) -> list[Outcome]:
         print_json({"schema": JSON_SCHEMA, **outcome.to_json()})
         seen.append(outcome)
     return seen
-
-
-def _as_table(seam: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """A line per implementation with the count of each outcome, after what did not go well."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    seen: list[Outcome] = []
-    told: Counter[tuple[str, str, str]] = Counter()
-    out = console()
-    with error_console().status(f"checking the {seam} seam") as status:
-        for outcome in outcomes:
-            seen.append(outcome)
-            status.update(f"{outcome.implementation}: {outcome.case}")
-            same = (outcome.implementation, outcome.outcome, outcome.reason)
-            told[same] += 1
-            repeated = told[same] > 1 and not outcome.failed
-            if outcome.outcome not in ("pass", "not-offered") and not repeated:
-                colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
-                out.print(
-                    f"[{colour}]{_word(outcome)}[/] {escape(outcome.implementation)} "
-                    f"{escape(outcome.case)}: {escape(outcome.reason)}",
-                    soft_wrap=True,
-                )
-    for (name, word, reason), count in told.items():
-        if count > 1 and word in ("xfail", "unavailable"):
-            more = f"{word} {escape(name)}: {count - 1} more cases: {escape(reason)}"
-            out.print(more, soft_wrap=True)
-    words = [word for word, _ in Counter(map(_word, seen)).most_common()]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"{seam} seam")
-    for word in words:
-        table.add_column(word, justify="right")
-    for name in dict.fromkeys(outcome.implementation for outcome in seen):
-        counts = Counter(_word(o) for o in seen if o.implementation == name)
-        table.add_row(escape(name), *(str(counts[word]) for word in words))
-    out.print(table)
-    return seen
-
-
-def _word(outcome: Outcome) -> str:
-    """The word of an outcome; a `should` that is not met has one of its own."""
-    lenient = outcome.outcome == "fail" and not outcome.failed
-    return "fail (should)" if lenient else outcome.outcome

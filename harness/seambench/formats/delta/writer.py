@@ -17,8 +17,8 @@ from seambase.errors import SeambenchError
 from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.delta.layouts import DeltaLayout
-from seambench.formats.delta.partitions import partition_numbers as groups
 from seambench.formats.rows import plain_value
+from seambench.formats.spark_partitions import partition_numbers as groups
 
 __all__ = ["check", "groups", "write", "write_table", "writer_version"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,18 @@ _TYPES = (
 )
 _WORDS = {
     "partitions.hash": "rows with equal keys meet",
+    "partitions.bucket": "rows go to whoever has the bucket of their keys",
+    "buckets.drivers": "a bucket may be bound to a driver",
+    "buckets.unused": "rows of buckets that nobody has are refused, or dropped and counted",
     "partitions.broadcast": "every row comes to every receiver",
     "partitions.random": "rows go anywhere, evenly",
     "partitions.single": "every row comes to the one receiver",
     **{f"functions.{word}": f"rows are dealt as {word} says" for word in _FUNCTIONS},
+    "keys.computed": "keys may be computed of columns",
+    "output-columns": "columns may stay behind",
+    "writers": "more than one driver of a sender, which share its buffer",
+    "mixed": "within one exchange, receivers of the sender's process are handed batches",
+    "knobs.*": "a setting of the engine, by its name there",
     "drivers": "more than one reader behind a receiver",
     "orders.sender": "rows of a sender stay in their order",
     "orders.merge": "sorted rows come sorted",
@@ -73,14 +82,12 @@ class _ExchangeSeam(Seam):
     def explain(self, case: ExchangeCase) -> Explanation:
         from seambench.conformance.definitions import explain_file
 
-        senders, receivers, drivers = case.shape
         request = {
-            "senders": senders,
-            "receivers": receivers,
-            "drivers": drivers,
+            **asdict(case.shape),
             "transport": case.transport,
             "format": case.format,
             "encoding": case.encoding,
+            **case.knobs,
         }
         return explain_file(case, case.file, request)
 

@@ -22,26 +22,28 @@
     [expect]
     parts = [0, 5]                              # receiver * drivers + driver of each row
 
-Without `parts`, rows with equal keys must meet, and every row must arrive once. Row i is written by
-sender i modulo their number; for `order = "merge"` each sender's rows are sorted first. With
-`fault` something goes wrong on purpose, and nobody may take the rest for all there is. With
-`[expect] refused` the exchange must be refused instead.
+Further keys of `[exchange]`: `writers` (a list), `pass_through`, `elsewhere` (a list: how many of
+the receivers are in other processes), `computed`, `output_columns`, `buckets`, `bucket_drivers`,
+`unused_buckets` (rows of such buckets have part -1) and `knobs` (a list of tables), all as
+`ExchangeRequest` has them. Without `parts`, rows with equal keys must meet, and every row must
+arrive once. Row i is written by sender i modulo their number; for `order = "merge"` each sender's
+rows are sorted first. With `fault` something goes wrong on purpose, and nobody may take the rest
+for all there is. With `[expect] refused` the exchange must be refused instead.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 from seambase.sorting import SortKey
@@ -49,11 +51,11 @@ from seambase.types import SerdeType, arrow_type, parse_spark
 from seambench.conformance.strict import CaseFile, case_files, read_case_file
 from seambench.contracts.exchange import ExchangeRequest, Order, PartitionKind
 from seambench.contracts.seam import Case
+from seambench.seams.exchange.rows import Encoding, encoded, generated, sorted_rows
 from seambench.seams.serde.values import arrow_array, from_golden
 
-__all__ = ["ROW", "Encoding", "ExchangeCase", "Fault", "exchange_cases", "needs_of"]
+__all__ = ["ROW", "ExchangeCase", "Fault", "Shape", "exchange_cases", "needs_of"]
 
-Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
 Fault = Literal["none", "sender-cancels", "receiver-cancels"]
 
 #: Column that every case has besides its own: the number of the row.
@@ -77,6 +79,15 @@ class _Exchange:
     chunk_rows: int = 4096
     buffer_bytes: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    writers: Sequence[int] = (1,)
+    pass_through: bool = False
+    elsewhere: Sequence[int] = (0,)
+    computed: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    output_columns: Sequence[str] = ()
+    buckets: Sequence[int] = ()
+    bucket_drivers: Sequence[int] = ()
+    unused_buckets: Literal["refuse", "drop"] = "refuse"
+    knobs: Sequence[Mapping[str, Any]] = ({},)
 
 
 @dataclass(frozen=True)
@@ -102,22 +113,39 @@ class _CaseFile(CaseFile):
 
 
 @dataclass(frozen=True)
+class Shape:
+    """How many there are: of senders, of their drivers, of receivers, of their drivers.
+
+    Attributes:
+        elsewhere: receivers in other processes, the last ones.
+    """
+
+    senders: int
+    writers: int
+    receivers: int
+    drivers: int
+    elsewhere: int
+
+
+@dataclass(frozen=True)
 class ExchangeCase(Case):
     """One case: an entry of each list of its file.
 
     Attributes:
         file: where it is written down.
         encoding: how columns come.
-        shape: senders, receivers and drivers.
+        shape: how many there are of each.
         transport: how rows travel.
         format: as what.
+        knobs: of the engine.
     """
 
     file: Path
     encoding: Encoding
-    shape: tuple[int, int, int]
+    shape: Shape
     transport: str
     format: str
+    knobs: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def needs(self) -> Sequence[str]:
@@ -147,16 +175,15 @@ class ExchangeCase(Case):
     @property
     def request(self) -> ExchangeRequest:
         """What is asked of the implementation."""
-        read, (senders, receivers, drivers) = _load(self.file), self.shape
-        asked = read.exchange
+        asked, shape = _load(self.file).exchange, self.shape
         return ExchangeRequest(
             schema=self.batch().schema,
             partition=asked.partition,
             keys=asked.keys,
             function=asked.function,
-            senders=senders,
-            receivers=receivers,
-            drivers=drivers,
+            senders=shape.senders,
+            receivers=shape.receivers,
+            drivers=shape.drivers,
             order=asked.order,
             sort=[SortKey(**key) for key in asked.sort],
             format=self.format,
@@ -164,6 +191,14 @@ class ExchangeCase(Case):
             chunk_rows=asked.chunk_rows,
             buffer_bytes=asked.buffer_bytes,
             options=asked.options,
+            writers=shape.writers,
+            pass_through=asked.pass_through,
+            computed=asked.computed,
+            output_columns=(*asked.output_columns, ROW) if asked.output_columns else (),
+            buckets=asked.buckets,
+            bucket_drivers=asked.bucket_drivers,
+            unused_buckets=asked.unused_buckets,
+            knobs=self.knobs,
         )
 
     @property
@@ -179,6 +214,20 @@ class ExchangeCase(Case):
         """The same without an encoding."""
         return _batch(self.file, "plain")
 
+    def sent(self) -> pa.RecordBatch:
+        """The columns that travel, without an encoding."""
+        columns = self.request.output_columns
+        return self.plain().select(list(columns)) if columns else self.plain()
+
+    def key(self, name: str) -> pa.Array:
+        """The values of a key, of which some are computed."""
+        computed, plain = self.request.computed, self.plain()
+        if name not in computed:
+            return plain[name]
+        function, *arguments = computed[name]
+        values = [plain[one] if isinstance(one, str) else pa.scalar(one) for one in arguments]
+        return pc.call_function(function, values)
+
     def batches(self, sender: int) -> Iterator[pa.RecordBatch]:
         """What a sender writes."""
         request, size = self.request, _load(self.file).batch_rows
@@ -186,7 +235,7 @@ class ExchangeCase(Case):
         if request.order == "merge":
             numbers = sorted_rows(self.plain(), numbers, request.sort)
         for at in range(0, len(numbers), size):
-            yield _encoded(self.plain().take(numbers[at : at + size]), self.encoding)
+            yield encoded(self.plain().take(numbers[at : at + size]), self.encoding)
 
 
 def needs_of(case: ExchangeCase) -> list[str]:
@@ -197,8 +246,18 @@ def needs_of(case: ExchangeCase) -> list[str]:
         needs.append(f"formats.{request.format}")
     if request.function is not None:
         needs.append(f"functions.{request.function}")
-    if request.drivers > 1:
-        needs.append("drivers")
+    claims = {
+        "drivers": request.drivers > 1,
+        "writers": request.writers > 1,
+        "mixed": request.pass_through,
+        "keys.computed": bool(request.computed),
+        "output-columns": bool(request.output_columns),
+        "buckets.drivers": bool(request.bucket_drivers),
+        "buckets.unused": -1 in request.buckets,
+    }
+    needs += [word for word, is_needed in claims.items() if is_needed]
+    if not case.expect.refused:
+        needs += [f"knobs.{name}" for name in request.knobs]
     if request.order != "none":
         needs.append(f"orders.{request.order}")
     if case.encoding not in ("plain", "sliced"):
@@ -212,28 +271,6 @@ def needs_of(case: ExchangeCase) -> list[str]:
 def _bare(text: str) -> str:
     """A type without the names of fields."""
     return re.sub(r"[\w ]+:", "", text)
-
-
-def sorted_rows(batch: pa.RecordBatch, rows: Sequence[int], keys: Sequence[SortKey]) -> list[int]:
-    """Row numbers ordered by keys; equal ones stay as they were.
-
-    NaN comes after every other number, as engines have it.
-    """
-    order = list(rows)
-    for key in reversed(keys):
-        values = batch[key.column].to_pylist()
-        there = [row for row in order if values[row] is not None]
-        nulls = [row for row in order if values[row] is None]
-        there.sort(key=lambda row: _sortable(values[row]), reverse=key.descending)
-        order = nulls + there if key.nulls_first else there + nulls
-    return order
-
-
-def _sortable(value: Any) -> Any:
-    """A key that compares: NaN greatest; texts by their UTF-8 bytes."""
-    if isinstance(value, float):
-        return (value != value, 0.0 if value != value else value)
-    return value.encode() if isinstance(value, str) else value
 
 
 def exchange_cases(root: Path) -> list[ExchangeCase]:
@@ -255,19 +292,29 @@ def _expand(name: str, file: Path) -> Iterator[ExchangeCase]:
         ("{} drivers", asked.drivers),
         ("", asked.transports),
         ("", asked.formats),
+        ("{} writers", asked.writers),
+        ("{} elsewhere", asked.elsewhere),
+        ("", asked.knobs),
     ]
     for chosen in itertools.product(*(values for _, values in lists)):
         words = [
-            (text or "{}").format(value).replace(" ", "-")
+            (text or "{}").format(_word(value)).replace(" ", "-")
             for (text, values), value in zip(lists, chosen, strict=True)
             if len(values) > 1
         ]
-        encoding, senders, receivers, drivers, transport, format_ = chosen
-        shape = (senders, receivers, drivers)
+        encoding, senders, receivers, drivers, transport, format_, writers, away, knobs = chosen
+        shape = Shape(senders, writers, receivers, drivers, away)
         id_ = "/".join([name, *words])
         yield ExchangeCase(
-            id_, read.level, read.requirement, file, encoding, shape, transport, format_
+            id_, read.level, read.requirement, file, encoding, shape, transport, format_, knobs
         )
+
+
+def _word(value: Any) -> Any:
+    """A value as a part of a case's name."""
+    if not isinstance(value, Mapping):
+        return value
+    return ",".join(f"{name}={one}" for name, one in value.items()) or "usual"
 
 
 @cache
@@ -293,7 +340,7 @@ def _batch(file: Path, encoding: Encoding) -> pa.RecordBatch:
     else:
         count = read.rows
         columns = [
-            _generated(type_, count, read.distinct, f"{file.stem}:{name}")
+            generated(type_, count, read.distinct, f"{file.stem}:{name}")
             for name, type_ in zip(read.fields, types, strict=True)
         ]
     if read.expect.parts is not None and len(read.expect.parts) != count:
@@ -305,78 +352,4 @@ def _batch(file: Path, encoding: Encoding) -> pa.RecordBatch:
     fields = [
         pa.field(name, array.type) for name, array in zip((*read.fields, ROW), arrays, strict=True)
     ]
-    return _encoded(pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)), encoding)
-
-
-def _encoded(batch: pa.RecordBatch, encoding: Encoding) -> pa.RecordBatch:
-    """The rows with every column in an encoding, as far as its type has one."""
-    if encoding == "sliced":
-        around = pa.concat_batches([batch.slice(0, 1), batch, batch.slice(0, 1)])
-        return around.slice(min(batch.num_rows, 1), batch.num_rows)
-    arrays = [_column(column, encoding) for column in batch.columns[:-1]]
-    return pa.RecordBatch.from_arrays([*arrays, batch.columns[-1]], batch.schema.names)
-
-
-def _column(array: pa.Array, encoding: Encoding) -> pa.Array:
-    kinds = pa.types
-    if encoding == "dictionary" and not kinds.is_nested(array.type):
-        return array.dictionary_encode()
-    if encoding == "run" and not kinds.is_nested(array.type):
-        ends = pa.array(range(1, len(array) + 1), pa.int32())
-        return pa.RunEndEncodedArray.from_arrays(ends, array)
-    if encoding in ("view", "large"):
-        for test, view, large in (
-            (kinds.is_string, pa.string_view(), pa.large_string()),
-            (kinds.is_binary, pa.binary_view(), pa.large_binary()),
-        ):
-            if test(array.type):
-                return array.cast(view if encoding == "view" else large)
-    return array
-
-
-def _generated(type_: SerdeType, count: int, distinct: int | None, seed: str) -> list[Any]:
-    """Values of any type, about every eighth of them null on each level."""
-    dice = random.Random(f"{seed}:{type_.text}")
-    values = [_value(type_, dice) for _ in range(count if distinct is None else distinct)]
-    return values if distinct is None else [dice.choice(values) for _ in range(count)]
-
-
-def _value(type_: SerdeType, dice: random.Random) -> Any:
-    if dice.random() < 0.125:
-        return None
-    kind = type_.kind
-    if kind == "struct":
-        return tuple(_value(child, dice) for child in type_.children)
-    if kind == "array":
-        return [_value(type_.children[0], dice) for _ in range(dice.randrange(4))]
-    if kind == "map":
-        size = dice.randrange(4)
-        keys = [dice.randrange(100) * size + at for at in range(size)]
-        return [
-            (_of_number(type_.children[0], key), _value(type_.children[1], dice)) for key in keys
-        ]
-    return _of_number(type_, dice.getrandbits(62) - 2**61)
-
-
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-
-
-def _of_number(type_: SerdeType, number: int) -> Any:
-    """A value of a flat type, by a number."""
-    kind = type_.kind
-    if kind in _BITS:
-        return number % (1 << (_BITS[kind] - 1)) * (-1 if number < 0 else 1)
-    if kind == "boolean":
-        return number % 2 == 0
-    if kind in ("string", "binary"):
-        text = f"é{number % 10 ** (number % 18)}" * (number % 3)
-        return text if kind == "string" else text.encode()
-    if kind in ("float", "double"):
-        return float(number % 2**20) / 8
-    if kind == "decimal":
-        return Decimal(number % 10**type_.precision).scaleb(-type_.scale)
-    if kind == "date":
-        return number % 40_000 - 10_000
-    if kind in ("timestamp", "timestamp_ntz"):
-        return number % 4 * 10**15 - 10**15 + number % 10**9
-    raise UsageError(f"no values are generated for type {type_.text}")
+    return encoded(pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)), encoding)

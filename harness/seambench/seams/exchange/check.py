@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import time
 from collections import Counter
@@ -16,9 +17,17 @@ import pyarrow as pa
 from seambase import errors
 from seambench.conformance.plain import canonical
 from seambench.conformance.refusals import NO_REFUSAL
-from seambench.contracts.exchange import Exchange, ExchangeReceiver, ExchangeSender, OpenExchange
+from seambench.contracts.exchange import (
+    CountedSender,
+    Exchange,
+    ExchangeReceiver,
+    ExchangeSender,
+    OpenExchange,
+)
 from seambench.contracts.outcomes import Mismatch
-from seambench.seams.exchange.cases import ROW, ExchangeCase, sorted_rows
+from seambench.seams.exchange.cases import ROW, ExchangeCase
+from seambench.seams.exchange.elsewhere import open_mixed
+from seambench.seams.exchange.rows import sorted_rows
 from seambench.seams.serde.values import flat_type, plain_values
 
 __all__ = ["attempt_exchange", "check_exchange"]
@@ -33,8 +42,14 @@ def check_exchange(case: ExchangeCase, exchange: Exchange) -> None:
     Raises:
         Mismatch: rows are lost, doubled, changed or elsewhere; or nothing failed where it must.
     """
-    with contextlib.closing(exchange.open(case.request)) as opened:
+    with contextlib.closing(_opened(case, exchange)) as opened:
         _run(case, opened)
+
+
+def _opened(case: ExchangeCase, exchange: Exchange) -> OpenExchange:
+    if case.shape.elsewhere:
+        return open_mixed(exchange, case.request, case.shape.elsewhere)
+    return exchange.open(case.request)
 
 
 def attempt_exchange(case: ExchangeCase, exchange: Exchange) -> None:
@@ -42,6 +57,8 @@ def attempt_exchange(case: ExchangeCase, exchange: Exchange) -> None:
     with contextlib.closing(exchange.open(case.request)) as opened:
         for batch in case.batches(0):
             opened.senders[0].write(batch)
+        if case.request.buckets:  # whose rows may wait to be looked at
+            opened.senders[0].finish()
 
 
 @dataclass
@@ -66,8 +83,9 @@ def _run(case: ExchangeCase, opened: OpenExchange) -> None:
     course = _Course()
     started = threading.Event()
     work: list[Callable[[], None]] = [
-        _writer(case, number, sender, course, started)
-        for number, sender in enumerate(opened.senders)
+        _writer(case, number, driver, opened, course, started)
+        for number in range(request.senders)
+        for driver in range(request.writers)
     ]
     for number, receiver in enumerate(opened.receivers):
         work += [
@@ -78,6 +96,8 @@ def _run(case: ExchangeCase, opened: OpenExchange) -> None:
         for done in [pool.submit(each) for each in work]:
             done.result()
     _judge(case, course)
+    if case.fault == "none":
+        _check_counters(case, course, opened.senders)
 
 
 def _judge(case: ExchangeCase, course: _Course) -> None:
@@ -86,7 +106,7 @@ def _judge(case: ExchangeCase, course: _Course) -> None:
         # Both sides are ready by now: whoever is then not to be had is lost, not unavailable.
         if isinstance(error, NO_REFUSAL) and not isinstance(error, errors.UnavailableError):
             raise error
-    if course.stalled:
+    if course.stalled and not course.write_errors:
         raise Mismatch(f"part {min(course.stalled)}: nothing came in {_PATIENCE:g} s")
     if course.late:
         raise Mismatch(f"part {min(course.late)}: rows came after the end")
@@ -103,23 +123,30 @@ def _judge(case: ExchangeCase, course: _Course) -> None:
 def _writer(
     case: ExchangeCase,
     number: int,
-    sender: ExchangeSender,
+    driver: int,
+    opened: OpenExchange,
     course: _Course,
     started: threading.Event,
 ) -> Callable[[], None]:
+    sender, writers = opened.senders[number], case.request.writers
+    which = () if writers == 1 else (driver,)
+
     def work() -> None:
         if case.fault == "receiver-cancels":
             started.wait(_PATIENCE)
         try:
-            for batch in case.batches(number):
-                sender.write(batch)
+            for batch in itertools.islice(case.batches(number), driver, None, writers):
+                sender.write(batch, *which)
             if case.fault == "sender-cancels" and number == 0:
                 sender.cancel("the check gives up")
             else:
-                sender.finish()
+                sender.finish(*which)
         except Exception as error:
             course.write_errors[number] = error
             sender.cancel("another part of the exchange failed")
+            # One that never connected tells no receiver; where nothing must go wrong, all is over.
+            for receiver in opened.receivers if case.fault == "none" else ():
+                receiver.cancel(f"sender {number} failed: {_said(error)}")
 
     return work
 
@@ -179,7 +206,7 @@ def _must_fail(case: ExchangeCase, course: _Course) -> None:
 
 def _check_rows(case: ExchangeCase, course: _Course) -> None:
     numbers: dict[int, list[int]] = {}
-    given = _plain_rows(case.plain())
+    given = _plain_rows(case.sent())
     for part, batches in sorted(course.parts.items()):
         numbers[part] = []
         for batch in batches:
@@ -202,7 +229,7 @@ def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 
 
 def _check_types(case: ExchangeCase, part: int, batch: pa.RecordBatch) -> None:
-    want = case.plain().schema
+    want = case.sent().schema
     if batch.schema.names != want.names:
         raise Mismatch(f"part {part}: columns {want.names} went in, {batch.schema.names} came")
     for column, wanted in zip(batch.schema, want, strict=True):
@@ -230,9 +257,39 @@ def _check_once(case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count:
     for side in sides:
         came = Counter(number for part in side for number in numbers.get(part, ()))
         for number in range(count):
-            if came[number] != 1:
+            if came[number] != 1 and not (came[number] == 0 and _is_dropped(case, number)):
                 what = "is lost" if came[number] == 0 else f"came {came[number]} times"
                 raise Mismatch(f"row {number} of {count} {what} (parts {side.start} and on)")
+
+
+def _is_dropped(case: ExchangeCase, row: int) -> bool:
+    """Whether a row belongs to a bucket that nobody has."""
+    return case.expect.parts is not None and case.expect.parts[row] == -1
+
+
+def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[ExchangeSender]) -> None:
+    """What senders say of their rows, if they do, and what is known of these."""
+    counted = [one.counters() for one in senders if isinstance(one, CountedSender)]
+    if len(counted) != len(senders):
+        return
+
+    def total(name: str) -> int:
+        return sum(one.get(name, 0) for one in counted)
+
+    dropped = sum(_is_dropped(case, row) for row in range(case.plain().num_rows))
+    if total("rows_of_unused_buckets") != dropped:
+        found = total("rows_of_unused_buckets")
+        raise Mismatch(f"{dropped} rows belong to buckets that nobody has, {found} were counted")
+    if case.request.pass_through:
+        here = (case.shape.receivers - case.shape.elsewhere) * case.shape.drivers
+        rows = {part: sum(map(len, batches)) for part, batches in course.parts.items()}
+        for where, name, parts in (
+            ("this process", "bytes_pass_through", [part for part in rows if part < here]),
+            ("another process", "bytes_sent", [part for part in rows if part >= here]),
+        ):
+            came = sum(rows[part] for part in parts)
+            if bool(came) != bool(total(name)):
+                raise Mismatch(f"{came} rows came to {where}, but {name} is {total(name)}")
 
 
 def _check_parts(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
@@ -242,8 +299,8 @@ def _check_parts(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> No
                 if case.expect.parts[row] != part:
                     want = case.expect.parts[row]
                     raise Mismatch(f"row {row} belongs to part {want}, it came to part {part}")
-    elif case.request.partition == "hash":
-        keys = [plain_values(case.plain()[name]) for name in case.request.keys]
+    elif case.request.partition in ("hash", "bucket"):
+        keys = [plain_values(case.key(name)) for name in case.request.keys]
         seen: dict[tuple[str, ...], int] = {}
         for part, rows in numbers.items():
             for row in rows:

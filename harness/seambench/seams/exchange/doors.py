@@ -41,14 +41,24 @@ class CommandExchange(Command):
 
     def __init__(self, command: str, timeout: float = 600.0) -> None:
         super().__init__(command, timeout)
-        self._wire = FRAMES
-        if not any(word.startswith("wires.") for word in self.capabilities):
-            self.capabilities = {**self.capabilities, f"wires.{FRAMES}": True}
+        self._stated = self.capabilities
+        if not any(word.startswith("wires.") for word in self._stated):
+            self._stated = {**self._stated, f"wires.{FRAMES}": True}
+        self._speak(FRAMES)
+
+    def _speak(self, wire: str) -> None:
+        """Offer what a wire carries: frames have Arrow streams, whatever else the command knows."""
+        self._wire = wire
+        self.capabilities = {
+            word: stated
+            for word, stated in self._stated.items()
+            if wire != FRAMES or not word.startswith("formats.") or word == "formats.arrow"
+        }
 
     def speaking(self, wire: str) -> CommandExchange:
         """The same command, whose sides are told to speak a wire."""
         bound = copy.copy(self)
-        bound._wire = wire
+        bound._speak(wire)
         return bound
 
     def open(self, request: ExchangeRequest) -> OpenPair:
@@ -57,9 +67,9 @@ class CommandExchange(Command):
         if not roles:
             raise UsageError(f"{self.name} states neither `sender` nor `receiver`")
         plain = PlainExchange()
-        return OpenPair(
-            self if "sender" in roles else plain, self if "receiver" in roles else plain, request
-        )
+        receiver = self if "receiver" in roles else plain
+        sides = [receiver] * request.receivers
+        return OpenPair(self if "sender" in roles else plain, sides, request)
 
     def listen(self, request: ExchangeRequest, address: str) -> _CommandReceiver:
         """Start a receiver, and wait until it listens; see `contracts.exchange.Distributed`."""
@@ -71,7 +81,9 @@ class CommandExchange(Command):
     ) -> _CommandSender:
         """Start a sender; see `contracts.exchange.Distributed`."""
         self._require(request)
-        return _CommandSender(self, self._asked(request, "sender", sender, addresses))
+        return _CommandSender(
+            self, self._asked(request, "sender", sender, addresses), request.writers
+        )
 
     def _require(self, request: ExchangeRequest) -> None:
         if request.transport != "sockets":
@@ -104,6 +116,13 @@ class CommandExchange(Command):
             "chunk_rows": request.chunk_rows,
             "buffer_bytes": request.buffer_bytes,
             "window": WINDOW,
+            "writers": request.writers if request.writers > 1 else None,
+            "computed": dict(request.computed) or None,
+            "output_columns": list(request.output_columns) or None,
+            "buckets": list(request.buckets) or None,
+            "bucket_drivers": list(request.bucket_drivers) or None,
+            "unused_buckets": request.unused_buckets if request.buckets else None,
+            "knobs": dict(request.knobs) or None,
         }
         if self._wire != FRAMES:
             content |= {
@@ -141,19 +160,29 @@ class _Side(Running):
 class _CommandSender:
     """A sending side that is a command."""
 
-    def __init__(self, exchange: CommandExchange, asked: bytes) -> None:
+    def __init__(self, exchange: CommandExchange, asked: bytes, writers: int = 1) -> None:
         self._process = _Side(exchange, asked)
+        self._lock = threading.Lock()
+        self._open = set(range(writers))
         self._sent = 0
-        self.close = self._process.close
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def close(self) -> None:
+        """End the command if it still runs. Repeatable."""
+        self._process.close()
+
+    def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Hand rows over; the command's pipe fills up where it waits."""
-        self._process.put(Frame.data(self._sent, 0, batch))
-        self._sent += 1
+        with self._lock:
+            self._process.put(Frame.data(self._sent, driver, batch))
+            self._sent += 1
 
-    def finish(self) -> None:
-        """Say that nothing follows, and wait for the command's end."""
-        self._process.put(Frame("E", self._sent))
+    def finish(self, driver: int = 0) -> None:
+        """After the last driver, say that nothing follows, and wait for the command's end."""
+        with self._lock:
+            self._open.discard(driver)
+            if self._open:
+                return
+            self._process.put(Frame("E", self._sent))
         self._process.end(FailedError)
 
     def cancel(self, reason: str) -> None:

@@ -16,6 +16,8 @@ from seambench.contracts.exchange import (
     ExchangeReceiver,
     ExchangeRequest,
     ExchangeSender,
+    ListeningReceiver,
+    RemoteSender,
 )
 from seambench.contracts.outcomes import ProtocolError
 from seambench.contracts.registry import PAIR
@@ -23,7 +25,9 @@ from seambench.contracts.registry import PAIR
 __all__ = ["OpenPair", "Pair", "names_of_pairs"]
 
 _WIRE = "wires."
-_WITHIN = ("transports.pass-through", "transports.local")
+#: Words about what a sender alone decides.
+_OF_SENDERS = ("partitions.", "functions.", "buckets.", "keys.", "writers")
+_WITHIN = ("transports.pass-through", "transports.local", "mixed")
 
 
 @runtime_checkable
@@ -66,15 +70,27 @@ class Pair:
         self.name = f"{sender.name}{PAIR}{receiver.name}"
         self.version = f"{sender.version}{PAIR}{receiver.version}"
         self.kind: Kind = "peer" if "peer" in (sender.kind, receiver.kind) else sender.kind
+        ours, theirs = self._sender.capabilities, self._receiver.capabilities
         self.capabilities: Mapping[str, bool] = {
             word: True
-            for word, stated in sender.capabilities.items()
-            if stated and receiver.capabilities.get(word) and word not in _WITHIN
+            for word, stated in ours.items()
+            if stated and word not in _WITHIN
+            if theirs.get(word) or word.startswith(_OF_SENDERS)
         }
 
     def open(self, request: ExchangeRequest) -> OpenPair:
         """Get both sides ready; see `seambench.contracts.exchange.Exchange`."""
-        return OpenPair(self._sender, self._receiver, request)
+        return OpenPair(self._sender, [self._receiver] * request.receivers, request)
+
+    def listen(self, request: ExchangeRequest, address: str) -> ListeningReceiver:
+        """A receiver of the one; see `seambench.contracts.exchange.Distributed`."""
+        return self._receiver.listen(request, address)
+
+    def connect(
+        self, request: ExchangeRequest, sender: int, addresses: Sequence[str]
+    ) -> RemoteSender:
+        """A sender of the other; see `seambench.contracts.exchange.Distributed`."""
+        return _connected(self._sender, request, sender, addresses)
 
     def live_blocks(self) -> int:
         """Blocks of memory that either still holds; of one that does not count, none."""
@@ -121,7 +137,7 @@ class OpenPair:
 
     Args:
         sender: of the senders.
-        receiver: of the receivers.
+        receivers: of each receiver.
         request: the exchange.
 
     Raises:
@@ -129,17 +145,17 @@ class OpenPair:
     """
 
     def __init__(
-        self, sender: Distributed, receiver: Distributed, request: ExchangeRequest
+        self, sender: Distributed, receivers: Sequence[Distributed], request: ExchangeRequest
     ) -> None:
         self._stack = contextlib.ExitStack()
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam")))
         try:
-            receivers = [
+            ready: list[ListeningReceiver] = [
                 self._kept(receiver.listen(request, f"unix:{folder / str(number)}"))
-                for number in range(request.receivers)
+                for number, receiver in enumerate(receivers)
             ]
-            addresses = [one.address for one in receivers]
-            self.receivers: Sequence[ExchangeReceiver] = receivers
+            addresses = [one.address for one in ready]
+            self.receivers: Sequence[ExchangeReceiver] = ready
             self.senders: Sequence[ExchangeSender] = [
                 self._kept(_connected(sender, request, number, addresses))
                 for number in range(request.senders)
@@ -159,7 +175,7 @@ class OpenPair:
 
 def _connected(
     sender: Distributed, request: ExchangeRequest, number: int, addresses: Sequence[str]
-) -> Any:
+) -> RemoteSender:
     """A sending side. The receivers said that they listen: who is not to be had breaks the wire."""
     try:
         return sender.connect(request, number, addresses)

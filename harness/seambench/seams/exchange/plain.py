@@ -201,16 +201,23 @@ class PlainSender:
     def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
         self._request = request
         self._turn = 0
+        self._lock = threading.Lock()
+        self._open = set(range(request.writers))
         self._ways = [_Way(number, address) for address in addresses]
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Deal and send the rows of a batch."""
+        del driver
+        with self._lock:
+            self._write(batch)
+
+    def _write(self, batch: pa.RecordBatch) -> None:
         step = self._request.chunk_rows
         for at in range(0, batch.num_rows, step):
             chunk = batch.slice(at, step)
             for part, rows in sorted(self._parts(chunk).items()):
-                way, driver = divmod(part, self._request.drivers)
-                self._ways[way].send(driver, chunk.take(pa.array(rows, pa.int64())))
+                way, reader = divmod(part, self._request.drivers)
+                self._ways[way].send(reader, chunk.take(pa.array(rows, pa.int64())))
 
     def _parts(self, batch: pa.RecordBatch) -> dict[int, list[int]]:
         request = self._request
@@ -228,8 +235,12 @@ class PlainSender:
             found.setdefault(part, []).append(row)
         return found
 
-    def finish(self) -> None:
-        """End, and wait until everything is answered."""
+    def finish(self, driver: int = 0) -> None:
+        """After the last driver, end, and wait until everything is answered."""
+        with self._lock:
+            self._open.discard(driver)
+            if self._open:
+                return
         for way in self._ways:
             way.end()
         for way in self._ways:

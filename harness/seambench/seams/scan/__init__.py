@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seambench.contracts.explain import Explanation
+from seambench.contracts.peers.catalogue import Peer
 from seambench.contracts.seam import Case, Pass, Request, Seam
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _WORDS = {
     "partitioned": "columns that stand in names of folders alone",
     "path-per-slice": "reports by which path each slice was read",
     "pushdown": "its dataset prunes columns and applies filters",
+    "relation": "gives a relation of DuckDB, in which DuckDB's own reader takes part",
     "schema-evolution": "columns added, widened, renamed or dropped over time",
     "strict": "refuses on request the damage that the format's own reader skips",
     "warnings": "reports what it skipped",
@@ -70,10 +72,25 @@ class _ScanSeam(Seam):
 
         return explain_scan(case)
 
+    def keep(self, case: ScanCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.scan.keep import keep_scan
+
+        return keep_scan(case, folder)
+
+    def asked(self, case: ScanCase) -> str:
+        from seambench.seams.scan.keep import asked_scan
+
+        return asked_scan(case)
+
     def door(self, kind: str, rest: str) -> Any:
         from seambench.seams.scan.doors import CommandScanner, LibraryScanner
 
         return CommandScanner(rest) if kind == "cmd" else LibraryScanner(rest)
+
+    def served(self, peer: Peer, version: str) -> Any:
+        from seambench.seams.scan.served import ServedScanner
+
+        return ServedScanner(peer, version)
 
     @property
     def requests(self) -> Mapping[str, Request]:

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -51,7 +51,7 @@ from typing import Any, Literal
 from seambase.errors import UsageError
 from seambench.conformance.plain import typed
 from seambench.conformance.strict import CaseFile, build, case_files, read_case_file
-from seambench.contracts.formats import resolve_format
+from seambench.contracts.formats import TableFormat, resolve_format
 from seambench.contracts.seam import Case
 from seambench.contracts.tables import CommitRequest, Edit
 from seambench.formats.golden import GoldenTable, golden_table
@@ -202,7 +202,7 @@ def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
 def _tables(root: Path, read: _CaseFile, file: Path) -> list[tuple[str, GoldenTable]]:
     """The tables that a case file is about, each with its variant or an empty text."""
     below = file.relative_to(root / "cases" / "scan")
-    format_ = resolve_format(below.parts[0])
+    format_ = _format(below.parts[0])
     folder = root / "golden" / format_.name / read.table
     if not (folder / "table.toml").exists():
         raise UsageError(f"{file}: there is no golden table {read.table!r}")
@@ -213,6 +213,12 @@ def _tables(root: Path, read: _CaseFile, file: Path) -> list[tuple[str, GoldenTa
         raise UsageError(f"{file}: {read.table} has no variant {strange[0]!r}")
     chosen = read.variants or made
     return [(name, golden_table(format_, folder / name)) for name in made if name in chosen]
+
+
+@cache
+def _format(name: str) -> TableFormat:
+    """A table format; looking through what is installed takes longer than reading a case."""
+    return resolve_format(name)
 
 
 def _question(

@@ -29,6 +29,7 @@ __all__ = [
     "query_dataset",
     "read_case",
     "read_rows",
+    "request_of",
     "same_rows",
     "unpacked",
 ]
@@ -58,10 +59,10 @@ def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
         table = Path(work) / case.table.spec.name
         case.table.unpack(table, case.edits)
-        yield _request(case, table)
+        yield request_of(case, table)
 
 
-def _request(case: ScanCase, table: Path) -> ScanRequest:
+def request_of(case: ScanCase, table: Path) -> ScanRequest:
     """The request of a case over an unpacked table."""
     asked = case.request
     return ScanRequest(

@@ -44,6 +44,8 @@ _WORDS = {
     "encodings.rle": "runs stay runs",
     "strict": "refuses damaged bytes",
     "limits": "options `size_limit` and `depth_limit`",
+    "stream": "collects rows in many steps and flushes them",
+    "reread": "reads again into a result, and counts its memory",
 }
 
 
@@ -73,6 +75,16 @@ class _SerdeSeam(Seam):
 
         request = {"operation": case.operation, "witness": case.witness}
         return explain_file(case, case.file, request)
+
+    def keep(self, case: SerdeCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.serde.keep import keep_serde
+
+        return keep_serde(case, folder)
+
+    def asked(self, case: SerdeCase) -> str:
+        from seambench.seams.serde.keep import asked_serde
+
+        return asked_serde(case)
 
     def door(self, kind: str, rest: str) -> Any:
         from seambench.seams.serde.doors import CommandSerde, LibrarySerde

@@ -27,6 +27,12 @@ timestamps, say) that are handed over in another type than the format's.
 
 A set file applies golden values to another format or to other options, by specification:
 
+Operations `stream` and `reread` are asked by case files and set files alone. The `[[step]]`s of a
+stream (`seambench.contracts.serde.StreamStep`: `do`, `batch`, `rows`, `range`) take rows of the
+`given` batches; `dress` says of columns that they are handed over as `constant` or `dictionary`,
+`layouts` in `[expect]` what encodings a page must have. A set makes its own steps
+(`seambench.seams.serde.streams`).
+
     set = "unsaferow"                  # folder below golden/
     format = "compactrow"
     without = ["interval"]             # types that the format does not have
@@ -49,8 +55,9 @@ from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema
 from seambench.conformance.strict import CaseFile, case_files, load_toml, read_case_file
 from seambench.contracts.seam import Case
+from seambench.contracts.serde import StreamStep
+from seambench.seams.serde.case_bytes import ByteEdit, PageSpec, edited, framed_page, hex_bytes
 from seambench.seams.serde.damage import SMALL_BYTES
-from seambench.seams.serde.pages import frame
 from seambench.seams.serde.values import from_golden
 from seambench.seams.serde.vectors import Expected, Vector, derived, load_golden
 
@@ -64,40 +71,12 @@ __all__ = [
     "serde_cases",
 ]
 
-Operation = Literal["decode", "encode", "re-encode", "truncate", "flip", "garble"]
 OPERATIONS: Sequence[str] = ("decode", "encode", "re-encode", "truncate", "flip", "garble")
+#: What is asked only where a file says so.
+_ON_REQUEST: Sequence[str] = ("stream", "reread")
+_WRITING: Sequence[str] = ("encode", "re-encode", "stream")
 DAMAGE: Sequence[str] = ("truncate", "flip", "garble")
 _GOLDEN_RULE = "bytes of the engine decode to its values, and its values encode to them"
-
-
-@dataclass(frozen=True)
-class PageSpec:
-    """A page of a case: its payload, and what its header says.
-
-    Attributes:
-        repeat: how often the payload stands in the page, end to end.
-        header: fields that say something else than they should: `rows`, `marker`, `uncompressed`,
-            `size`, `checksum`.
-    """
-
-    rows: int
-    payload: str
-    codec: str = "none"
-    checksum: bool = False
-    repeat: int = 1
-    header: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ByteEdit:
-    """A change to bytes: `overwrite` and `insert` put `hex` at `at`, `truncate` keeps `at` bytes.
-
-    `at` counts from the end where it is negative.
-    """
-
-    op: Literal["overwrite", "insert", "truncate"]
-    at: int
-    hex: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,6 +86,7 @@ class SerdeExpect:
     batches: Sequence[str] = ()
     refused: Sequence[str] = ()
     says: Sequence[str] = ()
+    layouts: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +106,8 @@ class _Rule(CaseFile):
     edit: Sequence[ByteEdit] = ()
     given: Sequence[str] = ()
     arrow: Mapping[str, str] = field(default_factory=dict)
+    step: Sequence[StreamStep] = ()
+    dress: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +170,23 @@ class SerdeCase(Case):
     def given_types(self) -> Mapping[str, str]:
         """Arrow types of columns that are handed over in another one than the format's."""
         return self.rule.arrow if isinstance(self.rule, _Rule) else {}
+
+    @property
+    def steps(self) -> Sequence[StreamStep]:
+        """Steps of a stream; none of a set's, which go by its batches."""
+        return self.rule.step if isinstance(self.rule, _Rule) else ()
+
+    @property
+    def dress(self) -> Mapping[str, str]:
+        """Encodings by column in which a stream's batches are handed over."""
+        return self.rule.dress if isinstance(self.rule, _Rule) else {}
+
+    def expected(self) -> Sequence[Expected]:
+        """The pages or groups of a stream, where the case file states them."""
+        assert isinstance(self.rule, _Rule)
+        vector = self.vector()
+        texts = self.rule.expect.batches
+        return [_expected(json.loads(text), vector.types, vector.timestamps) for text in texts]
 
     def vector(self) -> Vector:
         """Request, bytes and values.
@@ -283,8 +282,9 @@ def kinds_of(type_: SerdeType) -> frozenset[str]:
 
 def needs_of(operation: str, vector: Vector) -> list[str]:
     """Capabilities that an operation on a vector needs."""
-    needs = ["serialize"] if operation in ("encode", "re-encode") else []
-    needs += ["deserialize"] if operation != "encode" else []
+    needs = ["serialize"] if operation in _WRITING else []
+    needs += ["deserialize"] if operation not in ("encode", "stream") else []
+    needs += [operation] if operation in _ON_REQUEST else []
     needs += ["re-encode"] if operation == "re-encode" else []
     needs += ["strict"] if operation in DAMAGE else []
     return [*needs, *common_needs(vector)]
@@ -311,7 +311,7 @@ def common_needs(vector: Vector) -> list[str]:
 
 def _lint(rule: _Rule | _Set, file: Path) -> None:
     """Refuse a case that cannot mean anything."""
-    if strange := set(rule.operations) - set(OPERATIONS):
+    if strange := set(rule.operations) - {*OPERATIONS, *_ON_REQUEST}:
         raise UsageError(f"{file}: there is no operation {min(strange)!r}")
     if not rule.source.strip():
         raise UsageError(f"{file}: the source of the requirement is empty")
@@ -323,6 +323,10 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
         raise UsageError(f"{file}: the bytes come from pages, bytes or a golden file, not from two")
     if rule.expect.refused and "encode" in rule.operations and not rule.given:
         raise UsageError(f"{file}: nothing is given that could be encoded")
+    if bool(rule.step) != ("stream" in rule.operations) or (rule.step and not rule.given):
+        raise UsageError(
+            f"{file}: a stream has steps and given batches, and nothing else has steps"
+        )
 
 
 def _of_rule(rule: _Rule, root: Path) -> Vector:
@@ -331,9 +335,8 @@ def _of_rule(rule: _Rule, root: Path) -> Vector:
     request = SerdeRequest(rule.format, fields, dict(rule.options))
     types = parse_schema(request)
     timestamps = str(rule.options.get("timestamps", "millis"))
-    batches = [
-        _expected(json.loads(text), types, timestamps) for text in rule.expect.batches or rule.given
-    ]
+    texts = rule.given if rule.step else rule.expect.batches or rule.given
+    batches = [_expected(json.loads(text), types, timestamps) for text in texts]
     return Vector(request, types, batches, _bytes(rule, root))
 
 
@@ -349,51 +352,14 @@ def _expected(content: Any, types: Sequence[SerdeType], timestamps: str) -> Expe
 def _bytes(rule: _Rule, root: Path) -> bytes | None:
     """The bytes of a case file."""
     if rule.page:
-        return b"".join(_framed(page) for page in rule.page)
+        return b"".join(framed_page(page) for page in rule.page)
     if rule.golden:
         data = _golden(root / "golden" / f"{rule.golden}.json").data
     elif rule.bytes:
-        data = _hex(rule.bytes)
+        data = hex_bytes(rule.bytes)
     else:
         return None
     assert data is not None
     for edit in rule.edit:
-        data = _edited(data, edit)
+        data = edited(data, edit)
     return data
-
-
-def _hex(text: str) -> bytes:
-    """Bytes of hex with blanks and remarks."""
-    return bytes.fromhex(" ".join(line.partition("#")[0] for line in text.splitlines()))
-
-
-def _framed(page: PageSpec) -> bytes:
-    """A page with its header, which is then bent as told."""
-    whole = frame(page.rows, _hex(page.payload) * page.repeat, page.codec, page.checksum)
-    for name, (at, width) in _HEADER.items():
-        if name in page.header:
-            value = page.header[name].to_bytes(width, "little", signed=page.header[name] < 0)
-            whole = whole[:at] + value + whole[at + width :]
-    if strange := set(page.header) - set(_HEADER):
-        raise UsageError(f"a page's header has no field {min(strange)!r}")
-    return whole
-
-
-_HEADER: Mapping[str, tuple[int, int]] = {
-    "rows": (0, 4),
-    "marker": (4, 1),
-    "uncompressed": (5, 4),
-    "size": (9, 4),
-    "checksum": (13, 8),
-}
-
-
-def _edited(data: bytes, edit: ByteEdit) -> bytes:
-    """Bytes after one edit."""
-    at = edit.at if edit.at >= 0 else len(data) + edit.at
-    if not 0 <= at <= len(data):
-        raise UsageError(f"an edit at {edit.at}, but there are {len(data)} bytes")
-    if edit.op == "truncate":
-        return data[:at]
-    patch = bytes.fromhex(edit.hex)
-    return data[:at] + patch + data[at + (len(patch) if edit.op == "overwrite" else 0) :]

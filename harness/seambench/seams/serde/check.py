@@ -14,32 +14,21 @@ from typing import Any
 import pyarrow as pa
 
 from seambase import errors
-from seambase.errors import InputError
-from seambase.foreign_arrow import sound_stream
 from seambase.serde import SerdeRequest
-from seambase.types import arrow_type
-from seambench.conformance.plain import canonical
 from seambench.conformance.refusals import told_as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Serde
-from seambench.seams.serde.blocks import block_array, block_values
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs
 from seambench.seams.serde.damage import check_damage
-from seambench.seams.serde.pages import CHECKSUMMED, COMPRESSED, Page, read_pages
-from seambench.seams.serde.values import arrow_array, flat_type
-from seambench.seams.serde.vectors import Expected, Vector, decode_problem, page_options
+from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.pages import COMPRESSED, Page, read_pages
+from seambench.seams.serde.streams import check_reread, check_stream, write_stream
+from seambench.seams.serde.values import flat_type
+from seambench.seams.serde.vectors import Vector, decode_problem, page_options
 
-__all__ = [
-    "attempt_serde",
-    "batches_of",
-    "check_serde",
-    "consume_serde",
-    "encode_problem",
-    "marker_differs",
-    "produce_serde",
-]
+__all__ = ["attempt_serde", "check_serde", "consume_serde", "marker_differs", "produce_serde"]
+from seambench.seams.serde.written import encode_problem, first_difference
 
-_RATIOS = {"presto": 0.9, "velox": 0.8}
 # Share below which every library of a codec finds compression worth it.
 _CLEARLY = 0.7
 
@@ -51,7 +40,11 @@ def check_serde(case: SerdeCase, serde: Serde) -> None:
         Mismatch: the answer is wrong.
     """
     vector = case.vector()
-    if case.operation in DAMAGE:
+    if case.operation == "stream":
+        check_stream(case, serde)
+    elif case.operation == "reread":
+        check_reread(vector, serde)
+    elif case.operation in DAMAGE:
         check_damage(case.operation, vector, serde)
     else:
         _CHECKS[case.operation](case, vector, serde)
@@ -60,7 +53,9 @@ def check_serde(case: SerdeCase, serde: Serde) -> None:
 def attempt_serde(case: SerdeCase, serde: Serde) -> None:
     """Decode or encode what must be refused."""
     vector = case.vector()
-    if case.operation == "encode":
+    if case.operation == "stream":
+        write_stream(case, serde)
+    elif case.operation == "encode":
         serde.serialize(vector.request, batches_of(vector, case.given_types))
     else:
         assert vector.data is not None
@@ -133,50 +128,6 @@ def _require_kept(vector: Vector, batches: Sequence[pa.RecordBatch]) -> None:
                 raise Mismatch(f"column {name!r} came as a run and is {column.type}")
 
 
-def batches_of(vector: Vector, given: Any = None) -> list[pa.RecordBatch]:
-    """Record batches of a vector's values: flat, or in the encodings of its pages.
-
-    Args:
-        vector: the vector.
-        given: Arrow types by column, for columns in another type than the format's.
-    """
-    if vector.data is not None and vector.request.format == "presto" and not vector.plain:
-        pages = read_pages(vector.data, page_options(vector.request), list(vector.types))
-        return [_page_batch(vector, page) for page in pages]
-    return [_flat_batch(vector, batch, given or {}) for batch in vector.batches]
-
-
-def _page_batch(vector: Vector, page: Page) -> pa.RecordBatch:
-    pairs = zip(page.columns, vector.types, strict=True)
-    arrays = [block_array(block, type_, vector.timestamps) for block, type_ in pairs]
-    return _batch(vector, arrays, page.rows)
-
-
-def _flat_batch(vector: Vector, batch: Expected, given: Any) -> pa.RecordBatch:
-    arrays = []
-    for field, type_, column in zip(
-        vector.request.fields, vector.types, batch.columns, strict=True
-    ):
-        wanted = arrow_type(type_, vector.timestamps)
-        if field.name in given:
-            wanted = pa.type_for_alias(given[field.name])
-        arrays.append(arrow_array(column, wanted))
-    return _batch(vector, arrays, batch.rows)
-
-
-def _batch(vector: Vector, arrays: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
-    """A batch of arrays; one without columns still has rows."""
-    if not arrays:
-        empty = pa.Array.from_buffers(pa.struct([]), rows, [None])
-        return pa.RecordBatch.from_struct_array(empty)
-    names = [field.name for field in vector.request.fields]
-    fields = [
-        pa.field(name, array.type, field.nullable)
-        for name, array, field in zip(names, arrays, vector.request.fields, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(list(arrays), schema=pa.schema(fields))
-
-
 def _encode(case: SerdeCase, vector: Vector, serde: Serde) -> None:
     """The values give bytes that hold them, and just the bytes known where there is no choice."""
     batches = batches_of(vector, case.given_types)
@@ -207,7 +158,7 @@ def _same(what: str, vector: Vector, want: bytes, have: Any) -> None:
             raise Mismatch(f"{what}: {problem}")
         return
     if have != want:
-        raise Mismatch(f"{what} gives other bytes: {_first_difference(want, have)}")
+        raise Mismatch(f"{what} gives other bytes: {first_difference(want, have)}")
 
 
 def _sliced(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -247,76 +198,6 @@ def _takes(column: pa.Array) -> bool:
     return not pa.types.is_null(column.type) and not isinstance(column.type, pa.BaseExtensionType)
 
 
-def encode_problem(vector: Vector, written: bytes) -> str | None:
-    """What is wrong with bytes that somebody wrote for a vector; None if nothing is."""
-    if vector.request.format == "presto":
-        return _page_problem(vector, written)
-    if vector.request.format == "arrow":
-        try:
-            return decode_problem(vector, sound_stream(written, "what was written"))
-        except InputError as error:
-            return str(error)
-    if vector.data is None:
-        return None
-    masked = bytearray(written)
-    wanted = bytearray(vector.data)
-    for offset, length in vector.dont_care:
-        masked[offset : offset + length] = bytes(len(masked[offset : offset + length]))
-        wanted[offset : offset + length] = bytes(length)
-    if masked != wanted:
-        return f"other bytes were written: {_first_difference(bytes(wanted), bytes(masked))}"
-    return None
-
-
-def _page_problem(vector: Vector, written: bytes) -> str | None:
-    """Pages are read by the witness; values must be right, and plain payloads the known ones."""
-    options = page_options(vector.request)
-    try:
-        pages = read_pages(written, options, list(vector.types))
-    except errors.SeambenchError as error:
-        return f"no valid pages were written: {error}"
-    if len(pages) != len(vector.batches):
-        return f"{len(vector.batches)} pages expected, {len(pages)} were written"
-    golden: Sequence[Page | None] = [None] * len(pages)
-    if vector.data is not None and vector.plain:
-        golden = read_pages(vector.data, options, list(vector.types))
-    for number, (page, want, known) in enumerate(zip(pages, vector.batches, golden, strict=True)):
-        problem = _header_problem(vector, page) or _block_problem(vector, page, want)
-        if problem is None and known is not None and page.payload != known.payload:
-            problem = f"another payload: {_first_difference(known.payload, page.payload)}"
-        if problem:
-            return f"page {number}: {problem}"
-    return None
-
-
-def _header_problem(vector: Vector, page: Page) -> str | None:
-    """Checksum and compression must be as asked for."""
-    options = vector.request.options
-    if bool(page.marker & CHECKSUMMED) != bool(options.get("checksum")):
-        return "the checksum is not as asked for"
-    compressed = bool(page.marker & COMPRESSED)
-    if compressed and options.get("codec", "none") == "none":
-        return "it is compressed, which was not asked for"
-    ratio = options.get("min_compression_ratio", _RATIOS[str(options.get("dialect", "presto"))])
-    if compressed and page.size > ratio * page.uncompressed_size:
-        return f"compressed to {page.size} of {page.uncompressed_size} bytes, which does not pay"
-    return None
-
-
-def _block_problem(vector: Vector, page: Page, want: Expected) -> str | None:
-    """What tells the values of a written page from those handed over."""
-    if page.rows != want.rows:
-        return f"{want.rows} rows expected, {page.rows} were written"
-    for field, type_, block, column in zip(
-        vector.request.fields, vector.types, page.columns, want.columns, strict=True
-    ):
-        found = block_values(block, type_, vector.timestamps)
-        for row, (a, b) in enumerate(zip(column, found, strict=True)):
-            if canonical(a) != canonical(b):
-                return f"column {field.name!r}, row {row}: {a!r} was given, {b!r} was written"
-    return None
-
-
 def _re_encode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
     """What was read is written again as it was, encodings and flags included."""
     if vector.data is None:
@@ -340,7 +221,7 @@ def _re_encode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
     for number, (page, want) in enumerate(zip(pages, known, strict=True)):
         # Source ids differ in every process, so columns are compared, which leaves them out.
         if page.columns != want.columns:
-            difference = _first_difference(want.payload, page.payload)
+            difference = first_difference(want.payload, page.payload)
             raise Mismatch(f"page {number} is written differently: {difference}")
         if marker_differs(page, want):
             raise Mismatch(f"page {number}: marker {want.marker} expected, it is {page.marker}")
@@ -357,15 +238,6 @@ def marker_differs(page: Page, want: Page) -> bool:
     return differs != 0 and not (
         differs == COMPRESSED and packed.size > _CLEARLY * packed.uncompressed_size
     )
-
-
-def _first_difference(want: bytes, have: bytes) -> str:
-    """Where two byte strings part."""
-    for at, (a, b) in enumerate(zip(want, have, strict=False)):
-        if a != b:
-            lengths = "" if len(want) == len(have) else f" ({len(want)} bytes against {len(have)})"
-            return f"byte {at} must be {a:02x}, it is {b:02x}{lengths}"
-    return f"{len(want)} bytes expected, {len(have)} came"
 
 
 _CHECKS = {"decode": _decode, "encode": _encode, "re-encode": _re_encode}

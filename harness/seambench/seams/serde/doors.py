@@ -1,7 +1,8 @@
 """The serde seam's doors: a command, or a shared library, that turns batches into bytes and back.
 
 A command gets one JSON line on standard input, then what is to be turned: an Arrow IPC stream
-(`serialize`) or the bytes (`deserialize`). The other form comes back on standard output.
+(`serialize`, and `stream` with its `steps` in the line) or the bytes (`deserialize`). The other
+form comes back on standard output.
 
 A library has two functions:
 
@@ -21,6 +22,7 @@ import contextlib
 import ctypes
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -32,6 +34,7 @@ from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.facts import REQUEST_VERSION
 from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library, trusted
 from seambench.contracts.outcomes import ProtocolError
+from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.values import plain_batch
 
 __all__ = ["CommandSerde", "LibrarySerde", "serde_request"]
@@ -39,13 +42,15 @@ __all__ = ["CommandSerde", "LibrarySerde", "serde_request"]
 _FUNCTIONS = ("seambench_serialize", "seambench_deserialize", "seambench_free")
 
 
-def serde_request(operation: str, request: SerdeRequest) -> str:
-    """A request as one line of JSON.
+def serde_request(
+    operation: str, request: SerdeRequest, steps: Sequence[StreamStep] | None = None
+) -> str:
+    """A request as one line of JSON; `steps` are those of a stream.
 
     Raises:
         RefusedError: an option that JSON cannot hold.
     """
-    content = {
+    content: dict[str, Any] = {
         "version": REQUEST_VERSION,
         "seam": "serde",
         "operation": operation,
@@ -56,10 +61,21 @@ def serde_request(operation: str, request: SerdeRequest) -> str:
         ],
         "options": dict(request.options),
     }
+    if steps is not None:
+        content["steps"] = [_step(step) for step in steps]
     try:
         return json.dumps(content)
     except TypeError as error:
         raise RefusedError(f"an option of the request has no form in JSON: {error}") from error
+
+
+def _step(step: StreamStep) -> dict[str, Any]:
+    """A step, without what it does not say."""
+    if step.do in ("flush", "clear"):
+        return {"do": step.do}
+    rows = {"rows": list(step.rows)} if step.rows is not None else {}
+    span = {"range": list(step.range)} if step.range is not None else {}
+    return {"do": step.do, "batch": step.batch, **rows, **span}
 
 
 def _alike(
@@ -97,6 +113,15 @@ class CommandSerde(Command):
         """Bytes of batches; see `seambench.contracts.serde.Serde`."""
         return self._run(serde_request("serialize", request), _stream_of(request, batches))
 
+    def stream(
+        self,
+        request: SerdeRequest,
+        batches: Sequence[pa.RecordBatch],
+        steps: Sequence[StreamStep],
+    ) -> bytes:
+        """Bytes of a stream's steps; see `seambench.contracts.serde.Serde`."""
+        return self._run(serde_request("stream", request, steps), _stream_of(request, batches))
+
     def deserialize(
         self, request: SerdeRequest, data: bytes | bytearray | memoryview
     ) -> list[pa.RecordBatch]:
@@ -133,13 +158,27 @@ class LibrarySerde(Library):
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """Bytes of batches; see `seambench.contracts.serde.Serde`."""
+        return self._written(serde_request("serialize", request), request, batches)
+
+    def stream(
+        self,
+        request: SerdeRequest,
+        batches: Sequence[pa.RecordBatch],
+        steps: Sequence[StreamStep],
+    ) -> bytes:
+        """Bytes of a stream's steps; see `seambench.contracts.serde.Serde`."""
+        return self._written(serde_request("stream", request, steps), request, batches)
+
+    def _written(
+        self, line: str, request: SerdeRequest, batches: Sequence[pa.RecordBatch]
+    ) -> bytes:
         given = ArrowArrayStream()
         reader = pa.RecordBatchReader.from_batches(*_alike(request, batches))
         reader._export_to_c(ctypes.addressof(given))
         bytes_, size = ctypes.c_void_p(), ctypes.c_size_t()
         said = ctypes.create_string_buffer(ERROR_BYTES)
         code = self._serialize(
-            serde_request("serialize", request).encode(),
+            line.encode(),
             *(ctypes.byref(given), ctypes.byref(bytes_), ctypes.byref(size)),
             *(said, ERROR_BYTES),
         )

@@ -21,6 +21,7 @@ _GROUPS = {
     "seamkit.connector",
     "seambench.impl",
     "seambench.cases",
+    "seambench.demo",
     "seambench.suite",
     "seambench.format",
     "seambench.seam",

@@ -26,6 +26,10 @@ _TYPES = {
 #: Message name -> field name -> (number, type, repeated); a capital begins a message type.
 _MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
     "PUniqueId": {"hi": (1, "int64", False), "lo": (2, "int64", False)},
+    "PQueryStatistics": {
+        "scan_rows": (1, "int64", False),
+        "mem_cost_bytes": (5, "int64", False),
+    },
     "StatusPB": {"status_code": (1, "int32", False), "error_msgs": (2, "string", True)},
     "ChunkPB": {
         "data": (1, "bytes", False),
@@ -47,6 +51,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
         "eos": (5, "bool", False),
         "sequence": (6, "int64", False),
         "chunks": (7, "ChunkPB", True),
+        "query_statistics": (8, "PQueryStatistics", False),
         "use_pass_through": (9, "bool", False),
         "is_pipeline_level_shuffle": (10, "bool", False),
         "driver_sequences": (11, "int32", True),
@@ -60,6 +65,9 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
     },
 }
 
+#: Scalars of which false is something else than nothing.
+_SAID_OR_NOT = ("is_pipeline_level_shuffle",)
+
 
 def _message_classes() -> dict[str, Any]:
     """Classes of the messages, made at run time: no generated code to keep in step."""
@@ -71,6 +79,10 @@ def _message_classes() -> dict[str, Any]:
         for field, (number, kind, repeated) in fields.items():
             added = message.field.add(name=field, number=number)
             added.label = added.LABEL_REPEATED if repeated else added.LABEL_OPTIONAL
+            if field in _SAID_OR_NOT:
+                added.proto3_optional = True
+                added.oneof_index = len(message.oneof_decl)
+                message.oneof_decl.add(name=f"_{field}")
             added.type = _TYPES.get(kind, added.TYPE_MESSAGE)
             if kind not in _TYPES:
                 added.type_name = f".{_PACKAGE}.{kind}"

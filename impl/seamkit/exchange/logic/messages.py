@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Answer", "Chunk", "Request"]
+__all__ = ["Answer", "Chunk", "QueryStatistics", "Request"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,19 @@ class Chunk:
 
 
 @dataclass(frozen=True)
+class QueryStatistics:
+    """What a sender has to say of itself with its end.
+
+    Attributes:
+        rows: that its drivers wrote.
+        memory_bytes: most that its sink had allocated.
+    """
+
+    rows: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
 class Request:
     """A batch of chunks from one sender to one destination (PTransmitChunkParams).
 
@@ -34,6 +47,11 @@ class Request:
         eos: nothing follows from this sender.
         sequence: 0 for a sender's first request to this destination, then 1 more each time; -1
             before the sink buffer has numbered it.
+        finst_id: the fragment instance that it is for, 128 bits; 0: whichever has the exchange.
+        use_pass_through: its chunks are batches that change hands.
+        pipeline_level_shuffle: whether its chunks say which driver reads them; None: as the
+            receiver has it.
+        statistics: of the sender, with its end.
     """
 
     be_number: int
@@ -41,6 +59,10 @@ class Request:
     chunks: tuple[Chunk, ...] = ()
     eos: bool = False
     sequence: int = -1
+    finst_id: int = 0
+    use_pass_through: bool = False
+    pipeline_level_shuffle: bool | None = None
+    statistics: QueryStatistics | None = None
 
     @property
     def is_announcement(self) -> bool:

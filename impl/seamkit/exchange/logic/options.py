@@ -23,6 +23,10 @@ class SinkOptions:
         keep_order: the receiver merges, so what it gets must be in order.
         drain: how many requests an answer lets go. `one`: as StarRocks does, by which a backlog
             leaves one by one; `window`: as many as the window has room for.
+        memory_limit_bytes: beyond which the sink's allocator gives nothing for rows that are dealt;
+            the query fails then, with that reason. None for no limit.
+        enable_exchange_perf: drop what is for receivers of this process, to measure the network
+            alone; their ends still come. Not for fragments that aggregate what they receive.
     """
 
     pipeline_sink_brpc_dop: int = 64
@@ -30,12 +34,16 @@ class SinkOptions:
     max_buffered_bytes: int | None = 64 << 20
     keep_order: bool = False
     drain: Literal["window", "one"] = "window"
+    memory_limit_bytes: int | None = None
+    enable_exchange_perf: bool = False
 
     def __post_init__(self) -> None:
         if self.pipeline_sink_brpc_dop < 1:
             raise UsageError("pipeline_sink_brpc_dop is 1 or more: nothing could ever be sent")
         if self.pipeline_sink_buffer_size < 0 or (self.max_buffered_bytes or 0) < 0:
             raise UsageError("bounds of the sink buffer are 0 or more")
+        if self.memory_limit_bytes is not None and self.memory_limit_bytes < 1:
+            raise UsageError("the limit of a sink's memory is 1 byte or more")
 
 
 @dataclass(frozen=True)

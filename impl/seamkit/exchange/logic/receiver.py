@@ -15,7 +15,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from seambase.errors import UsageError
-from seamkit.exchange.logic.messages import Answer, Chunk, Request
+from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 
 __all__ = ["Receiver", "ReceiverStatistics"]
@@ -76,7 +76,12 @@ class Receiver:
         options: the knobs.
     """
 
-    def __init__(self, senders: int, queues: int = 1, options: ReceiverOptions | None = None):
+    def __init__(
+        self,
+        senders: int,
+        queues: int = 1,
+        options: ReceiverOptions | None = None,
+    ) -> None:
         if senders < 1 or queues < 1:
             raise UsageError("an exchange has at least one sender and one reader")
         self._options = options or ReceiverOptions()
@@ -87,6 +92,10 @@ class Receiver:
         self._buffered_bytes = 0
         self._waiting_chunks = 0
         self._cancelled = False
+        #: Of the fragment instance; 0: whoever names one is refused.
+        self.finst_id = 0
+        #: What senders said of themselves with their ends, by their number.
+        self.sender_statistics: dict[int, QueryStatistics] = {}
         self.error: str | None = None
         self.statistics = ReceiverStatistics()
 
@@ -198,10 +207,8 @@ class Receiver:
             return f"{where}: only {self._expected_senders} senders take part"
         if request.sequence < 0:
             return f"{where}: sequence numbers are 0 or more"
-        for chunk in request.chunks:
-            queue = self._queue_of(request, chunk)
-            if not 0 <= queue < len(self._queues):
-                return f"{where}: there is no reader {queue}, only {len(self._queues)}"
+        if (misplaced := self._misplaced(request)) is not None:
+            return f"{where}: {misplaced}"
         sender = self._senders.get(request.be_number, _Sender())
         if (overrun := self._overrun(sender, request)) is not None:
             return f"{where}: {overrun}"
@@ -212,6 +219,18 @@ class Receiver:
         ahead = [number for number in sender.ahead if number != request.sequence]
         if request.eos and request.sequence > sender.in_order + 1 + len(ahead):
             return f"{where}: it ends, but request {sender.in_order + 1} never came"
+        return None
+
+    def _misplaced(self, request: Request) -> str | None:
+        """Why nobody here is to read what a request brings."""
+        if request.finst_id not in (0, self.finst_id):
+            return f"it is for instance {request.finst_id:x}, not {self.finst_id:x}"
+        for chunk in request.chunks:
+            if request.pipeline_level_shuffle is False and chunk.driver_sequence != 0:
+                return "it shuffles to no drivers, but a chunk is for another than 0"
+            queue = self._queue_of(request, chunk)
+            if not 0 <= queue < len(self._queues):
+                return f"there is no reader {queue}, only {len(self._queues)}"
         return None
 
     def _overrun(self, sender: _Sender, request: Request) -> str | None:
@@ -265,6 +284,8 @@ class Receiver:
         if request.eos and not sender.ended:
             sender.ended = True
             self._remaining -= 1
+            if request.statistics is not None:
+                self.sender_statistics[request.be_number] = request.statistics
 
     def _queue_chunks(self, request: Request, arrival: _Arrival) -> list[Answer]:
         released = []

@@ -11,7 +11,8 @@ from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.base import (
     Server,
 )
-from seamkit.exchange.transports.flight import FlightChannel, FlightServer
+from seamkit.exchange.transports.flight import FlightServer
+from seamkit.exchange.transports.flight_channel import FlightChannel
 from seamkit.exchange.transports.grpc_unary import GrpcChannel, GrpcServer
 from seamkit.exchange.transports.sockets import SocketChannel, SocketServer
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Unpack
@@ -27,6 +28,7 @@ from seamkit.exchange.transports.base import (
     HELLO,
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
+    SENDER_SILENCE_SECONDS,
     SILENCE_SECONDS,
     ChannelOptions,
     OpenRequests,
@@ -46,6 +48,9 @@ __all__ = ["GrpcChannel", "GrpcServer"]
 
 _SERVICE = "seambench.bench.exchange.PInternalService"
 _MOST_BYTES = 64 << 20
+_CLOSES = "the server closes"
+#: For clients to hear why their calls end.
+_SECONDS_TO_PART = 1.0
 #: No proxy between workers, no shared connections, no second try of what may have arrived.
 _OPTIONS = [
     ("grpc.enable_http_proxy", 0),
@@ -80,6 +85,29 @@ class _Loop:
             return cls._loop
 
 
+class _ServerClosesError(Exception):
+    """Nothing that waits will be answered."""
+
+
+class _Sender:
+    """When a sender that announced itself was last heard, and what it waits for."""
+
+    def __init__(self) -> None:
+        self._heard = time.monotonic()
+        self.unanswered = 0
+
+    def answered(self) -> None:
+        """It has one more answer: from now on its silence counts again."""
+        self.unanswered -= 1
+        self._heard = time.monotonic()
+
+    def seconds_left(self, silence_seconds: float) -> float:
+        """Until it has been silent for so long; whoever waits for us may be silent."""
+        if self.unanswered:
+            return silence_seconds
+        return self._heard + silence_seconds - time.monotonic()
+
+
 class GrpcServer:
     """Takes requests from gRPC calls and delivers them to a registry.
 
@@ -89,6 +117,8 @@ class GrpcServer:
         tls: None for plain connections.
         most_bytes: payload of one request beyond which a peer is refused.
         beat_seconds: how often clients are asked whether they live.
+        silence_seconds: a sender that has announced itself and then says nothing for so long,
+            though it has all its answers, is given up.
 
     Raises:
         UnavailableError: the address cannot be had, or grpcio is not installed.
@@ -102,8 +132,13 @@ class GrpcServer:
         tls: ServerTls | None = None,
         most_bytes: int = _MOST_BYTES,
         beat_seconds: float = BEAT_SECONDS,
+        silence_seconds: float = SENDER_SILENCE_SECONDS,
     ) -> None:
         self._grpc = _grpc()
+        self._silence_seconds = silence_seconds
+        # What follows belongs to the loop's thread.
+        self._senders: dict[tuple[int, int], _Sender] = {}
+        self._waiting: set[asyncio.Future[Any]] = set()
         self._where = parse_address(address)
         self._registry = registry
         self.errors: list[str] = []
@@ -112,6 +147,7 @@ class GrpcServer:
         options = [
             *_OPTIONS,
             ("grpc.so_reuseport", 0),
+            ("grpc.server_handshake_timeout_ms", int(SECONDS_TO_GREET * 1000)),
             ("grpc.max_receive_message_length", most_bytes + MESSAGE_BYTES_AT_MOST),
             # Clients may ask as often as they like whether this side lives.
             ("grpc.http2.min_ping_interval_without_data_ms", 1),
@@ -123,10 +159,16 @@ class GrpcServer:
         self.address = str(where)
 
     def close(self) -> None:
-        """Stop listening and break off every call. Repeatable."""
+        """Stop listening and end every call, with the reason. Repeatable."""
         if not self._closed:
             self._closed = True
-            self._on_loop(self._server.stop(None))
+            self._on_loop(self._stop())
+
+    async def _stop(self) -> None:
+        for future in list(self._waiting):
+            if not future.done():
+                future.set_exception(_ServerClosesError)
+        await self._server.stop(_SECONDS_TO_PART)
 
     def _on_loop(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -165,18 +207,44 @@ class GrpcServer:
         return HELLO
 
     async def _stay(self, message: bytes, context: Any) -> bytes:
-        """Wait until the client goes; then the sender that it announced is lost."""
+        """Wait until the client goes or falls silent; then the sender it announced is lost."""
         arrivals = Arrivals(self._registry)
         exchange, request = await self._decoded(message, context)
         if not request.is_announcement:
             await self._refuse(context, f"request {request.sequence} came as an announcement")
         arrivals.deliver(exchange, request, lambda _: None)
+        sender = self._senders[exchange, request.be_number] = _Sender()
         try:
-            await self._loop.create_future()
+            reason = await self._silence_of(sender)
         except asyncio.CancelledError:
             arrivals.end("its channel is gone")
             raise
-        return HELLO  # never: nobody settles the future
+        except _ServerClosesError:
+            arrivals.end(_CLOSES)
+            await context.abort(self._grpc.StatusCode.UNAVAILABLE, _CLOSES)
+        finally:
+            if self._senders.get((exchange, request.be_number)) is sender:
+                del self._senders[exchange, request.be_number]
+        arrivals.end(reason)
+        await self._refuse(context, reason)
+        return HELLO  # never: a refusal raises
+
+    async def _silence_of(self, sender: _Sender) -> str:
+        """Why a sender is given up, as soon as there is a reason.
+
+        Raises:
+            _ServerClosesError: the server does so.
+        """
+        over: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.add(over)
+        try:
+            while (left := sender.seconds_left(self._silence_seconds)) > 0:
+                await asyncio.wait([over], timeout=left)
+                if over.done():
+                    over.result()
+        finally:
+            self._waiting.discard(over)
+        return f"the sender said nothing for {self._silence_seconds:g} s"
 
     async def _decoded(self, message: bytes, context: Any) -> tuple[int, Request]:
         try:
@@ -190,13 +258,23 @@ class GrpcServer:
         if request.is_announcement:
             await self._refuse(context, "an announcement came as a request, which has an answer")
         answered: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiting.add(answered)
         arrivals = Arrivals(self._registry, announced=False)
+        sender = self._senders.get((exchange, request.be_number), _Sender())
+        sender.unanswered += 1
         try:
             arrivals.deliver(exchange, request, _replier(self._loop, answered))
             return encode_answer(await answered)
         except asyncio.CancelledError:
             arrivals.end("its call was broken off")
             raise
+        except _ServerClosesError:
+            arrivals.end(_CLOSES)
+            await context.abort(self._grpc.StatusCode.UNAVAILABLE, _CLOSES)
+            raise
+        finally:
+            sender.answered()
+            self._waiting.discard(answered)
 
     async def _refuse(self, context: Any, reason: str) -> None:
         note(self.errors, reason)

@@ -9,7 +9,7 @@ from seambase.errors import InputError
 from seambase.extras import needs
 from seamkit.core.payloads import flat
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
-from seamkit.exchange.logic.messages import Answer, Chunk, Request
+from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
 
 with needs("exchange", "the exchange"):
     from google.protobuf.message import DecodeError
@@ -22,6 +22,16 @@ __all__ = [
     "encode_answer",
     "encode_request",
 ]
+
+
+_LOW_HALF = (1 << 64) - 1
+
+
+def _halves(number: int) -> tuple[int, int]:
+    """128 bits as two signed numbers of 64, the high half first."""
+    both = (number >> 64, number & _LOW_HALF)
+    high, low = (half - (1 << 64) if half >> 63 else half for half in both)
+    return high, low
 
 
 def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[bytes, list[Any]]:
@@ -39,6 +49,13 @@ def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[by
         eos=request.eos,
         sequence=request.sequence,
     )
+    if request.finst_id:
+        message.finst_id.hi, message.finst_id.lo = _halves(request.finst_id)
+    if request.pipeline_level_shuffle is not None:
+        message.is_pipeline_level_shuffle = request.pipeline_level_shuffle
+    if request.statistics is not None:
+        message.query_statistics.scan_rows = request.statistics.rows
+        message.query_statistics.mem_cost_bytes = request.statistics.memory_bytes
     payloads = []
     for chunk in request.chunks:
         part = message.chunks.add(data_size=chunk.bytes)
@@ -98,10 +115,28 @@ def _request(params: Any, payloads: Sequence[Any]) -> tuple[int, Request]:
         if len(payload) != part.data_size:
             raise InputError(f"a chunk of {part.data_size} bytes came with {len(payload)}")
         chunks.append(Chunk(payload, part.data_size, driver))
+    if params.use_pass_through and chunks:
+        raise InputError("chunks that came over a network are said to have been passed through")
+    shuffled = params.HasField("is_pipeline_level_shuffle")
     request = Request(
-        params.be_number, params.sender_id, tuple(chunks), params.eos, params.sequence
+        params.be_number,
+        params.sender_id,
+        tuple(chunks),
+        params.eos,
+        params.sequence,
+        finst_id=(params.finst_id.hi & _LOW_HALF) << 64 | params.finst_id.lo & _LOW_HALF,
+        use_pass_through=params.use_pass_through,
+        pipeline_level_shuffle=params.is_pipeline_level_shuffle if shuffled else None,
+        statistics=_statistics(params),
     )
     return params.node_id, request
+
+
+def _statistics(params: Any) -> QueryStatistics | None:
+    if not params.HasField("query_statistics"):
+        return None
+    said = params.query_statistics
+    return QueryStatistics(said.scan_rows, said.mem_cost_bytes)
 
 
 def encode_answer(answer: Answer) -> bytes:

@@ -10,7 +10,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.connector.parameters import Parameters
 from seamkit.offheap.connector.scanner import ConnectorScanner
 
-__all__ = ["ENTRY_POINTS", "create", "register", "scanner_class"]
+__all__ = ["ENTRY_POINTS", "connector_scanner", "register", "scanner_class"]
 
 ENTRY_POINTS = "seamkit.connector"
 """Group of the entry points by which packages bring scanners of their own."""
@@ -50,7 +50,7 @@ def _brought() -> dict[str, str]:
     return {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def create(
+def connector_scanner(
     name: str,
     fetch_size: int,
     parameters: Parameters,

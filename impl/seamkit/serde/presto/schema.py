@@ -14,6 +14,8 @@ from seambase.types import SerdeType, arrow_type, parse_schema, schema_of
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
+from seamkit.serde.selection import Rows
+from seamkit.serde.vectors import Columns, plain_arrays
 
 __all__ = ["PageSchema", "has_nulls", "page_schema"]
 
@@ -133,6 +135,27 @@ class PageSchema:
         for given, wanted, field in zip(schema, self.schema, self.fields, strict=True):
             self.check_type(field, given.type, wanted.type)
         self._fitting = schema
+
+    def batch(self, columns: Columns, selections: Sequence[Rows]) -> pa.RecordBatch:
+        """A batch that fits these columns.
+
+        Args:
+            columns: a batch, or its columns in any dress.
+            selections: the rows that are written, which lazy columns load.
+
+        Raises:
+            UsageError: columns that do not fit, or hold nulls that they must not.
+        """
+        if isinstance(columns, pa.RecordBatch):
+            self.check_batch(columns.schema)
+            return self.check_nulls(columns)
+        if len(columns) != len(self.fields):
+            raise UsageError(f"{len(columns)} columns for a schema of {len(self.fields)}")
+        arrays = plain_arrays(columns, selections)
+        for array, field, wanted in zip(arrays, self.fields, self.schema, strict=True):
+            self.check_type(field, array.type, wanted.type)
+        names = [field.name for field in self.fields]
+        return self.check_nulls(pa.RecordBatch.from_arrays(arrays, names=names))
 
     def check_nulls(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch, if columns that may not hold nulls hold none.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from seambase.errors import UsageError
 from seambase.serde import SerdeField
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import address, new_array
@@ -22,9 +21,9 @@ from seamkit.serde.presto.layout import SOURCE_BYTES, layout_of
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.schema import page_schema
 from seamkit.serde.selection import Rows, Selections
+from seamkit.serde.vectors import Columns
 
 __all__ = [
-    "Columns",
     "PageWriter",
     "finish_page",
     "serialize",
@@ -32,8 +31,6 @@ __all__ = [
     "serialized_size",
 ]
 
-Columns: TypeAlias = pa.RecordBatch | Sequence[pa.Array | Callable[[], pa.Array]]
-"""A batch; or its columns one by one, of which those that are callable are loaded when written."""
 OptionsLike: TypeAlias = Mapping[str, Any] | PageOptions | None
 
 
@@ -110,7 +107,7 @@ class PageWriter:
         return pages
 
     def _measure(self, columns: Columns, selections: Sequence[Rows]) -> _Measured:
-        batch = self._batch_of(columns)
+        batch = self._batch_of(columns, selections)
         schema, array = self._export(batch)
         if self.options.layout == "preserve":
             self._heed_layout(batch)
@@ -155,24 +152,12 @@ class PageWriter:
         self._settings.sources = self._sources
         self._settings.n_sources = len(sources) // SOURCE_BYTES
 
-    def _batch_of(self, columns: Columns) -> pa.RecordBatch:
-        """A batch that fits the schema; columns that are callable are loaded."""
-        schema = self._schema
-        if isinstance(columns, pa.RecordBatch):
-            if self._last is None or columns.schema != self._last[0]:
-                schema.check_batch(columns.schema)
-            return schema.check_nulls(columns)
-        if len(columns) != len(schema.fields):
-            raise UsageError(f"{len(columns)} columns for a schema of {len(schema.fields)}")
-        arrays = [column() if callable(column) else column for column in columns]
-        for array, field, wanted in zip(arrays, schema.fields, schema.schema, strict=True):
-            schema.check_type(field, array.type, wanted.type)
-        if len({len(array) for array in arrays}) != 1:
-            raise UsageError(
-                "columns of different lengths, or none: a batch knows its number of rows"
-            )
-        names = [field.name for field in schema.fields]
-        return schema.check_nulls(pa.RecordBatch.from_arrays(arrays, names=names))
+    def _batch_of(self, columns: Columns, selections: Sequence[Rows]) -> pa.RecordBatch:
+        """A batch that fits the schema; see `PageSchema.batch`."""
+        known = self._last[0] if self._last is not None else None
+        if isinstance(columns, pa.RecordBatch) and columns.schema == known:
+            return self._schema.check_nulls(columns)
+        return self._schema.batch(columns, selections)
 
 
 def finish_page(

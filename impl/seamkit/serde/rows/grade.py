@@ -44,6 +44,17 @@ class RowGrade:
     oddities: tuple[Oddity, ...] = ()
     reason: str = ""
 
+    @property
+    def text(self) -> str:
+        """All of it in a line."""
+        if not self.decodes:
+            return f"not readable: {self.reason}"
+        parts = ["as Spark writes them" if self.same_bytes else "other bytes than Spark writes"]
+        parts.append("updatable in place" if self.updatable else "not updatable in place")
+        odd = [f"{oddity.what} (at byte {oddity.offset})" for oddity in self.oddities[:3]]
+        more = [f"and {len(self.oddities) - 3} more"] if len(self.oddities) > 3 else []
+        return "; ".join([*parts, *odd, *more])
+
 
 def grade(
     data: Buffer, fields: Sequence[SerdeField], options: Mapping[str, Any] | None = None

@@ -24,15 +24,18 @@ class StreamArena:
 
     Args:
         allocator: where pages come from.
+        tiny_ranges: streams begin with ranges of 16 bytes, not of 128: for so many columns and
+            destinations that most streams stay short.
     """
 
-    def __init__(self, allocator: TrackedAllocator) -> None:
+    def __init__(self, allocator: TrackedAllocator, *, tiny_ranges: bool = False) -> None:
         self.allocator = allocator
         self._streams: WeakSet[object] = WeakSet()
         self.pointer: Any = ffi.gc(
             ffi.new("struct seam_stream_arena *"), lib.seam_stream_arena_clear
         )
         lib.seam_stream_arena_init(self.pointer, allocator.pointer)
+        self.pointer.tiny_ranges = tiny_ranges
 
     @property
     def size_bytes(self) -> int:

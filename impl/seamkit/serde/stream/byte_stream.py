@@ -11,17 +11,12 @@ from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import StreamArena
 
-__all__ = ["BitOutputStream", "ByteInputStream", "ByteOutputStream", "range_growth"]
+__all__ = ["ByteInputStream", "ByteOutputStream", "OutputRanges"]
 
 Buffer = bytes | bytearray | memoryview
 
 
-def range_growth(held_bytes: int, asked_bytes: int) -> int:
-    """Size of the next range of a stream with ranges of `held_bytes` that wants `asked_bytes`."""
-    return int(lib.seam_byte_output_growth(held_bytes, asked_bytes))
-
-
-class _OutputStream:
+class OutputRanges:
     """What streams of bytes and of bits share. Positions are in their unit."""
 
     _is_bits = 0
@@ -74,7 +69,7 @@ class _OutputStream:
         self._arena.let_go(self)
 
 
-class ByteOutputStream(_OutputStream):
+class ByteOutputStream(OutputRanges):
     """Grows by ranges of an arena; what was written never moves.
 
     Args:
@@ -87,35 +82,6 @@ class ByteOutputStream(_OutputStream):
         self._arena.hold(self)
         check(lib.seam_byte_output_append(self.pointer, view, len(view), self._error), self._error)
         return len(view)
-
-
-class BitOutputStream(_OutputStream):
-    """A stream of bits: positions and length count bits.
-
-    They leave with the first bit highest in its byte, and unused bits of the last byte 0.
-    """
-
-    _is_bits = 1
-
-    def write(self, bits: Buffer, begin: int, end: int) -> int:
-        """Append bits [begin, end) of a bitmap that has the lowest bit of a byte first.
-
-        Raises:
-            UsageError: the bitmap has no such bits.
-        """
-        view = ffi.from_buffer(bits)
-        if not 0 <= begin <= end <= 8 * len(view):
-            raise UsageError(f"bits {begin} to {end} are not in a bitmap of {8 * len(view)}")
-        self._arena.hold(self)
-        code = lib.seam_byte_output_append_bits(self.pointer, view, begin, end, self._error)
-        check(code, self._error)
-        return end - begin
-
-    def fill(self, bit: bool, count: int) -> int:
-        """Append the same bit `count` times."""
-        self._arena.hold(self)
-        check(lib.seam_byte_output_append_bit(self.pointer, bit, count, self._error), self._error)
-        return count
 
 
 class ByteInputStream:

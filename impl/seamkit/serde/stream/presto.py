@@ -32,6 +32,7 @@ from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.registry import OutputStream
 from seamkit.serde.stream.result import VectorResult
+from seamkit.serde.vectors import Columns
 
 __all__ = [
     "OpenBatch",
@@ -47,16 +48,23 @@ class OpenBatch:
 
     Args:
         schema: the columns.
-        batch: a `pyarrow.RecordBatch`, which is kept alive.
+        batch: a `pyarrow.RecordBatch`, or its columns in any dress (`seamkit.serde.vectors`); kept
+            alive.
         allocator: of what opening takes.
+        selections: the rows that will be appended, which lazy columns load; all by default.
 
     Raises:
         UsageError: a column does not fit its type, or holds nulls that it must not.
     """
 
-    def __init__(self, schema: PageSchema, batch: Any, allocator: TrackedAllocator) -> None:
-        schema.check_batch(batch.schema)
-        schema.check_nulls(batch)
+    def __init__(
+        self,
+        schema: PageSchema,
+        batch: Columns,
+        allocator: TrackedAllocator,
+        selections: Sequence[Rows] = (None,),
+    ) -> None:
+        batch = schema.batch(batch, selections)
         self.schema = schema
         self.num_rows: int = batch.num_rows
         self._exported = ExportedBatch(batch)
@@ -103,12 +111,12 @@ class PrestoIterativeSerializer:
         """Rows appended since the last clear."""
         return int(lib.seam_presto_stream_rows(self.pointer))
 
-    def open(self, batch: Any) -> OpenBatch:
-        """A batch ready for this serializer and all others of the same columns."""
-        return OpenBatch(self.schema, batch, self.arena.allocator)
+    def open(self, batch: Columns, selections: Sequence[Rows] = (None,)) -> OpenBatch:
+        """A batch ready for this serializer and all others of the same columns; see `OpenBatch`."""
+        return OpenBatch(self.schema, batch, self.arena.allocator, selections)
 
-    def append(self, batch: Any, rows: Rows = None) -> None:
-        """Append rows of a `pyarrow.RecordBatch` or of what `open` made of one.
+    def append(self, batch: Columns | OpenBatch, rows: Rows = None) -> None:
+        """Append rows of a batch, of columns in any dress, or of what `open` made of them.
 
         Raises:
             UsageError: rows that the batch does not have, columns that do not fit, or an append
@@ -131,7 +139,7 @@ class PrestoIterativeSerializer:
         for each column, those within columns included. Where every row is a value, the sum is at
         most a byte for each row and a bit for each value above what is written.
         """
-        opened = self._opened(batch)
+        opened = self._opened(batch, [rows])
         chosen = Selections([rows], opened.num_rows)
         sizes = np.empty(chosen.counts[0], np.int64)
         to = ffi.from_buffer("int64_t[]", sizes)
@@ -141,8 +149,8 @@ class PrestoIterativeSerializer:
         check(code, self._error, by_caller=True)
         return sizes
 
-    def _opened(self, batch: Any) -> OpenBatch:
-        return batch if isinstance(batch, OpenBatch) else self.open(batch)
+    def _opened(self, batch: Columns | OpenBatch, selections: Sequence[Rows]) -> OpenBatch:
+        return batch if isinstance(batch, OpenBatch) else self.open(batch, selections)
 
     def _payload_bytes(self) -> int:
         out = ffi.new("int64_t *")
@@ -201,7 +209,7 @@ def append_partitions(
         raise UsageError(f"{len(selections)} selections came for {len(serializers)} serializers")
     if not serializers:
         return
-    opened = serializers[0]._opened(batch)
+    opened = serializers[0]._opened(batch, selections)
     chosen = Selections(selections, opened.num_rows)
     for serializer in serializers:
         serializer._sound()
@@ -261,12 +269,11 @@ class PrestoVectorSerde:
     ) -> VectorResult:
         """Read the next page, wherever its ranges are cut. See `VectorSerde`."""
         start = source.tell()
-        reader = PageReader(fields, options, allocator=self._allocator)
+        result = VectorResult(self._allocator) if result is None else result
+        reader = PageReader(fields, options, allocator=result.allocator)
         header = read_header(source.read(HEADER_BYTES), 0, start)
         body = source.read(header.size_bytes)
-        batch = reader.page(header, body, start + HEADER_BYTES)
-        result = VectorResult() if result is None else result
-        result.append(batch)
+        result.append(reader.page(header, body, start + HEADER_BYTES))
         return result
 
     def serialize_column(

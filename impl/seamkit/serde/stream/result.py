@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seamkit.core.memory import TrackedAllocator
+
 __all__ = ["VectorResult", "flattened"]
 
 
@@ -54,10 +56,22 @@ class VectorResult:
 
     A single page stays as it came, with its encodings. With another one after it columns become
     flat: pages of one column differ in their encodings.
+
+    A result that is cleared and read into again uses the buffers that it has, as Velox's readers do
+    with a result vector that nobody else holds: whoever still holds a batch keeps its buffers, and
+    others take their place.
+
+    Args:
+        allocator: where buffers come from; None for one of the result's own, which keeps them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, allocator: TrackedAllocator | None = None) -> None:
+        self.allocator = allocator or TrackedAllocator(keeps_blocks=True)
         self._batches: list[Any] = []
+
+    def clear(self) -> None:
+        """Back to no rows; the result's own allocator keeps the buffers for the next."""
+        self._batches.clear()
 
     @property
     def num_rows(self) -> int:

@@ -218,10 +218,10 @@ class RowVectorSerde:
         source.seek(start)
         # A header that contradicts itself is for the reader to refuse.
         group = source.read(GROUP_HEADER.size + max(size_bytes, 0))
+        result = VectorResult(self._allocator) if result is None else result
         try:
-            batch = deserialize(self._format, group, fields, known)
+            batch = deserialize(self._format, group, fields, known, allocator=result.allocator)
         except InputError as error:
             raise InputError(f"group at byte {start}: {error}") from error
-        result = VectorResult() if result is None else result
         result.append(batch)
         return result

@@ -111,7 +111,7 @@ class DeltaTable:
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Delta tables are not supported"
             )
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         snapshot = self._newest if as_of is None else self._at(as_of)
         schema = self._schema_of(snapshot)
         root, whole = self._storage.root, schema.arrow

@@ -18,6 +18,9 @@ import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
 from seambase.scan import ScanReport
+from seamkit.core.memory import TrackedAllocator
+from seamkit.scan.held_rows import HeldRows, concat_batches
+from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME
@@ -30,16 +33,20 @@ __all__ = ["ChangeScan", "Moment"]
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 
 Moment = tuple[str, Callable[[], UnitScan], Callable[[], UnitScan]]
-"""A write's requested instant, and how to plan the groups it touched before and after it. Both
-scans hand out `_hoodie_commit_time`, the key's columns and the table's own, in this order."""
+"""A write's requested instant, and scans of the groups it touched before and after it. Both hand
+out `_hoodie_commit_time`, the key's columns and the table's own, in this order."""
 
 
 class ChangeScan(Scan):
     """The changes of a window, the oldest write first.
 
+    Where memory is limited, both states of a write wait on local disk as far as they pass a quarter
+    of the limit each, and their keys, which stay in memory, count against it.
+
     Args:
         schema: the table's own columns, without `_hoodie_*`.
         moments: the writes of the window, the oldest first.
+        options: how to run it.
         columns: which of `op`, `ts_ms`, `before` and `after` to hand out; None for all.
         condition: changes to keep, over any of these columns; None for all.
 
@@ -51,6 +58,7 @@ class ChangeScan(Scan):
         self,
         schema: pa.Schema,
         moments: Sequence[Moment],
+        options: ScanOptions,
         columns: Sequence[str] | None = None,
         condition: pc.Expression | None = None,
     ) -> None:
@@ -62,6 +70,7 @@ class ChangeScan(Scan):
         filter_columns(condition, self._all)
         self._condition = condition
         self._moments = moments
+        self._options = options
         self._other_path: tuple[str, ReadRows] | None = None
         self._report = ScanReport()
 
@@ -84,8 +93,9 @@ class ChangeScan(Scan):
         """What the reads so far came to, over all writes."""
         return self._report
 
-    def explain(self) -> str:
-        """The writes that are compared."""
+    def explain(self, *, engine: bool = False) -> str:
+        """The writes that are compared; no engine's own reader takes part."""
+        del engine
         lines = [f"{len(self._moments)} writes, each compared before and after"]
         return "\n".join([*lines, *(f"  {instant}" for instant, _, _ in self._moments)])
 
@@ -119,55 +129,74 @@ class ChangeScan(Scan):
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for instant, before, after in self._moments:
-            changes = _changes(instant, self._read(before()), self._read(after()), self._all)
-            if self._condition is not None:
-                changes = changes.filter(self._condition)
-            self._report.rows += changes.num_rows
-            yield from changes.select(self._columns).to_batches()
+            for changes in self._changes(instant, self._read(before()), self._read(after())):
+                kept = changes if self._condition is None else changes.filter(self._condition)
+                self._report.rows += kept.num_rows
+                if kept.num_rows:
+                    yield from kept.select(self._columns).to_batches()
 
-    def _read(self, scan: UnitScan) -> pa.Table:
+    def _read(self, scan: UnitScan) -> pa.RecordBatch:
+        """One state, in the order of the plan."""
         if self._other_path is not None:
             scan = scan.read_by(*self._other_path)
-        table = scan.to_table()
-        told = scan.report()
-        self._report.warnings += [w for w in told.warnings if w not in self._report.warnings]
-        for path, count in told.paths.items():
-            self._report.paths[path] = self._report.paths.get(path, 0) + count
-        return table
+        limit = self._options.memory_limit_bytes
+        if limit is None:
+            rows = concat_batches(scan.to_table().to_batches(), scan.schema)
+        else:
+            held = HeldRows(scan.schema, limit // 4)
+            for number in range(scan.n_parts):
+                for batch in scan.part(number, scan.schema.names, None).to_reader():
+                    held.add(batch)
+            rows = held.take_out()
+        self._add_report(scan.report())
+        return rows
+
+    def _add_report(self, report: ScanReport) -> None:
+        own = self._report
+        own.warnings += [w for w in report.warnings if w not in own.warnings]
+        own.peak_bytes = max(own.peak_bytes or 0, report.peak_bytes or 0)
+        for path, count in report.paths.items():
+            own.paths[path] = own.paths.get(path, 0) + count
+
+    def _changes(
+        self, instant: str, before: pa.RecordBatch, after: pa.RecordBatch
+    ) -> Iterator[pa.Table]:
+        """What one write did: rows that bear its instant, keys that are new, keys that are gone.
+
+        A row may come back with an older instant: what was written now has undone a delete.
+        """
+        old_keys, new_keys = _keys(before), _keys(after)
+        allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
+        with allocator.reserve(2 * (old_keys.nbytes + new_keys.nbytes)):  # with a table of hashes
+            own = pc.fill_null(pc.equal(after.column(COMMIT_TIME), instant), False)
+            is_new = pc.invert(pc.is_in(new_keys, value_set=old_keys))
+            written = pc.indices_nonzero(pc.or_(own, is_new))
+            found = pc.index_in(new_keys.take(written), value_set=old_keys)
+            gone = pc.indices_nonzero(pc.invert(pc.is_in(old_keys, value_set=new_keys)))
+        old_rows, new_rows = _rows(before, self._all), _rows(after, self._all)
+        most = self._options.most_rows
+        for begin in range(0, len(written), most):
+            old, new = found.slice(begin, most), written.slice(begin, most)
+            ops = pc.if_else(pc.is_valid(old), "u", "i")
+            yield self._batch(instant, ops, old_rows.take(old), new_rows.take(new))
+        for begin in range(0, len(gone), most):
+            rows = old_rows.take(gone.slice(begin, most))
+            none = pa.nulls(len(rows), rows.type)
+            yield self._batch(instant, pa.repeat("d", len(rows)), rows, none)
+
+    def _batch(self, instant: str, ops: pa.Array, before: pa.Array, after: pa.Array) -> pa.Table:
+        instants = pa.repeat(instant, len(ops))
+        return pa.table([ops, instants, before, after], schema=self._all)
 
 
-def _changes(instant: str, before: pa.Table, after: pa.Table, schema: pa.Schema) -> pa.Table:
-    """What one write did: rows that bear its instant, keys that are new, and keys that are gone.
-
-    A row may come back with an older instant: a delete has been undone by what was written now.
-    """
-    old_keys, new_keys = _keys(before), _keys(after)
-    own = pc.fill_null(pc.equal(after.column(COMMIT_TIME), instant), False)
-    written = after.filter(pc.or_(own, pc.invert(pc.is_in(new_keys, value_set=old_keys))))
-    found = pc.index_in(_keys(written), value_set=old_keys)
-    updated = pc.is_valid(found)
-    gone = before.filter(pc.invert(pc.is_in(old_keys, value_set=new_keys)))
-    ops = pc.if_else(updated, "u", "i")
-    none = pa.nulls(gone.num_rows, schema.field("after").type)
-    return pa.table(
-        [
-            pa.chunked_array([ops, pa.array(["d"] * gone.num_rows, pa.string())]),
-            pa.array([instant] * (written.num_rows + gone.num_rows), pa.string()),
-            pa.chunked_array([_rows(before, schema).take(found), _rows(gone, schema)]),
-            pa.chunked_array([_rows(written, schema), none]),
-        ],
-        schema=schema,
-    )
-
-
-def _keys(table: pa.Table) -> pa.Array:
+def _keys(rows: pa.RecordBatch) -> pa.Array:
     """Partition and record key as one text; neither holds a NUL."""
-    parts = [pc.fill_null(table.column(name), "").combine_chunks() for name in _KEY]
+    parts = [pc.fill_null(rows.column(name), "") for name in _KEY]
     return pc.binary_join_element_wise(*parts, "\0")
 
 
-def _rows(table: pa.Table, schema: pa.Schema) -> pa.Array:
+def _rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.Array:
     """The table's own columns as structs."""
     fields = list(schema.field("after").type)
-    columns = [table.column(field.name).combine_chunks() for field in fields]
+    columns = [rows.column(field.name) for field in fields]
     return pa.StructArray.from_arrays(columns, fields=fields)

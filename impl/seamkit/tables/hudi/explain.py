@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
 from seambase.walk import Met
+from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.log import LogBlock, iter_blocks
 from seamkit.tables.hudi.log.log_records import avro_records
@@ -108,8 +108,9 @@ def _block(block: LogBlock) -> Iterator[Met]:
             yield Met(at, 0, 1, "delete", f"{key}, ordering {word} {value}")
     elif block.kind == "parquet" and len(block.content):
         try:
-            rows = pq.read_table(pa.BufferReader(pa.py_buffer(block.content))).to_pylist()
-        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+            content = pa.BufferReader(pa.py_buffer(block.content))
+            rows = open_parquet(content, block.where).read().to_pylist()
+        except PARQUET_ERRORS as error:
             raise InputError(f"{block.where} is not readable: {error}") from error
         for row in rows:
             yield Met(at, 0, 1, "record", row)

@@ -7,7 +7,6 @@ import datetime as dt
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
@@ -34,7 +33,7 @@ from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
 from seamkit.tables.hudi.listing.partitions import partition_schema
-from seamkit.tables.hudi.listing.planning import ListingSource, Plan, plan_slices
+from seamkit.tables.hudi.listing.planning import ListingSource, Plan, Planner
 from seamkit.tables.hudi.listing.slices import FileSlice, with_file_names
 from seamkit.tables.hudi.merge.changes import LogSource
 from seamkit.tables.hudi.timeline.timeline import (
@@ -109,8 +108,14 @@ class HudiTable:
         """
         return self._plan(self._as_of(as_of)).slices
 
-    def _plan(self, window: Window) -> Plan:
-        plan = plan_slices(self._storage, self._timeline, window, self._listing)
+    def _plan(self, window: Window, *, strict: bool = False) -> Plan:
+        return self._complete(self._planner(strict).plan(window), window)
+
+    def _planner(self, strict: bool) -> Planner:
+        return Planner(self._storage, self._timeline, self._listing, strict=strict)
+
+    def _complete(self, plan: Plan, window: Window) -> Plan:
+        """The plan with files outside the table, and with what files call their columns."""
         slices = with_external_files(plan.slices, self._storage, self.config)
         slices = with_file_names(slices, self._timeline, window)
         return dataclasses.replace(plan, slices=slices)
@@ -157,7 +162,8 @@ class HudiTable:
             batch_rows: most rows in a batch.
             threads: slices at once; one per core by default.
             memory_limit_bytes: what decoded logs and merged batches may take at once.
-            strict: refuse damage in logs that Hudi's own reader skips.
+            strict: refuse damage that Hudi's own reader skips, and ask the archive as well for
+                files that should be there.
             changes_alone: merge what changed without the rows that it changed, as Hudi does; by
                 default an incremental query hands out rows as the table showed them at the end.
             path: `auto` chooses per slice: native where no log applies, merge otherwise.
@@ -179,9 +185,10 @@ class HudiTable:
             ("positions", positions),
         ):
             check_flag(name, value)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         read = partial(
             self._unit_scan,
-            options=ScanOptions(batch_rows, threads, memory_limit_bytes),
+            options=options,
             strict=strict,
             path=path,
             positions=positions,
@@ -192,10 +199,10 @@ class HudiTable:
             if as_of is not None or changes_alone:
                 raise UsageError("a cdc query has begin and end, and nothing else")
             window = self._window("incremental", None, after, up_to, False)
-            return self._changes(columns, filter, window, read)
+            return self._changes(columns, filter, window, read, options, strict)
         window = self._window(query, until, after, up_to, changes_alone)
         schema = self._schema_at(window)
-        plan, rows = self._plan(window), window.row_filter()
+        plan, rows = self._plan(window, strict=strict), window.row_filter()
 
         def make(names: list[str], condition: pc.Expression | None) -> Scan:
             both = [c for c in (rows, condition) if c is not None]
@@ -232,39 +239,37 @@ class HudiTable:
         condition: pc.Expression | str | None,
         window: Window,
         scan: Callable[[Plan, Window, Sequence[str]], UnitScan],
+        options: ScanOptions,
+        strict: bool,
     ) -> Scan:
         """What changed in a window; `scan` reads the states before and after each write."""
         own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
+        writes = self._timeline.told(archived=True)
+        planner = self._planner(strict)
         moments = []
-        for instant, body in self._timeline.told(archived=True):
-            if not body and window.hands_out(instant.requested):
+        for instant, body in writes:
+            i = instant.requested
+            if not body and window.hands_out(i):
                 raise InputError(
                     f"{self._storage.full(instant.path)}: an empty file where a write says what it "
                     "changed"
                 )
-            if changes_rows(body) and window.sees(i := instant.requested) and window.hands_out(i):
+            if changes_rows(body) and window.sees(i) and window.hands_out(i):
                 groups = written_groups(body) | set(replaced_groups(instant, body))
-                later = self._timeline.completed_since(instant)
-                views = [Window(hidden=hidden) for hidden in (later, later - {i})]
-                reads = [partial(self._some, groups, view, names, scan) for view in views]
+                since = instant.completed or i
+                later = {w.requested for w, _ in writes if (w.completed or w.requested) > since}
+                reads = []
+                for hidden in (later | {i}, later):
+                    view = Window(hidden=frozenset(hidden))
+                    plan = self._complete(planner.plan_groups(view, groups), view)
+                    reads.append(partial(scan, plan, view, names))
                 moments.append((i, reads[0], reads[1]))
-        change = partial(ChangeScan, pa.schema([self.schema.field(name) for name in own]), moments)
-        schema = change().schema
-        chosen = chosen_columns(columns, schema, schema.names, self._storage.root)
-        return filtered_scan(change, chosen, condition, schema)
-
-    def _some(
-        self,
-        groups: set[tuple[str, str]],
-        window: Window,
-        names: Sequence[str],
-        scan: Callable[[Plan, Window, Sequence[str]], UnitScan],
-    ) -> UnitScan:
-        """A scan of some file groups, in the latest schema."""
-        plan = self._plan(window)
-        slices = [s for s in plan.slices if (s.partition, s.file_id) in groups]
-        return scan(replace(plan, slices=slices), window, names)
+        schema = pa.schema([self.schema.field(name) for name in own])
+        change = partial(ChangeScan, schema, moments, options)
+        whole = change().schema
+        chosen = chosen_columns(columns, whole, whole.names, self._storage.root)
+        return filtered_scan(change, chosen, condition, whole)
 
     def _window(
         self, query: Query, as_of: str | None, begin: str | None, end: str | None, alone: bool

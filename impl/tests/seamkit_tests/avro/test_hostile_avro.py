@@ -68,7 +68,7 @@ def test_records_are_those_that_fastavro_wrote(codec: str) -> None:
         (_container(_record(a="string"), _long(1 << 60)), InputError, "record 0 is not readable"),
         (_container(_record(a="null"), b"", count=10**10), InputError, "ends after 1 of"),
         (_container("string", b"", size=1 << 60), InputError, "is broken"),
-        (_container("string", b"\0", codec=b"snappy"), RefusedError, "compressed"),
+        (_container("string", b"\0", codec=b"lzw"), RefusedError, "compressed"),
         (_container("string", b"\0\0"), InputError, "bytes follow"),
         (_container(_record(a="nobody"), b""), InputError, "unknown type"),
         (b"Obj\x01" + b"\xff" * 20, InputError, "does not end"),

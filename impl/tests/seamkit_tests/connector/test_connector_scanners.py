@@ -22,7 +22,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, parse
-from seamkit.offheap.connector.factory import create, scanner_class
+from seamkit.offheap.connector.factory import connector_scanner, scanner_class
 from seamkit.offheap.connector.foreign_values import PandasValue
 from seamkit.offheap.connector.generator import GeneratorScanner
 from seamkit.offheap.connector.parameters import join_names, join_types, split_columns
@@ -97,7 +97,7 @@ def test_a_parquet_file_is_its_rows(parquet: str, door: str, fetch_size: int) ->
         "time_zone": "Asia/Shanghai",
         "door": door,
     }
-    scanner = create("parquet", fetch_size, parameters)
+    scanner = connector_scanner("parquet", fetch_size, parameters)
     chunks = _chunks(scanner)
     assert all(len(chunk[0]) <= max(fetch_size, 1) for chunk in chunks)
     moments, names, gone, parts = (list(itertools.chain(*p)) for p in zip(*chunks, strict=True))
@@ -116,7 +116,7 @@ def test_a_predicate_is_handed_through(parquet: str) -> None:
         "nested_fields": "s.a",
         "predicate": "id > 6 AND Name IS NOT NULL",
     }
-    scanner = create("parquet", 2, parameters)
+    scanner = connector_scanner("parquet", 2, parameters)
     assert scanner.predicate == parameters["predicate"]
     assert _columns(scanner) == [[{"a": 7}, None]]
     assert scanner.counters.raw_rows == 10
@@ -124,7 +124,7 @@ def test_a_predicate_is_handed_through(parquet: str) -> None:
 
 def test_rows_are_counted_without_columns(parquet: str) -> None:
     """An empty list of fields asks for a count."""
-    scanner = create("parquet", 4, {"data_file_path": parquet, "required_fields": ""})
+    scanner = connector_scanner("parquet", 4, {"data_file_path": parquet, "required_fields": ""})
     with scanner:
         scanner.open()
         counts: list[int] = []
@@ -141,15 +141,17 @@ def test_files_that_are_none_are_refused(tmp_path: Path, parquet: str) -> None:
     broken.write_bytes(b"PAR1 no more")
     for path in (str(tmp_path / "none.parquet"), str(broken)):
         with pytest.raises(InputError, match=path):
-            create("parquet", 1, {"data_file_path": path})
+            connector_scanner("parquet", 1, {"data_file_path": path})
     with pytest.raises(RefusedError, match="uint64"):
-        create("parquet", 1, {"data_file_path": parquet})
+        connector_scanner("parquet", 1, {"data_file_path": parquet})
     cut = tmp_path / "cut.parquet"
     content = bytearray(Path(parquet).read_bytes())
     content[4:40] = b"\xff" * 36
     cut.write_bytes(content)
     with pytest.raises(InputError, match=r"cut\.parquet"):
-        _columns(create("parquet", 9, {"data_file_path": str(cut), "required_fields": "id"}))
+        _columns(
+            connector_scanner("parquet", 9, {"data_file_path": str(cut), "required_fields": "id"})
+        )
 
 
 @pytest.fixture
@@ -184,7 +186,7 @@ def _slice_parameters(folder: str) -> dict[str, str]:
 def test_a_hudi_slice_is_merged(hudi: Callable[[str], str]) -> None:
     """The rows of a slice as its logs leave them, by the parameters that BE states."""
     folder = hudi("mor-v6-commit")
-    scanner = create("hudi", 2, _slice_parameters(folder))
+    scanner = connector_scanner("hudi", 2, _slice_parameters(folder))
     keys, values = _columns(scanner)
     expected = HudiTable(folder).scan(["k", "v"], path="merge").to_table().to_pydict()
     assert sorted(zip(keys, values, strict=True)) == sorted(
@@ -218,10 +220,10 @@ def test_slices_that_are_none_are_refused(
     """Parameters that do not fit the table or each other are refused; unused columns are not."""
     parameters = _slice_parameters(hudi("mor-v6-commit")) | changes
     if kind is None:
-        create("hudi", 2, parameters)
+        connector_scanner("hudi", 2, parameters)
     else:
         with pytest.raises(kind, match=reason):
-            create("hudi", 2, parameters)
+            connector_scanner("hudi", 2, parameters)
 
 
 def test_a_slice_of_logs_alone(hudi: Callable[[str], str]) -> None:
@@ -240,7 +242,7 @@ def test_a_slice_of_logs_alone(hudi: Callable[[str], str]) -> None:
         "data_file_length": "-1",
         "delta_file_paths": ",".join(logs),
     }
-    assert len(_columns(create("hudi", 4, parameters))[0]) > 0
+    assert len(_columns(connector_scanner("hudi", 4, parameters))[0]) > 0
 
 
 NESTED = json.loads((GOLDEN / "hudi-nested.json").read_text())
@@ -275,7 +277,7 @@ def _nested_slice(folder: Path, blocks: str, **changes: str) -> ConnectorScanner
         "required_fields": ",".join(_SHOWN),
         "nested_fields": "s.m,s.gone,s.at,s.raw,l.$0.y",
     }
-    return create("hudi", 2, _slice_parameters(str(folder)) | parameters | changes)
+    return connector_scanner("hudi", 2, _slice_parameters(str(folder)) | parameters | changes)
 
 
 @pytest.mark.parametrize(("blocks", "shown"), [("avro", _SHOWN), ("parquet", _SHOWN_PARQUET)])
@@ -310,14 +312,16 @@ def test_generated_rows_by_parameters() -> None:
         "seed": "5",
         "null_percent": "50",
     }
-    first = _columns(create("generator", 3, parameters))
-    assert first == _columns(create("generator", 3, parameters | {"door": "columns"}))
-    assert first != _columns(create("generator", 3, parameters | {"seed": "6"}))
+    first = _columns(connector_scanner("generator", 3, parameters))
+    assert first == _columns(connector_scanner("generator", 3, parameters | {"door": "columns"}))
+    assert first != _columns(connector_scanner("generator", 3, parameters | {"seed": "6"}))
     assert [len(column) for column in first] == [7, 7]
-    assert create("generator", 3, parameters | {"predicate": "a > 1"}).predicate == "a > 1"
+    assert (
+        connector_scanner("generator", 3, parameters | {"predicate": "a > 1"}).predicate == "a > 1"
+    )
     for wrong in ({"door": "window"}, {"rows": "-1"}, {"null_percent": "101"}, {"rows": "x"}):
         with pytest.raises(UsageError):
-            create("generator", 3, parameters | wrong)
+            connector_scanner("generator", 3, parameters | wrong)
 
 
 @pytest.mark.parametrize(
@@ -338,9 +342,9 @@ def test_scanners_have_names() -> None:
     """An engine asks by name; the rows of a Python program are not made from texts."""
     assert scanner_class("generator") is GeneratorScanner
     with pytest.raises(UsageError, match="'rows' is not made from parameters"):
-        create("rows", 1, {})
+        connector_scanner("rows", 1, {})
     with pytest.raises(UsageError, match="no connector scanner 'nope'"):
-        create("nope", 1, {})
+        connector_scanner("nope", 1, {})
 
 
 def test_lists_read_back_or_are_refused() -> None:
@@ -569,7 +573,7 @@ def test_scanners_that_miscount_are_told(told: Any, reason: str) -> None:
 
 def test_calls_out_of_turn(parquet: str) -> None:
     """A file that is not open has no end to tell; rows are appended to a chunk."""
-    scanner = create("parquet", 9, {"data_file_path": parquet, "required_fields": "id"})
+    scanner = connector_scanner("parquet", 9, {"data_file_path": parquet, "required_fields": "id"})
     with pytest.raises(UsageError, match="not open"):
         scanner.get_next_off_heap_chunk()
     scanner.open()

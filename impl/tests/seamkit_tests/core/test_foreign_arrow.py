@@ -45,6 +45,7 @@ def _lists(*offsets: int) -> pa.Array:
 _UNSOUND = {
     "an offset between that is far away": _texts(0, _FAR, 2, 3),
     "bytes that are no UTF-8": _texts(0, 1, 2, 3, data=b"a\xffc"),
+    "an offset below the one before": _texts(0, 2, 1, 3),
     "an index that is no value": pa.DictionaryArray.from_arrays(
         pa.array([0, 1, _FAR], pa.int32()), pa.array(["one", "two"]), safe=False
     ),

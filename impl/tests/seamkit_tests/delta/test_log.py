@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
@@ -205,3 +206,17 @@ def test_a_scan_says_what_it_is(tmp_path: Path) -> None:
     explained = table.scan().explain()
     assert "version 4, 1 files" in explained
     assert "4 rows are deleted" in explained
+
+
+def test_a_text_of_a_checkpoint_that_is_no_utf_8_is_named(tmp_path: Path) -> None:
+    """A checkpoint whose pages have no checksum holds any bytes."""
+    table = unpack_delta("checkpoint-classic", tmp_path)
+    path = next(table.glob("_delta_log/*.checkpoint.parquet"))
+    options: dict[str, Any] = {"compression": "none", "use_dictionary": False}
+    pq.write_table(pq.read_table(path), path, write_statistics=False, **options)
+    assert len(rows_of_table(table)) > 0
+    content = path.read_bytes()
+    assert b"part-00" in content
+    path.write_bytes(content.replace(b"part-00", b"part-\xff0"))
+    with pytest.raises(InputError, match=r"checkpoint\.parquet: column 'add' is no text"):
+        rows_of_table(table)

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seamkit.exchange import sink as sink_module
+from seamkit.exchange import driver as driver_module
 from seamkit.exchange.partition import DealtChunk, PartitionRule
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
@@ -67,7 +67,7 @@ def test_chunks_are_read_where_the_partitioner_put_them(monkeypatch: pytest.Monk
 def test_a_slice_counts_as_its_rows_where_the_whole_is_large() -> None:
     """A batch of a few rows of a large table must not fill the sink by itself."""
     whole = pa.record_batch({"a": pa.array(range(1 << 18), pa.int64())})
-    assert sink_module._held_bytes(whole) == whole.nbytes == 1 << 21
-    assert sink_module._held_bytes(whole.slice(5, 10)) == 80
+    assert driver_module._held_bytes(whole) == whole.nbytes == 1 << 21
+    assert driver_module._held_bytes(whole.slice(5, 10)) == 80
     small = whole.slice(0, 1000).take(pa.array(range(1000)))
-    assert sink_module._held_bytes(small.slice(0, 10)) == small.nbytes
+    assert driver_module._held_bytes(small.slice(0, 10)) == small.nbytes

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -112,3 +113,15 @@ def test_texts_beyond_ascii_are_read(tmp_path: Path) -> None:
     whole = pa.record_batch({"c": pa.array(["a", "\u00e9", "b"])})
     for begin in range(3):
         check_texts(whole.slice(begin, 1), "here")
+
+
+def test_row_groups_with_nulls_are_not_ruled_out_by_ranges(tmp_path: Path) -> None:
+    """Where the statistics of some columns count, their ranges say nothing of nulls."""
+    table = pa.table({"a": [1, 2, None, 4], "b": [1, 1, 2, 2]})
+    pq.write_table(table, tmp_path / "f.parquet", row_group_size=2)
+    reader = ParquetReader(Storage(str(tmp_path)), "f.parquet")
+    schema = table.schema
+
+    matching = reader.row_groups_that_may_match
+    assert matching(pc.field("a").is_null(), schema, counted=["a"]) == [1]
+    assert matching(pc.field("a") > 2, schema, counted=["a", "b"]) == [1]

@@ -58,7 +58,7 @@ def test_what_is_no_regular_file_is_not_opened(pattern: str, table: Path) -> Non
         path.unlink()
         make(path)
         with pytest.raises(InputError, match="no regular file"):
-            HudiTable(str(table)).scan(strict=True).to_table()
+            HudiTable(str(table)).scan().to_table()
 
 
 @pytest.mark.parametrize("path", ["../other", "a/../../b", "/etc/passwd", "a\0b"])

@@ -22,6 +22,7 @@ _TOOLS = {"pip", "setuptools", "wheel"}
 _TABLES = {
     "hudi": ("mor-v9-event", ".hoodie", 8),
     "delta": ("vectors-several", "_delta_log", 4),
+    "iceberg": ("vectors-shared", "metadata", 2),
 }
 
 

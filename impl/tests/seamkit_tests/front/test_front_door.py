@@ -17,6 +17,7 @@ import pytest
 import seamkit
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 
 
 @pytest.fixture
@@ -55,8 +56,10 @@ def test_a_hudi_table_is_found(hudi: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "error", "says"),
     [
-        (["metadata/v1.metadata.json"], "RefusedError", "looks like an Iceberg table; Hudi"),
-        (["snapshot/LATEST", "schema/schema-0"], "RefusedError", "looks like a Paimon table"),
+        (["metadata/v1.metadata.json"], "InputError", "v1.metadata.json: no JSON"),
+        (["metadata/notes.json"], "InputError", "looks like no table: it holds metadata"),
+        (["snapshot/LATEST", "schema/schema-0"], "InputError", "schema/schema-0: no JSON"),
+        (["snapshot/LATEST", "schema/"], "InputError", "looks like no table"),
         (["a.parquet", "b.orc"], "RefusedError", "a folder of ORC and Parquet files, no table"),
         (["day=1/a.parquet"], "RefusedError", "looks like a folder of partitions, as Hive"),
         ([".hoodie/", "_delta_log/"], "UsageError", "seamkit.HudiTable or seamkit.DeltaTable"),
@@ -91,6 +94,17 @@ def test_a_delta_table_is_found(delta: Path) -> None:
             for k, v in witness[version]["rows"]
         ]
         assert sorted(rows, key=str) == sorted(expected, key=str)
+
+
+def test_an_iceberg_table_is_found(tmp_path: Path) -> None:
+    """By its metadata: its folder, and a metadata file in it."""
+    table = unpack_iceberg("positions", tmp_path)
+    newest = seamkit.open_table(table)
+    older = seamkit.open_table(table / "metadata" / "v2.metadata.json")
+
+    assert isinstance(newest, seamkit.IcebergTable)
+    assert isinstance(older, seamkit.IcebergTable)
+    assert (newest.scan().count_rows(), older.scan().count_rows()) == (5, 6)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError
+from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.window import Window, incremental_window
+from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
 VERSIONS = pytest.mark.parametrize("version", [6, 9])
@@ -132,3 +135,43 @@ def test_texts_of_the_history_are_utf_8(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="1_2_0"):
         _ = table.load().archive.instants
+
+
+@pytest.mark.parametrize("damage", ["removed", "emptied"])
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_a_strict_read_misses_files_of_archived_writes(
+    tmp_path: Path, version: str, damage: str
+) -> None:
+    """The archive alone names a log whose commit it holds, and says how long the log was."""
+    root = unpack_table(f"archived/{version}", tmp_path)
+    table = HudiTable(str(root))
+    (found,) = table.slices()
+    paths = [
+        stat["path"]
+        for _, body in table.timeline().archive.bodies(["deltacommit"])
+        for stats in body["partitionToWriteStats"].values()
+        for stat in stats
+    ]
+    path = next(log.path for log in found.logs if log.path in paths)
+    assert table.scan(strict=True).count_rows() == 4  # a, b, c, d
+    if damage == "removed":
+        (root / path).unlink()
+        reason = "missing, but the timeline says"
+    else:
+        (root / path).write_bytes(b"")
+        reason = "damaged at byte 0"
+    with pytest.raises(InputError, match=rf"{re.escape(path)}: {reason}"):
+        HudiTable(str(root)).scan(strict=True).to_table()
+
+
+@pytest.mark.parametrize("table", ["mor-v6-event", "mor-v9-event"])
+def test_a_base_file_of_another_length_is_told(tmp_path: Path, table: str) -> None:
+    """Nothing is added to a base file once its commit has said how long it is."""
+    root = unpack_table(table, tmp_path)
+    path = root / next(s.base.path for s in HudiTable(str(root)).slices() if s.base)
+    pq.write_table(pq.read_table(path), path, compression="none")
+
+    (warning,) = HudiTable(str(root)).scan().report().warnings
+    assert (warning.file, "but it was written with" in warning.reason) == (str(path), True)
+    with pytest.raises(InputError, match="but it was written with"):
+        HudiTable(str(root)).scan(strict=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +14,12 @@ import pytest
 from seambase.errors import RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader, NativeReader
+from seamkit.core.errors import NativeMemoryError
+from seamkit.scan.held_rows import HeldRows
+from seamkit.tables.hudi import change_scan
+from seamkit.tables.hudi.listing import planning
 from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at
 from seamkit_tests.samples.hudi_scans import scan_on
@@ -140,3 +147,49 @@ def test_changes_are_cut_filtered_and_pushed_into_like_any_scan(tmp_path: Path) 
     assert table.scan(["ts_ms"], query="cdc", filter=deleted).to_table().equals(expected)
     with pytest.raises(UsageError, match="filter"):
         table.scan(query="cdc", filter=pc.field("nothing") == 1)
+
+
+@pytest.mark.parametrize("name", ["cow-v9", "mor-v9-replaced"])
+def test_a_memory_limit_bounds_what_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """States that pass their share wait on disk, and keys count; the changes are the same."""
+    held: list[HeldRows] = []
+
+    class Watched(HeldRows):
+        def take_out(self) -> pa.RecordBatch:
+            if self.on_disk:
+                held.append(self)
+            return super().take_out()
+
+    monkeypatch.setattr(change_scan, "HeldRows", Watched)
+    table = HudiTable(str(unpack_table(name, tmp_path)))
+    expected = table.scan(query="cdc").to_table()
+    assert not held
+
+    found = table.scan(query="cdc", memory_limit_bytes=300, batch_rows=2).to_table()
+    assert held
+    assert found.equals(expected)
+    with pytest.raises(NativeMemoryError, match="limit"):
+        table.scan(query="cdc", memory_limit_bytes=10).to_table()
+
+
+def test_files_are_listed_once_whatever_the_number_of_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so is the archive read: what a window shows is worked out from one listing."""
+    calls: Counter[str] = Counter()
+    for owner, method in ((planning, "list_files"), (Archive, "bodies")):
+        real = getattr(owner, method)
+
+        def counted(*args: object, _real: Any = real, _name: str = method) -> object:
+            calls[_name] += 1
+            return _real(*args)
+
+        monkeypatch.setattr(owner, method, counted)
+    table = HudiTable(str(unpack_table("archived/v9", tmp_path)))
+
+    scan = table.scan(query="cdc")
+    assert scan.n_parts > 3
+    assert scan.count_rows() > scan.n_parts
+    assert calls == {"list_files": 1, "bodies": 1}

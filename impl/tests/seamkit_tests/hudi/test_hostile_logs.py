@@ -184,3 +184,5 @@ def test_an_emptied_commit_is_told(tmp_path: Path) -> None:
     min(table.glob(".hoodie/timeline/*_*.deltacommit")).write_bytes(b"")
     scan = HudiTable(str(table)).scan()
     assert any("is empty" in warning.reason for warning in scan.report().warnings)
+    with pytest.raises(InputError, match="is empty"):
+        HudiTable(str(table)).scan(strict=True)

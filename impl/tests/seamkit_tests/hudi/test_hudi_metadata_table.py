@@ -11,7 +11,7 @@ import pytest
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import load_config
-from seamkit.tables.hudi.listing.planning import Plan, plan_slices
+from seamkit.tables.hudi.listing.planning import Plan, Planner
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests import GOLDEN
@@ -31,7 +31,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 def _plan(table: Path, listing: str = "metadata", *, local: bool = True) -> Plan:
     storage = Storage(str(table)) if local else Storage(f"local://{table}")
     timeline = load_timeline(storage, load_config(storage))
-    return plan_slices(storage, timeline, NOW, listing)  # type: ignore[arg-type]
+    return Planner(storage, timeline, listing).plan(NOW)  # type: ignore[arg-type]
 
 
 def test_slices_are_those_of_the_folders(table: Path) -> None:

@@ -400,3 +400,33 @@ def test_deletes_by_position_are_a_mask_where_they_win(
     older = [] if is_mask else [("a", "x", 1, 5)]  # its ordering value is above the delete's
     assert rows == [*older, ("d", "w", 1, 5)]
     assert made == ([] if is_mask else [1])
+
+
+@PATHS
+def test_every_nan_is_one_key(tmp_path: Path, path: str) -> None:
+    """A virtual key is the text of its field, and Java writes any NaN as `NaN`, but -0.0 as it is.
+
+    OpenJDK 17: `Double.toString` of 7ff8000000000001, fff8dead00000000 and 7ff0000000000001.
+    """
+    bits = (0x7FF8000000000001, 0xFFF8DEAD00000000, 0x7FF0000000000001)
+    first, second, third = (struct.unpack("<d", struct.pack("<Q", word))[0] for word in bits)
+    base = [("x", "base", 1, first), ("y", "base", 2, 0.0), ("z", "base", 3, 1.5)]
+    log = (
+        Log("double")
+        .rows(ALL, whole("x", "log1", 4, second), whole("y", "log1", 5, -0.0))
+        .rows(ALL, whole("x", "log2", 6, third))
+    )
+    properties = {
+        "hoodie.populate.meta.fields": "false",
+        "hoodie.table.recordkey.fields": "o",
+        "hoodie.table.ordering.fields": "n",
+    }
+    found = merged(
+        tmp_path, base, log, path=path, properties=properties, mode="COMMIT_TIME_ORDERING"
+    )
+    assert [(value, str(order)) for _, value, _, order in found] == [
+        ("log2", "nan"),
+        ("base", "0.0"),
+        ("log1", "-0.0"),
+        ("base", "1.5"),
+    ]

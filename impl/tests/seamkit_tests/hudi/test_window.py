@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.tables.hudi.listing.slices import list_slices
+from seamkit.tables.hudi.listing.file_groups import list_slices
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names

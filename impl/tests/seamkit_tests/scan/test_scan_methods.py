@@ -68,8 +68,9 @@ class MemoryScan(Scan):
         """Nothing."""
         return ScanReport()
 
-    def explain(self) -> str:
+    def explain(self, *, engine: bool = False) -> str:
         """One line."""
+        del engine
         return "memory"
 
     @property

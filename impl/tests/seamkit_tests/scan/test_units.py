@@ -240,4 +240,4 @@ def test_a_mask_is_loaded_once_a_read(folder: Path) -> None:
 def test_numbers_below_one_are_refused(name: str) -> None:
     """By their name."""
     with pytest.raises(UsageError, match=name):
-        ScanOptions(**{name: 0})
+        replace(ScanOptions(), **{name: 0})  # type: ignore[arg-type]

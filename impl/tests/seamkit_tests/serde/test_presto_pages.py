@@ -12,7 +12,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
-from seambench.seams.serde.check import batches_of
+from seambench.seams.serde.given import batches_of
 from seambench.seams.serde.pages import frame, read_pages
 from seambench.seams.serde.vectors import Vector, decode_problem, load_golden, page_options
 from seamkit.core.memory import TrackedAllocator
@@ -261,19 +261,6 @@ def test_the_size_is_known_beforehand() -> None:
     assert allocator.counters().peak_bytes <= len(page) + (1 << 20)
     del page
     assert allocator.counters().live_blocks == 0
-
-
-def test_columns_are_loaded_when_written() -> None:
-    """A column given as a callable is asked for once, when its page is written."""
-    asked: list[str] = []
-
-    def load() -> pa.Array:
-        asked.append("c")
-        return pa.array([1, 2], pa.int64())
-
-    page = serialize([load], BIGINT)
-    assert asked == ["c"]
-    assert deserialize(page, BIGINT)[0].column(0).to_pylist() == [1, 2]
 
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd", "snappy", "gzip", "zlib"])

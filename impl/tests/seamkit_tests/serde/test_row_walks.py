@@ -176,6 +176,8 @@ def test_rows_of_velox_decode_but_are_not_those_of_spark() -> None:
     found = grade(rows.data, fields)
     assert (found.decodes, found.same_bytes, found.updatable) == (True, False, False)
     assert any("no multiple of 8" in oddity.what for oddity in found.oddities)
+    assert found.text.startswith("other bytes than Spark writes; not updatable in place; ")
+    assert "no multiple of 8" in found.text
 
 
 def test_what_does_not_decode_says_why() -> None:
@@ -183,6 +185,7 @@ def test_what_does_not_decode_says_why() -> None:
     found = _grade_of({"a": "boolean"}, 0, 2)
     assert not found.decodes
     assert "neither 0 nor 1" in found.reason
+    assert found.text.startswith("not readable: ")
 
 
 def test_compressed_groups_are_not_explained() -> None:

@@ -9,17 +9,46 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from seamkit.core._seam import ffi, lib
 
 from seambase.errors import InputError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.errors import NativeMemoryError, check
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import LARGEST_RUN_PAGES, PAGE_BYTES, StreamArena
 from seamkit.serde.stream.byte_stream import (
-    BitOutputStream,
     ByteInputStream,
     ByteOutputStream,
-    range_growth,
+    OutputRanges,
 )
+
+
+class BitOutputStream(OutputRanges):
+    """A stream of bits: positions and length count bits.
+
+    They leave with the first bit highest in its byte, and unused bits of the last byte 0.
+    """
+
+    _is_bits = 1
+
+    def write(self, bits: bytes, begin: int, end: int) -> int:
+        """Append bits [begin, end) of a bitmap that has the lowest bit of a byte first.
+
+        Raises:
+            UsageError: the bitmap has no such bits.
+        """
+        view = ffi.from_buffer(bits)
+        if not 0 <= begin <= end <= 8 * len(view):
+            raise UsageError(f"bits {begin} to {end} are not in a bitmap of {8 * len(view)}")
+        self._arena.hold(self)
+        code = lib.seam_byte_output_append_bits(self.pointer, view, begin, end, self._error)
+        check(code, self._error)
+        return end - begin
+
+    def fill(self, bit: bool, count: int) -> int:
+        """Append the same bit `count` times."""
+        self._arena.hold(self)
+        check(lib.seam_byte_output_append_bit(self.pointer, bit, count, self._error), self._error)
+        return count
 
 
 @pytest.fixture
@@ -80,13 +109,18 @@ def test_a_tiny_stream_takes_128_bytes(arena: StreamArena) -> None:
         stream.clear()
 
 
-@pytest.mark.parametrize(
-    ("held", "asked", "size"),
-    [(0, 1, 128), (128, 100, 128), (512, 1, 512), (4000, 96, 4096), (9000, 5000, 8192)],
-)
-def test_growth(held: int, asked: int, size: int) -> None:
-    """Under 128 bytes a range of 128, under 512 steps of 128, under a page of 512, then pages."""
-    assert range_growth(held, asked) == size
+def test_tiny_ranges_take_16_bytes(allocator: TrackedAllocator) -> None:
+    """An arena for very many short streams gives them 16 bytes each, and doubles them."""
+    arena = StreamArena(allocator, tiny_ranges=True)
+    streams = [ByteOutputStream(arena) for _ in range(512)]
+    for stream in streams:
+        stream.write(b"12345678")
+    assert arena.size_bytes == 512 * 16
+    streams[0].write(b"x" * 120)
+    assert streams[0].getvalue() == b"12345678" + b"x" * 120
+    for stream in streams:
+        stream.clear()
+    arena.clear()
 
 
 def test_the_limit_of_the_allocator_holds() -> None:

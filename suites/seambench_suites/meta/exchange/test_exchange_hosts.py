@@ -13,7 +13,7 @@ from seambench.bench.exchange.cluster import Cluster, Way
 from seambench.bench.exchange.hosts import Hosts, Wire
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
-from seambench.bench.exchange.suite import write_tables
+from seambench.bench.exchange.tables import write_tables
 
 _SECONDS = 120.0
 

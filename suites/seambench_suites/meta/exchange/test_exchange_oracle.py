@@ -14,7 +14,7 @@ import pytest
 from seambase.errors import UsageError
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS, plan_named, query
-from seambench.bench.exchange.suite import write_tables
+from seambench.bench.exchange.tables import write_tables
 from seambench.contracts.registry import resolve_suite
 from seambench.engines.digest import digest_reader, union
 

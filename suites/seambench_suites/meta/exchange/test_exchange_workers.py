@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import SeambenchError, UnavailableError
+from seambase.errors import InputError, SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Way
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
 from seambench.bench.exchange.suite import (
     WITHIN,
     ExchangeOptions,
+    hosts_of,
+    local_share,
     measure_exchanges,
-    write_tables,
 )
+from seambench.bench.exchange.tables import write_tables
+from seambench.data.oracle import DIGEST_KIND
+from seambench.data.tpch import generate_part
+from seambench.engines.digest import digest_reader
 from seambench.records.files import problems
 from seambench.records.model import Answered, Floor
 
@@ -82,13 +91,92 @@ def test_two_processes_agree_with_the_oracle(
     assert judge(plan, two_processes, Way(transport, "presto", chunk_rows=512)) is None
 
 
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("transport", WITHIN)
+@pytest.mark.parametrize(
+    ("transport", "plan"),
+    [
+        (transport, plan)
+        for transport in WITHIN
+        for plan in PLANS
+        if (transport, plan) != ("local", "q03-buckets")  # a local exchange knows no buckets
+    ],
+)
 def test_threads_of_one_process_agree_with_the_oracle(
     judge: Judged, four_threads: Cluster, plan: str, transport: str
 ) -> None:
     """Pass-through, and a local exchange: four workers share a process."""
     assert judge(plan, four_threads, Way(transport, chunk_rows=512)) is None
+
+
+@pytest.fixture(scope="module")
+def two_of_two() -> Iterator[Cluster]:
+    """Two processes of two workers each."""
+    with Cluster("seambench", [2, 2], timeout=_SECONDS) as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize(
+    ("plan", "drivers"),
+    [("shuffle", 1), ("shuffle", 4), ("broadcast", 2), ("random", 2), ("q03-buckets", 2)],
+)
+def test_batches_stay_in_a_process_and_bytes_leave_it(
+    folder: Path, two_of_two: Cluster, plan: str, drivers: int
+) -> None:
+    """In one exchange, with several drivers on both sides: all rows, each key at one driver."""
+    way = Way("sockets", "arrow-batch", chunk_rows=512, near=2, drivers=drivers)
+    two_of_two.prepare(plan, folder)
+    ran = two_of_two.run(way)
+    assert Oracle(PLANS[plan], folder).judge(ran.told).wrong is None
+    assert ran.passed_bytes > 0
+    assert two_of_two.run(replace(way, near=0)).passed_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("workers", "way", "hosts", "share"),
+    [
+        (4, Way("sockets"), [1, 1, 1, 1], 0.0),
+        (4, Way("sockets", near=1), [1, 1, 1, 1], 0.25),
+        (4, Way("grpc", near=2), [2, 2], 0.5),
+        (3, Way("grpc", near=2), [2, 1], 5 / 9),
+        (4, Way("sockets", near=8), [4], 1.0),
+        (4, Way("pass-through"), [1, 1, 1, 1], 1.0),
+    ],
+)
+def test_the_share_of_local_destinations(
+    workers: int, way: Way, hosts: list[int], share: float
+) -> None:
+    """Of all pairs of workers, those in one process, as far as they hand batches over."""
+    assert hosts_of(workers, min(max(way.near, 1), workers)) == hosts
+    assert local_share(workers, way) == share
+
+
+def test_workers_take_the_rows_that_spark_made(tmp_path: Path) -> None:
+    """Of a data set of the scale, as its manifest's digests say; where there is none, generated."""
+    data = tmp_path / "data" / f"sf{_SCALE}" / "parquet"
+    table = pa.Table.from_batches(generate_part("region", _SCALE, 1, 1))
+    mixed = table.take([3, 1, 4, 0, 2])
+    (data / "region").mkdir(parents=True)
+    pq.write_table(mixed.slice(0, 2), data / "region" / "a.parquet")
+    pq.write_table(mixed.slice(2), data / "region" / "b.parquet")
+    entry = {"path": "region", "ts": None, "rows": 5, "digest": digest_reader(table)}
+    manifest = {
+        "schema_version": 1,
+        "layout": "parquet",
+        "scale": _SCALE,
+        "knobs": {"generator": "made by hand", "digest_kind": DIGEST_KIND},
+        "tables": {"region": {"kind": "parquet", "path": "region"}},
+        "expected": {"base": {"region": entry}, "snapshot": {"region": entry}},
+    }
+    (data / "manifest.json").write_text(json.dumps(manifest))
+    plan = replace(PLANS["broadcast"], tables=("region",))
+    made = write_tables(tmp_path, [plan], _SCALE, tmp_path / "data")
+    assert (made.by, made.generator, made.rows) == ("spark", "made by hand", {"region": 5})
+    with pa.memory_map(str(tmp_path / "region.arrow")) as file:
+        assert pa.ipc.open_file(file).read_all() == mixed
+    assert write_tables(tmp_path, [plan], 0.003, tmp_path / "data").by == "generator"
+    entry["digest"] = "5:0"
+    (data / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="table region has rows"):
+        write_tables(tmp_path, [plan], _SCALE, tmp_path / "data")
 
 
 @pytest.mark.slow
@@ -147,3 +235,13 @@ def test_what_was_measured_is_a_record() -> None:
         assert min(timing.bytes or 0, *timing.hot, *timing.cpu) > 0
     assert [type(timing) for timing in made.timings] == [Answered, Answered, Floor]
     assert all((timing.peak_bytes or 0) > 0 for timing in made.timings[:2])
+    assert [timing.over.dimensions for timing in made.timings] == [
+        _dimensions(drivers=1, share=1.0),
+        _dimensions(drivers=1, share=0.0),
+        {"rows made by": "generator", "workers": 2},
+    ]
+
+
+def _dimensions(*, drivers: int, share: float) -> dict[str, object]:
+    facts = {"rows made by": "generator", "workers": 2}
+    return {**facts, "drivers": drivers, "local destinations": share}

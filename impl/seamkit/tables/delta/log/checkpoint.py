@@ -16,6 +16,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.files.storage import Storage
+from seamkit.files.texts import check_texts
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
 
@@ -78,6 +79,8 @@ def _parquet_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping
         raise InputError(
             f"{where}: {table.num_rows} rows, but its footer says {file.metadata.num_rows}"
         )
+    for batch in table.to_batches():
+        check_texts(batch, where)
     for name in _FIELDS:
         if name in table.schema.names:
             column = table.column(name).combine_chunks()

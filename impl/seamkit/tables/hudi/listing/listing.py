@@ -58,16 +58,22 @@ def list_files(storage: Storage) -> Listing:
             raise InputError(f"{storage.full(folder)}: a link leads to a folder that holds it")
         return above | {identity}, storage.list(folder)
 
+    def folders_in(folder: str, entries: Sequence[FileStatus]) -> list[str]:
+        if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
+            partitions[folder] = [e for e in entries if e.size_bytes is not None]
+        return [e.path for e in entries if e.size_bytes is None and e.name != ".hoodie"]
+
+    above, entries = visit("", frozenset())
+    folders = folders_in("", entries)
+    if not folders:  # threads would cost more than such a table
+        return Listing(partitions)
     with ThreadPoolExecutor(storage.parallel, thread_name_prefix="seambench-list") as pool:
-        running = {pool.submit(visit, "", frozenset()): ""}
+        running = {pool.submit(visit, folder, above): folder for folder in folders}
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 folder = running.pop(future)
                 above, entries = future.result()
-                if any(entry.name.startswith(_PARTITION_MARKER) for entry in entries):
-                    partitions[folder] = [e for e in entries if e.size_bytes is not None]
-                for entry in entries:
-                    if entry.size_bytes is None and entry.name != ".hoodie":
-                        running[pool.submit(visit, entry.path, above)] = entry.path
+                for below in folders_in(folder, entries):
+                    running[pool.submit(visit, below, above)] = below
     return Listing(partitions)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.files.storage import Storage
+from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
 from seamkit.tables.hudi.listing.listing import Listing, list_files
 from seamkit.tables.hudi.listing.metadata_table import (
     METADATA_FOLDER,
     has_file_list,
     list_from_metadata,
 )
-from seamkit.tables.hudi.listing.slices import FileSlice, list_slices, may_have_changed
+from seamkit.tables.hudi.listing.slices import FileSlice, may_have_changed
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 
-__all__ = ["ListingSource", "Plan", "plan_slices"]
+__all__ = ["ListingSource", "Plan", "Planner"]
 
 ListingSource = Literal["auto", "files", "metadata"]
 
@@ -41,62 +43,105 @@ class Plan:
     unchanged: int = 0
 
 
-def plan_slices(
-    storage: Storage, timeline: Timeline, window: Window, listing: ListingSource
-) -> Plan:
-    """The latest slices, as a window shows them.
+class Planner:
+    """Plans reads of a table; of those over the same writes the files are listed once.
 
     Args:
         storage: the table's folder.
         timeline: its instants.
-        window: which instants are seen.
         listing: `files`, `metadata`, or `auto`: the metadata table where the table has one and is
             not local, and folders otherwise. A metadata table that turns out to be broken is then
             told in a warning, and folders are listed.
+        strict: ask the archive for files that are missing or shorter than they were written, and
+            refuse what is otherwise a warning: a write that says nothing, and a base file of
+            another length.
 
     Raises:
-        RefusedError: a file of a newer format, or no metadata table where one was asked for.
-        InputError: a folder or file that belongs to the table is missing or broken.
+        RefusedError: no metadata table where one was asked for.
     """
-    if listing == "metadata" and not has_file_list(timeline):
-        raise RefusedError(f"{storage.root}: the table has no metadata table that lists its files")
-    trusted = listing == "metadata" or (
-        listing == "auto" and not storage.is_local and has_file_list(timeline)
-    )
-    warnings = []
-    if trusted:
+
+    def __init__(
+        self, storage: Storage, timeline: Timeline, listing: ListingSource, *, strict: bool = False
+    ) -> None:
+        if listing == "metadata" and not has_file_list(timeline):
+            root = storage.root
+            raise RefusedError(f"{root}: the table has no metadata table that lists its files")
+        self._storage = storage
+        self._timeline = timeline
+        self._listing = listing
+        self._strict = strict
+        self._from_metadata = listing == "metadata" or (
+            listing == "auto" and not storage.is_local and has_file_list(timeline)
+        )
+        self._files: Listing | None = None
+        self._all: FileGroups | None = None
+        self._warnings: list[ScanWarning] = []
+
+    def plan(self, window: Window) -> Plan:
+        """The latest slices, as a window shows them.
+
+        Raises:
+            RefusedError: a file of a newer format.
+            InputError: a folder or file that belongs to the table is missing or broken.
+        """
+        return self._planned(
+            window,
+            lambda files: list_slices(files, self._timeline, window, archived=self._strict),
+        )
+
+    def plan_groups(self, window: Window, only: Collection[GroupKey]) -> Plan:
+        """The latest slices of some groups; the files are grouped once, whatever the window."""
+
+        def slices(files: Listing) -> list[FileSlice]:
+            if self._all is None:
+                self._all = FileGroups(files, self._timeline, self._timeline.told(archived=True))
+            return self._all.slices(window, only)
+
+        return self._planned(window, slices)
+
+    def _planned(self, window: Window, slices: Callable[[Listing], list[FileSlice]]) -> Plan:
         try:
-            files = list_from_metadata(storage, timeline)
-            return _plan(files, timeline, window, "the metadata table")
+            found = slices(self._listed())
         except (InputError, RefusedError) as error:
-            if listing == "metadata":
+            if not self._from_metadata or self._listing == "metadata":
                 raise
             reason = f"folders were listed instead of the metadata table ({error})"
-            warnings.append(ScanWarning(storage.full(METADATA_FOLDER), -1, reason))
-    return _plan(list_files(storage), timeline, window, "folders", warnings)
+            self._warnings = [ScanWarning(self._storage.full(METADATA_FOLDER), -1, reason)]
+            self._from_metadata, self._files, self._all = False, None, None
+            found = slices(self._listed())
+        damage = [*self._silent_writes, *_changed_bases(found, self._timeline)]
+        if self._strict and damage:
+            raise InputError(f"{damage[0].file}: {damage[0].reason}")
+        changed = [slice_ for slice_ in found if may_have_changed(slice_, self._timeline, window)]
+        source = "the metadata table" if self._from_metadata else "folders"
+        return Plan(changed, source, [*self._warnings, *damage], len(found) - len(changed))
+
+    @cached_property
+    def _silent_writes(self) -> list[ScanWarning]:
+        """Completed writes whose files are empty, so that files of theirs may be gone unnoticed.
+
+        Hudi takes an empty file for a write that says nothing.
+        """
+        reason = "the file of a completed write is empty; nothing tells what it wrote"
+        return [
+            ScanWarning(self._storage.full(instant.path), -1, f"{reason}, nor its schema")
+            for instant, body in self._timeline.told(archived=False)
+            if not body
+        ]
+
+    def _listed(self) -> Listing:
+        if self._files is None:
+            self._files = (
+                list_from_metadata(self._storage, self._timeline)
+                if self._from_metadata
+                else list_files(self._storage)
+            )
+        return self._files
 
 
-def _plan(
-    files: Listing,
-    timeline: Timeline,
-    window: Window,
-    source: str,
-    warnings: Sequence[ScanWarning] = (),
-) -> Plan:
-    slices = list_slices(files, timeline, window)
-    warnings = [*warnings, *_silent_writes(timeline)]
-    changed = [slice_ for slice_ in slices if may_have_changed(slice_, timeline, window)]
-    return Plan(changed, source, warnings, len(slices) - len(changed))
-
-
-def _silent_writes(timeline: Timeline) -> list[ScanWarning]:
-    """Completed writes whose files are empty, so that files of theirs may be gone unnoticed.
-
-    Hudi takes an empty file for a write that says nothing.
-    """
-    reason = "the file of a completed write is empty; nothing tells what it wrote, nor its schema"
-    return [
-        ScanWarning(timeline.storage.full(instant.path), -1, reason)
-        for instant, body in timeline.told(archived=False)
-        if not body
-    ]
+def _changed_bases(slices: Sequence[FileSlice], timeline: Timeline) -> Iterator[ScanWarning]:
+    """Base files that are not as long as they were written; nothing is ever added to one."""
+    for base in (slice_.base for slice_ in slices):
+        if base is not None and base.told_bytes is not None:
+            reason = f"{base.size_bytes} bytes, but it was written with {base.told_bytes}"
+            yield ScanWarning(timeline.storage.full(base.path), -1, reason)

@@ -1,24 +1,30 @@
-"""File groups and file slices, from a plain listing and the timeline.
-
-A slice is an optional base file and the logs that belong on top of it. The rules are those of
-Hudi's file-system view (docs/hudi.md, "From files to slices").
-"""
+"""File slices, an optional base file and the logs on top of it, and the names of their files."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import RefusedError
 from seamkit.files.storage import FileStatus
-from seamkit.tables.hudi.listing.listing import Listing
 from seamkit.tables.hudi.timeline.schema_history import FileNames, file_names
-from seamkit.tables.hudi.timeline.timeline import Instant, Timeline, Write, replaced_groups
-from seamkit.tables.hudi.timeline.window import NOW, Window
+from seamkit.tables.hudi.timeline.timeline import Timeline
+from seamkit.tables.hudi.timeline.window import Window
 
-__all__ = ["BaseFile", "FileSlice", "LogFile", "list_slices", "may_have_changed", "with_file_names"]
+__all__ = [
+    "BaseFile",
+    "External",
+    "FileSlice",
+    "LogFile",
+    "base_file",
+    "instant_in_name",
+    "is_native_log",
+    "log_file",
+    "may_have_changed",
+    "with_file_names",
+]
 
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$")
 _LOG = re.compile(
@@ -47,7 +53,8 @@ class BaseFile:
     """A base file: the rows of a file group at one instant.
 
     `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
-    `names` for a file from before columns were renamed.
+    `names` for a file from before columns were renamed, `told_bytes` where the timeline tells of
+    another length than the listing.
     """
 
     path: str
@@ -58,6 +65,7 @@ class BaseFile:
     size_bytes: int
     external: External | None = None
     names: FileNames | None = None
+    told_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,42 +101,6 @@ class FileSlice:
     logs: list[LogFile] = field(default_factory=list)
 
 
-@dataclass
-class _Group:
-    bases: list[BaseFile] = field(default_factory=list)
-    logs: list[LogFile] = field(default_factory=list)
-    pending: list[str] = field(default_factory=list)
-
-
-def list_slices(listing: Listing, timeline: Timeline, window: Window = NOW) -> list[FileSlice]:
-    """The latest slice of every file group of the listing, as a window shows it.
-
-    Slices come in the order of partition and file id.
-
-    Raises:
-        RefusedError: a file of a newer format lies among the table's files.
-        InputError: a file is missing that the timeline says belongs to a latest slice.
-    """
-    groups = _group_files(listing, timeline)
-    # What the table is now does not rest on files that only the archive knows.
-    past = not all(window.sees(instant.requested) for instant in timeline.writes())
-    writes = [write for write in timeline.told(archived=past) if window.sees(write[0].requested)]
-    replaced = {key for instant, body in writes for key in replaced_groups(instant, body)}
-    short = _check_nothing_missing(listing, timeline, writes, replaced)
-    for instant in timeline.pending_compactions():
-        for key in timeline.compaction_plan(instant):
-            groups[key].pending.append(instant.requested)
-    slices = []
-    for key in sorted(groups):
-        if key not in replaced:
-            found = _latest_slice(key, groups[key], timeline, window)
-            if found is not None:
-                slices.append(found)
-    for slice_ in slices if short else ():
-        slice_.logs = [replace(log, told_bytes=short.get(log.path)) for log in slice_.logs]
-    return slices
-
-
 def may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> bool:
     """Whether rows of an incremental query may lie in a slice.
 
@@ -140,98 +112,31 @@ def may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> b
     return any(by_name or window.hands_out(log.instant) for log in slice_.logs)
 
 
-def _group_files(listing: Listing, timeline: Timeline) -> dict[tuple[str, str], _Group]:
-    groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
-    by_name = timeline.config.timeline_layout == 1  # the name does not tell who wrote a log
-    for partition, files in listing.partitions.items():
-        for status in files:
-            base, log = _base_file(status, partition, timeline), _log_file(status, partition)
-            if base is not None and timeline.is_committed(base.instant):
-                groups[partition, base.file_id].bases.append(base)
-            elif log is not None and (by_name or timeline.is_committed(log.instant)):
-                groups[partition, log.file_id].logs.append(log)
-            elif base is None and log is None and _NATIVE_LOG.match(status.name):
-                raise RefusedError(
-                    f"{timeline.storage.full(status.path)}: log files in this format belong "
-                    "to a newer table version and are not supported"
-                )
-            if not timeline.instants and (base or log):
-                raise InputError(
-                    f"{timeline.storage.full(timeline.config.timeline_folder)}: the timeline has "
-                    f"no instants, but the table has files such as {status.path}"
-                )
-    return groups
+def instant_in_name(path: str) -> tuple[Literal["base", "log"], str] | None:
+    """Whether a path is that of a base file or of a log, and the instant that its name bears.
 
-
-def _check_nothing_missing(
-    listing: Listing, timeline: Timeline, writes: Sequence[Write], replaced: set[tuple[str, str]]
-) -> dict[str, int]:
-    """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
-
-    What the cleaner removes is older than the newest base file of its group. Returns what the
-    timeline says of the length of log files that are shorter: one that was cut between two blocks
-    would seem to be whole.
+    A log's is that of its base up to version 6, its writer's from version 8 on. Change logs
+    (`.cdc`) are logs, too; None for any other file.
     """
-    newest_base: dict[tuple[str, str], tuple[str, str, int]] = {}
-    logs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
-    short: dict[str, int] = {}
-    for requested, key, path, told_bytes in _written(listing, timeline, writes):
-        if key in replaced:
-            continue
-        if _LOG.match(path.rsplit("/", 1)[-1]):
-            logs[key].append((requested, path, told_bytes))
-        else:
-            newest_base[key] = (requested, path, 0)
-    for key in newest_base.keys() | logs.keys():
-        begin = newest_base[key][0] if key in newest_base else ""
-        wanted = [log for log in logs[key] if log[0] > begin]
-        for _, path, told_bytes in [*wanted, *([newest_base[key]] if begin else [])]:
-            size_bytes = listing.size_bytes(path)
-            if size_bytes is None:
-                raise InputError(
-                    f"{timeline.storage.full(path)}: missing, but the timeline says that it holds "
-                    "rows of the table; ask for a later instant if a cleaner removed it, else "
-                    "restore the file, or roll its commit back with Hudi's own tools"
-                )
-            if size_bytes < told_bytes:
-                short[path] = max(told_bytes, short.get(path, 0))
-    return short
+    name = path.rpartition("/")[2]
+    match = _BASE.match(name)
+    if match:
+        return "base", match[3]
+    match = _LOG.match(name)
+    return ("log", match[2]) if match else None
 
 
-def _written(
-    listing: Listing, timeline: Timeline, writes: Sequence[Write]
-) -> Iterator[tuple[str, tuple[str, str], str, int]]:
-    """Instant, group, path and length of each file that a write has told, the oldest first.
+def is_native_log(name: str) -> bool:
+    """Whether a file is a log in the format of newer table versions."""
+    return _NATIVE_LOG.match(name) is not None
+
+
+def base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFile | None:
+    """The base file that a listed file is; None if it is none.
 
     Raises:
-        InputError: a write tells of another's file.
+        RefusedError: it is one of a format that is not read.
     """
-    for instant, body in writes:
-        for partition, files in (body.get("partitionToWriteStats") or {}).items():
-            if listing.covers(partition):
-                for stat in files:
-                    if stat.get("path"):
-                        _check_own(instant, stat["path"], timeline)
-                        key = partition, stat.get("fileId") or ""
-                        told_bytes = stat.get("fileSizeInBytes") or 0
-                        yield instant.requested, key, stat["path"], told_bytes
-
-
-def _check_own(instant: Instant, path: str, timeline: Timeline) -> None:
-    """The name of a base file bears the instant that wrote it, and in time a log's, too."""
-    name = path.rpartition("/")[2]
-    match, log = _BASE.match(name), _LOG.match(name)
-    written = (
-        match[3] if match else log[2] if log and timeline.config.timeline_layout == 2 else None
-    )
-    if written not in (None, instant.requested) and instant.path:
-        raise InputError(
-            f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
-            f"{written}"
-        )
-
-
-def _base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFile | None:
     match = _BASE.match(status.name)
     if match is None:
         return None
@@ -244,8 +149,11 @@ def _base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFi
     return BaseFile(status.path, partition, match[1], match[2], match[3], status.size_bytes)
 
 
-def _log_file(status: FileStatus, partition: str) -> LogFile | None:
-    """None for anything else, and for change logs (`.cdc`), which ordinary reads leave out."""
+def log_file(status: FileStatus, partition: str) -> LogFile | None:
+    """The log that a listed file is.
+
+    None for anything else, and for change logs (`.cdc`), which ordinary reads leave out.
+    """
     match = _LOG.match(status.name)
     if match is None or match[8]:
         return None
@@ -253,65 +161,6 @@ def _log_file(status: FileStatus, partition: str) -> LogFile | None:
     return LogFile(
         status.path, partition, match[1], match[2], int(match[3]), match[4], status.size_bytes
     )
-
-
-def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
-    """The start of the slice a log belongs to: by name (version 6), by completion time (8 up)."""
-    if timeline.config.timeline_layout == 1:
-        return log.instant
-    completion = timeline.completion(log.instant)
-    if completion is None:
-        return starts[-1] if starts else log.instant
-    earlier = [start for start in starts if start <= completion]
-    return earlier[-1] if earlier else log.instant
-
-
-def _latest_slice(
-    key: tuple[str, str], group: _Group, timeline: Timeline, window: Window
-) -> FileSlice | None:
-    """The slice that the window shows of a group, or None if it shows nothing of it."""
-    slices = _slices_of(key, group, timeline, window)
-    visible = [slices[s] for s in sorted(slices) if window.up_to is None or s <= window.up_to]
-    if not visible:
-        return None
-    latest = visible.pop()
-    unseen = {base.instant for base in group.bases if not window.sees(base.instant)}
-    unseen |= {instant.requested for instant in timeline.pending_compactions()}
-    while visible and latest.base is None and latest.instant in unseen:
-        # Only a compaction that is not done yet: its logs go on top of the slice before.
-        before = visible.pop()
-        latest = FileSlice(*key, before.instant, before.base, before.logs + latest.logs)
-    return latest if latest.base is not None or latest.logs else None
-
-
-def _slices_of(
-    key: tuple[str, str], group: _Group, timeline: Timeline, window: Window
-) -> dict[str, FileSlice]:
-    """All slices of a group by where they begin, with the files that the window sees."""
-    by_name = timeline.config.timeline_layout == 1
-    starts = {base.instant for base in group.bases} | set(group.pending)
-    if window.alone:
-        starts = {start for start in starts if window.sees(start)}
-    slices = {start: FileSlice(*key, start) for start in starts}
-    for base in group.bases:
-        if window.sees(base.instant):
-            slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
-    for log in sorted(group.logs, key=lambda entry: entry.order):
-        if by_name or window.sees(log.instant):
-            start = _slice_of(log, sorted(slices), timeline)
-            slices.setdefault(start, FileSlice(*key, start)).logs.append(log)
-    return slices
-
-
-def _same_base(known: BaseFile | None, base: BaseFile, timeline: Timeline) -> BaseFile:
-    """Of two base files that tasks of one write left for a group, the one that the write names.
-
-    Where nobody knows any more, it is the one with the greater write token.
-    """
-    if known is None:
-        return base
-    named = timeline.written_paths(base.instant)
-    return max(known, base, key=lambda file: (file.path in named, file.write_token))
 
 
 def with_file_names(

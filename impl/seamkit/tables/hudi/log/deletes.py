@@ -7,6 +7,7 @@ types; its type need not be the ordering column's.
 
 from __future__ import annotations
 
+import functools
 import io
 import struct
 from dataclasses import dataclass
@@ -233,7 +234,7 @@ def read_delete_keys(
         raise InputError(
             f"{source}: the delete records claim {length} bytes, the block has {len(content) - 8}."
         )
-    decoder = _new_decoder(allocator or TrackedAllocator(), source)
+    decoder = new_native_decoder(_plan(), allocator or TrackedAllocator(), source)
     error = new_error()
     view = ffi.from_buffer("uint8_t[]", content)
     code = lib.seam_avro_decode_array(decoder, view, len(view), 8, error)
@@ -241,7 +242,8 @@ def read_delete_keys(
     return DeleteKeys(finish_native_decoder(decoder, _COLUMNS, source), source)
 
 
-def _new_decoder(allocator: TrackedAllocator, source: str) -> Any:
+@functools.cache
+def _plan() -> Plan:
     text = Column(lib.SEAM_AVRO_TO_BYTES, utf8=True)
     tagged = Column(lib.SEAM_AVRO_TO_TAGGED, nullable=False)
-    return new_native_decoder(Plan(_DELETE, {0: text, 1: text, 2: tagged}), allocator, source)
+    return Plan(_DELETE, {0: text, 1: text, 2: tagged})

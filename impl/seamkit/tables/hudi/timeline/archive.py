@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from seambase.errors import InputError
+from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
@@ -90,8 +88,9 @@ class Archive:
             path = f"{self.config.history_folder}/{name}"
             where = self.storage.full(path)
             try:
-                rows = pq.read_table(self.storage.open(path), columns=columns).to_pylist()
-            except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+                file = open_parquet(self.storage.open(path), where)
+                rows = file.read(columns=columns).to_pylist()
+            except PARQUET_ERRORS as error:
                 raise InputError(f"{where}: not readable as archived instants ({error})") from error
             for row in rows:
                 yield _listed_instant(row, where), _body_of(row, where)

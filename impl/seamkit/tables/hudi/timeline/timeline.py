@@ -231,7 +231,7 @@ class Timeline:
 
     @cached_property
     def _archived_writes(self) -> Mapping[Instant, dict[str, Any]]:
-        """Changes are planned write by write, and ask each time."""
+        """Kept, since it is slow to read."""
         return dict(self.archive.bodies(WRITES))
 
     def writes(self) -> list[Instant]:
@@ -252,12 +252,6 @@ class Timeline:
             InputError: it is broken.
         """
         return load_history(self.storage, self.is_committed)
-
-    def completed_since(self, instant: Instant) -> frozenset[str]:
-        """An instant and the writes that completed after it (layout 1: were requested)."""
-        since = instant.completed or instant.requested
-        times = {**self.archive.completion_times, **self.completion_times()}
-        return frozenset({instant.requested} | {r for r, c in times.items() if c > since})
 
     def latest_schema(self, up_to: str | None = None) -> str | None:
         """The Avro schema (JSON, without meta columns) of the latest write that tells one.

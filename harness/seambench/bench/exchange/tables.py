@@ -1,0 +1,91 @@
+"""The rows that plans exchange: those that Spark made, else the generator's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seambase.errors import InputError
+from seambench.bench.exchange.plans import Plan
+from seambench.data.dataset import MANIFEST, dataset_folder, open_dataset
+from seambench.data.oracle import DIGEST_KIND
+from seambench.data.tpch import TABLES, generate_part, generator_version
+from seambench.engines.digest import digest_reader
+
+__all__ = ["Written", "write_tables"]
+
+_LAYOUT = "parquet"
+
+
+@dataclass(frozen=True)
+class Written:
+    """Tables that lie ready.
+
+    Attributes:
+        by: who made their rows.
+        generator: its version.
+        rows: of each table.
+    """
+
+    by: Literal["spark", "generator"]
+    generator: str
+    rows: dict[str, int]
+
+
+def write_tables(
+    folder: Path, plans: Sequence[Plan], scale: float, data: Path | None = None
+) -> Written:
+    """Write what plans need as `folder/TABLE.arrow`.
+
+    Args:
+        folder: where to.
+        plans: whose tables.
+        scale: of TPC-H.
+        data: folder of data sets; None, or one without this scale: the generator is asked.
+
+    Raises:
+        InputError: a table of the data set is not what its manifest says.
+    """
+    names = dict.fromkeys(name for plan in plans for name in plan.tables)
+    path = None if data is None else dataset_folder(data, scale, _LAYOUT)
+    if path is None or not (path / MANIFEST).exists():
+        rows = {name: _write(folder, name, generate_part(name, scale, 1, 1)) for name in names}
+        return Written("generator", generator_version(), rows)
+    dataset = open_dataset(path)
+    expected = dataset.expected("base")
+    rows = {}
+    for name in names:
+        rows[name] = _write(folder, name, _batches(dataset.tables[name].path, name))
+        if dataset.manifest["knobs"]["digest_kind"] == DIGEST_KIND:
+            _check(folder, name, expected[name].digest)
+    return Written("spark", str(dataset.manifest["knobs"]["generator"]), rows)
+
+
+def _write(folder: Path, name: str, batches: Iterable[pa.RecordBatch]) -> int:
+    count = 0
+    with pa.ipc.new_file(folder / f"{name}.arrow", TABLES[name].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def _batches(path: Path, name: str) -> Iterable[pa.RecordBatch]:
+    """The rows of a table's files, in the columns' own types."""
+    schema = TABLES[name].schema
+    for file in sorted(path.rglob("*.parquet")):
+        for batch in pq.ParquetFile(file).iter_batches(columns=schema.names):
+            yield batch.cast(schema)
+
+
+def _check(folder: Path, name: str, digest: str) -> None:
+    """Whether what was read is what the data set was made of."""
+    with pa.memory_map(str(folder / f"{name}.arrow")) as file:
+        found = digest_reader(pa.ipc.open_file(file).read_all())
+    if found != digest:
+        raise InputError(f"table {name} has rows {found}, its data set says {digest}")

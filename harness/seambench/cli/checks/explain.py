@@ -1,0 +1,98 @@
+"""`seambench explain`: a case in full."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Annotated
+
+import typer
+
+from seambase.errors import UsageError
+from seambench.cli.shared.common import JSON_SCHEMA, console, plain_text, print_json
+from seambench.contracts.explain import Explanation, ShownRows, Step
+
+__all__ = ["explain"]
+
+
+def explain(
+    case: Annotated[str, typer.Argument(help="Id of a case, as `seambench list cases` has it.")],
+    impl: Annotated[
+        str, typer.Option(help="Implementation for the command that is shown.")
+    ] = "cmd:./reader",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Tell a case in full: rule, source, the table's life, request, rows, the command to run it."""
+    from seambench.conformance.load import load_cases
+    from seambench.contracts.registry import find_seam
+
+    seam = case.partition("/")[0]
+    known = {one.id: one for one in load_cases(seam)}
+    if case not in known:
+        near = get_close_matches(case, known, n=1)
+        hint = f"; did you mean {near[0]}" if near else ""
+        raise UsageError(f"the {seam} seam has no case {case!r}{hint}")
+    found = known[case]
+    told = find_seam(seam).explain(found)
+    request = find_seam(seam).asked(found)
+    alone = shlex.join(["seambench", "check", "--seam", seam, "--impl", impl, "--case", case])
+    if as_json:
+        print_json(
+            {
+                "schema": JSON_SCHEMA,
+                "case": case,
+                "level": found.level,
+                "needs": list(found.needs),
+                **dataclasses.asdict(told),
+                "asked": json.loads(request) if request else None,
+                "command": alone,
+            }
+        )
+        return
+    out = console()
+    out.print(f"[bold]{case}[/bold]  {found.level}", soft_wrap=True)
+    sections = [
+        ("rule", [told.rule]),
+        ("sources", [*told.sources, *([told.file] if told.file else [])]),
+        ("put to whoever states", [", ".join(found.needs) or "nothing"]),
+        ("life of the table", list(_life(told.life))),
+        ("what is asked", [f"{name}: {value}" for name, value in told.request.items()]),
+        ("as a program gets it", [request] if request else []),
+        ("what must come", list(_expected(told))),
+        ("as it is written down", told.definition.splitlines()),
+        ("alone", [alone, f"{alone} --keep DIR    # leaves what it reads there"]),
+    ]
+    for title, lines in sections:
+        if lines:
+            out.print(f"\n[bold]{title}[/bold]")
+        for line in lines:
+            out.print(f"  {plain_text(line)}", markup=False, soft_wrap=True)
+
+
+def _life(steps: Sequence[Step]) -> Iterator[str]:
+    for number, step in enumerate(steps, 1):
+        yield f"{number}. {step.title}" + (f"  ({step.detail})" if step.detail else "")
+        yield from ([] if step.rows is None else _rows(step.rows))
+
+
+def _expected(told: Explanation) -> Iterator[str]:
+    if told.outcome:
+        yield told.outcome
+    for number, rows in enumerate(told.expected):
+        if number:
+            yield "or as well:"
+        yield from (_rows(rows) if rows.rows else ["  no rows"])
+
+
+def _rows(shown: ShownRows) -> list[str]:
+    """Rows in columns, as wide as they must be."""
+    listed = [shown.columns, *shown.rows]
+    widths = [max(len(row[at]) for row in listed) for at in range(len(shown.columns))]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in listed
+    )
+    return [f"   {line.rstrip()}" for line in lines]

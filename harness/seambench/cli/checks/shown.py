@@ -1,0 +1,146 @@
+"""Outcomes on a terminal: what failed as differences of rows, what is alike once, what to do."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from seambench.cli.shared.common import console, error_console, plain_text
+from seambench.conformance.advice import additions, groups, likeness
+from seambench.contracts.outcomes import Difference, Outcome
+
+if TYPE_CHECKING:
+    from seambench.contracts.seam import Case
+
+__all__ = ["again", "difference_lines", "show_outcomes", "show_ways_on", "word_of"]
+
+_COLOURS = {"pass": "green", "xfail": "yellow", "not-offered": "dim", "unavailable": "yellow"}
+_ALIKE_SHOWN = 3
+_ROWS_SHOWN = 5
+
+
+def word_of(outcome: Outcome) -> str:
+    """The word of an outcome; a `should` that is not met has one of its own."""
+    lenient = outcome.outcome == "fail" and not outcome.failed
+    return "fail (should)" if lenient else outcome.outcome
+
+
+def again(outcome: Outcome, extra: Sequence[str] = ()) -> str:
+    """The command that asks one case of one implementation again."""
+    words = ["seambench", "check", "--seam", outcome.seam, "--impl", outcome.implementation]
+    return shlex.join([*words, "--case", outcome.case, *extra])
+
+
+def difference_lines(found: Difference) -> Iterator[str]:
+    """The first differing rows, marked as a diff does, in colours: `-` must come, `+` came."""
+    from rich.markup import escape
+
+    for sign, colour, rows, total in (
+        ("-", "red", found.missing, found.missing_rows),
+        ("+", "green", found.unexpected, found.unexpected_rows),
+    ):
+        for row in rows[:_ROWS_SHOWN]:
+            cells = zip(found.columns, row, strict=True)
+            text = "  ".join(f"{name}={value}" for name, value in cells)
+            yield f"    [{colour}]{sign} {escape(plain_text(text))}[/]"
+        if total > _ROWS_SHOWN:
+            yield f"    [{colour}]{sign} ... {total - min(len(rows), _ROWS_SHOWN)} more rows[/]"
+
+
+def show_outcomes(
+    seam: str, outcomes: Iterable[Outcome], extra: Sequence[str] = ()
+) -> list[Outcome]:
+    """Show what does not go well as it comes, then a line per implementation with the counts.
+
+    Of failures that are alike the first few are shown, with the command that repeats each.
+    """
+    seen: list[Outcome] = []
+    told: Counter[tuple[str, str, str]] = Counter()
+    with error_console().status(f"checking the {seam} seam") as status:
+        for outcome in outcomes:
+            seen.append(outcome)
+            status.update(f"{outcome.implementation}: {outcome.case}")
+            if outcome.outcome not in ("pass", "not-offered"):
+                alike = likeness(outcome) if outcome.failed else outcome.reason
+                key = (outcome.implementation, outcome.outcome, alike)
+                told[key] += 1
+                if told[key] <= (_ALIKE_SHOWN if outcome.failed else 1):
+                    _show(outcome, extra)
+    _show_rest(seen, told)
+    _show_counts(seam, seen)
+    return seen
+
+
+def _show(outcome: Outcome, extra: Sequence[str]) -> None:
+    from rich.markup import escape
+
+    out = console()
+    colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
+    reason, rows = outcome.reason, outcome.difference
+    if rows is not None and outcome.failed:
+        # The rows follow, by themselves.
+        reason = reason.partition(": missing ")[0].partition(": unexpected ")[0]
+    out.print(
+        f"[{colour}]{word_of(outcome)}[/] {escape(outcome.implementation)} "
+        f"{escape(outcome.case)}: {escape(plain_text(reason))}",
+        soft_wrap=True,
+    )
+    if not outcome.failed:
+        return
+    for line in [] if rows is None else difference_lines(rows):
+        out.print(line, soft_wrap=True)
+    out.print(f"    [dim]{escape(again(outcome, extra))}[/]", soft_wrap=True)
+
+
+def _show_rest(seen: Sequence[Outcome], told: Mapping[tuple[str, str, str], int]) -> None:
+    """How many more there are of what was shown."""
+    from rich.markup import escape
+
+    out = console()
+    for (name, word, reason), count in told.items():
+        if count > 1 and word in ("xfail", "unavailable"):
+            out.print(f"{word} {escape(name)}: {count - 1} more cases: {escape(reason)}")
+    for group in groups(seen):
+        more = len(group.members) - _ALIKE_SHOWN
+        if more > 0:
+            last = group.members[-1].case
+            out.print(
+                f"[red]{group.outcome}[/] {escape(group.implementation)}: {more} more are alike, "
+                f"such as {escape(last)}: {escape(plain_text(group.likeness))}",
+                soft_wrap=True,
+            )
+
+
+def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    words = [word for word, _ in Counter(map(word_of, seen)).most_common()]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(f"{seam} seam")
+    for word in words:
+        table.add_column(word, justify="right")
+    for name in dict.fromkeys(outcome.implementation for outcome in seen):
+        counts = Counter(word_of(o) for o in seen if o.implementation == name)
+        table.add_row(escape(name), *(str(counts[word]) for word in words))
+    console().print(table)
+
+
+def show_ways_on(seam: str, cases: Sequence[Case], stated: Mapping[str, frozenset[str]]) -> None:
+    """What each implementation did not offer, and what stating it would add."""
+    from rich.markup import escape
+
+    out = console()
+    for name, words in stated.items():
+        left = sum(bool(set(case.needs) - words) for case in cases)
+        if not left:
+            continue
+        out.print(
+            f"{escape(name)}: {left:,} of {len(cases):,} cases were not offered; what stating "
+            f"more would add (seambench list seams --json says what {seam}'s words mean):",
+            soft_wrap=True,
+        )
+        for one in additions(cases, words):
+            out.print(f"    add {escape(', '.join(one.words))}: {one.cases:,} cases more")

@@ -1,0 +1,33 @@
+"""What a case reads, left in a folder to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from seambase.errors import UsageError
+from seambench.contracts.registry import find_seam
+from seambench.contracts.seam import Case
+
+__all__ = ["keep_case"]
+
+
+def keep_case(cases: Sequence[Case], folder: Path) -> Sequence[str]:
+    """Leave what a single case reads in a new folder.
+
+    Returns:
+        What can be done with it: a line for each.
+
+    Raises:
+        UsageError: more than one case, a folder that is there and not empty, or see `Seam.keep`.
+    """
+    if len(cases) != 1:
+        raise UsageError(
+            f"--keep is for one case, but {len(cases):,} are chosen: name it by --case"
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already, and not empty")
+    [case] = cases
+    if folder.is_dir():
+        folder.rmdir()
+    return find_seam(case.seam).keep(case, folder)

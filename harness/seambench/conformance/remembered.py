@@ -1,0 +1,43 @@
+"""What failed in the last check from a folder, so that it can be asked again, alone or first."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from seambench.contracts.outcomes import Outcome
+from seambench.contracts.peers.environments import cache_folder
+
+__all__ = ["failed_last", "remember"]
+
+
+def _file(seam: str, name: str) -> Path:
+    """One file for each folder from which an implementation is checked: `cmd:./reader` is its."""
+    key = "\0".join((str(Path.cwd()), seam, name))
+    return cache_folder() / "failed" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+
+
+def failed_last(seam: str, name: str) -> list[str]:
+    """Ids of the cases that failed last; none where nothing is remembered."""
+    with contextlib.suppress(OSError, ValueError):
+        ids = json.loads(_file(seam, name).read_text(encoding="utf-8"))
+        if isinstance(ids, list):
+            return [str(id_) for id_ in ids]
+    return []
+
+
+def remember(seam: str, name: str, outcomes: Iterable[Outcome]) -> None:
+    """Keep which cases fail now; those that were not asked this time stay as they were.
+
+    A folder that cannot be written is passed over: nothing is lost but this convenience.
+    """
+    seen = {one.case: one.failed for one in outcomes if one.implementation == name}
+    kept = [id_ for id_ in failed_last(seam, name) if id_ not in seen]
+    failed = kept + [id_ for id_, bad in seen.items() if bad]
+    file = _file(seam, name)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(failed), encoding="utf-8")

@@ -1,0 +1,153 @@
+"""An environment for each version of a peer: made when it is first named, kept in a cache.
+
+It holds the peer, pyarrow, DuckDB and links to our own packages, which are plain Python there; it
+is made by uv, or by pip where there is no uv.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from seambase.errors import UnavailableError
+from seambench.contracts.peers.catalogue import Peer
+
+__all__ = ["MARK", "cache_folder", "environment", "is_inside", "made_environments", "python_of"]
+
+#: Environment variable that tells a process in which peer's environment it runs.
+MARK = "SEAMBENCH_PEER"
+
+_OURS = ("seambase", "seamkit", "seambench", "seambench_impl", "seambench_suites")
+_DONE = "seambench-ready"
+_SECONDS = 900
+
+
+def cache_folder() -> Path:
+    """Folder of what can be made again: `$XDG_CACHE_HOME/seambench`, else `~/.cache/seambench`."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "seambench"
+
+
+def is_inside(peer: Peer, version: str) -> bool:
+    """Whether this process runs in the environment of a version of a peer."""
+    return os.environ.get(MARK) == f"{peer.name}@{version}"
+
+
+def environment(peer: Peer, version: str) -> Path:
+    """Folder of a version's environment, whether it is made or not."""
+    wanted = "\n".join([sys.version, sys.base_prefix, *_requirements(peer, version)])
+    digest = hashlib.sha256(wanted.encode()).hexdigest()[:12]
+    return cache_folder() / "peers" / f"{peer.seam}-{peer.name}@{version}-{digest}"
+
+
+def made_environments(peer: Peer) -> dict[str, list[Path]]:
+    """The environments of a peer that are made, by version; those of other Pythons as well."""
+    found: dict[str, list[Path]] = {}
+    prefix = f"{peer.seam}-{peer.name}@"
+    for folder in sorted((cache_folder() / "peers").glob(f"{prefix}*")):
+        if (folder / _DONE).exists():
+            version = folder.name.removeprefix(prefix).rpartition("-")[0]
+            found.setdefault(version, []).append(folder)
+    return found
+
+
+def python_of(peer: Peer, version: str) -> Path:
+    """The interpreter of a version's environment, which is made if need be.
+
+    Raises:
+        UnavailableError: it cannot be made here; the message has the installer's last line.
+    """
+    folder = environment(peer, version)
+    if not (folder / _DONE).exists():
+        _make(folder, _requirements(peer, version))
+    _link(folder)
+    return folder / "bin" / "python"
+
+
+def _requirements(peer: Peer, version: str) -> list[str]:
+    """What is installed: the peer, what its adapter needs, and what the harness needs to judge."""
+    return [
+        f"{peer.package}=={version}",
+        *peer.requires,
+        *([] if peer.package == "pyarrow" else [f"pyarrow{peer.pyarrow}"]),
+        f"duckdb=={metadata.version('duckdb')}",
+        "numpy",
+    ]
+
+
+def _make(folder: Path, requirements: Sequence[str]) -> None:
+    """Make an environment beside its place, and put it there when it is whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+    try:
+        for command in _commands(work, requirements):
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_SECONDS, check=False
+            )
+            if done.returncode:
+                said = (done.stderr or done.stdout).strip().splitlines() or ["no word"]
+                raise UnavailableError(
+                    f"{folder.name.rpartition('-')[0]} cannot be installed: {' '.join(said)[-400:]}"
+                )
+        (work / _DONE).touch()
+        shutil.rmtree(folder, ignore_errors=True)
+        work.rename(folder)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        if not (folder / _DONE).exists():  # else another process was faster
+            raise UnavailableError(f"{folder}: {error}") from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _commands(work: Path, requirements: Sequence[str]) -> list[list[str]]:
+    uv = _uv()
+    python = str(work / "bin" / "python")
+    if uv is None:
+        return [
+            [sys.executable, "-m", "venv", str(work)],
+            [python, "-m", "pip", "install", "--quiet", *requirements],
+        ]
+    return [
+        [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(work)],
+        [uv, "pip", "install", "--quiet", "--python", python, *requirements],
+    ]
+
+
+def _uv() -> str | None:
+    """The program uv: of its package, or on the path."""
+    if importlib.util.find_spec("uv") is not None:
+        from uv import find_uv_bin
+
+        return str(find_uv_bin())
+    return shutil.which("uv")
+
+
+def _link(folder: Path) -> None:
+    """Let our packages be found there, and nothing else of this environment."""
+    [site] = (folder / "lib").glob("python3*/site-packages")
+    for target in _ours():
+        link = site / target.name
+        if not link.is_symlink() or link.readlink() != target:
+            fresh = site / f".{target.name}.{os.getpid()}"
+            fresh.symlink_to(target)
+            fresh.replace(link)
+
+
+def _ours() -> list[Path]:
+    """Folders of our packages, and of what says of them which implementations there are."""
+    folders = []
+    for package in _OURS:
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:
+            folders.append(Path(spec.origin).parent)
+    files = metadata.files("seambench") or []
+    points = [file for file in files if file.name == "entry_points.txt"]
+    return [*folders, *(Path(str(file.locate())).parent for file in points[:1])]

@@ -1,0 +1,66 @@
+"""What the harness knows of Iceberg: its writer, layouts, golden tables and damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seambench.contracts.formats import TableFormat
+from seambench.contracts.tables import SparkBundle
+from seambench.formats.iceberg import damage, golden, layouts, writer
+
+__all__ = ["FORMAT", "bundle"]
+
+_CAPABILITIES = {
+    "iceberg.v1": "tables of format version 1",
+    "iceberg.v2": "tables of format version 2",
+    "iceberg.v3": "tables of format version 3",
+    "iceberg.position-deletes": "position deletes",
+    "iceberg.vectors": "deletion vectors",
+    "iceberg.equality-deletes": "equality deletes",
+    "iceberg.name-mapping": "data files without field ids, by the table's name mapping",
+    "iceberg.defaults": "initial defaults of columns",
+    "iceberg.orc": "data and delete files in ORC",
+    "iceberg.avro": "data and delete files in Avro",
+}
+
+
+def bundle(version: str | None = None) -> SparkBundle:
+    """What Spark needs for Iceberg tables; 1.10.0 unless another version is named."""
+    return SparkBundle(
+        title="Iceberg",
+        packages=(f"org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:{version or '1.10.0'}",),
+        settings={
+            "spark.sql.extensions": (
+                "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+            ),
+        },
+        probe="org.apache.iceberg.spark.SparkCatalog",
+    )
+
+
+def _is_meta(column: str) -> bool:
+    """Whether a column is one of those that every table has besides the user's."""
+    return column in _META
+
+
+_META = ("_row_id", "_last_updated_sequence_number")
+
+
+def _recognises(folder: Path) -> bool:
+    return any((folder / "metadata").glob("*.metadata.json"))
+
+
+FORMAT = TableFormat(
+    name="iceberg",
+    title="Iceberg",
+    meta_columns=(),
+    is_meta=_is_meta,
+    recognises=_recognises,
+    bundle=bundle,
+    golden=golden,
+    damage=damage,
+    layouts=layouts,
+    writer=writer,
+    capabilities=_CAPABILITIES,
+    peers={"pyiceberg": "pyiceberg"},
+)

@@ -1,0 +1,191 @@
+"""What Spark's SQL has no word for, done by Iceberg's own Java API in the JVM of a Spark session.
+
+Values reach Java as JSON in Iceberg's single-value form, which its own parser turns into records:
+Py4J would make an `Integer` of every number that fits.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["OPERATIONS", "load"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def load(session: Any, name: str) -> Any:
+    """Iceberg's `Table` of a name that Spark knows."""
+    return _iceberg(session).spark.Spark3Util.loadIcebergTable(session._jsparkSession, name)
+
+
+def equality_delete(
+    session: Any,
+    name: str,
+    *,
+    by: Sequence[str],
+    rows: Rows,
+    partition: Mapping[str, Any] | None = None,
+    added: Rows = (),
+    more: Sequence[str] = (),
+    format: str = "parquet",  # noqa: A002 - Iceberg's word
+    unpartitioned: bool = False,
+) -> None:
+    """Commit one equality delete file, and rows in a data file beside it.
+
+    Args:
+        session: a Spark session.
+        name: the table.
+        by: the columns that decide.
+        rows: their values.
+        partition: which one, by the names of the spec's fields.
+        added: rows that the same commit adds.
+        more: further columns that the delete file holds.
+        format: of the files.
+        unpartitioned: under the table's unpartitioned spec, where it has a newer one.
+    """
+    table = load(session, name)
+    spec = table.specs().get(0) if unpartitioned else table.spec()
+    files = _Files(session, table, spec, format, partition)
+    delta = table.newRowDelta().addDeletes(files.equality(by, more, rows))
+    if added:
+        delta = delta.addRows(files.data(added))
+    delta.commit()
+
+
+def position_delete(
+    session: Any,
+    name: str,
+    *,
+    where: str,
+    partition: Mapping[str, Any] | None = None,
+    format: str = "parquet",  # noqa: A002 - Iceberg's word
+    beyond: bool = False,
+) -> None:
+    """Commit one position delete file for the rows of a condition, last rows first, each twice.
+
+    Args:
+        session: a Spark session.
+        name: the table.
+        where: which rows.
+        partition: as for `equality_delete`.
+        format: of the file.
+        beyond: also delete a row that no data file has, and one of a file that is not there.
+    """
+    table = load(session, name)
+    found = session.sql(f"SELECT _file, _pos FROM {name} WHERE {where}").collect()  # noqa: S608
+    pairs = sorted([(row[0], row[1]) for row in found], reverse=True)
+    if beyond:
+        pairs += [(pairs[0][0], 5_000_000_000), (f"{pairs[0][0]}.gone", 0)]
+    files = _Files(session, table, table.spec(), format, partition)
+    table.newRowDelta().addDeletes(files.positions([*pairs, *pairs])).commit()
+
+
+def add_column(session: Any, name: str, *, column: str, type: str, default: Any) -> None:  # noqa: A002
+    """Add a column whose value in older rows is a default (version 3)."""
+    table, iceberg = load(session, name), _iceberg(session)
+    kind = iceberg.types.Types.fromPrimitiveString(type)
+    literal = iceberg.expressions.Expressions.lit(default).to(kind)
+    table.updateSchema().addColumn(column, kind, literal).commit()
+
+
+OPERATIONS: Mapping[str, Callable[..., None]] = {
+    "equality-delete": equality_delete,
+    "position-delete": position_delete,
+    "add-column": add_column,
+}
+
+
+class _Files:
+    """Makes files of one partition of a table."""
+
+    def __init__(
+        self, session: Any, table: Any, spec: Any, format_: str, partition: Mapping[str, Any] | None
+    ) -> None:
+        self._session = session
+        self._iceberg = _iceberg(session)
+        self._table = table
+        self._spec = spec
+        self._format = self._iceberg.FileFormat.fromString(format_)
+        kind = spec.partitionType()
+        self._partition = None if partition is None else self._record(kind, partition)
+
+    def equality(self, by: Sequence[str], more: Sequence[str], rows: Rows) -> Any:
+        names = self._session._jvm.java.util.ArrayList()
+        for name in (*by, *more):
+            names.add(name)
+        schema = self._table.schema().select(names)
+        ids = self._session.sparkContext._gateway.new_array(self._session._jvm.int, len(by))
+        for i, name in enumerate(by):
+            ids[i] = schema.findField(name).fieldId()
+        writer = self._factory(ids, schema).newEqDeleteWriter(
+            self._output("deletes"), self._format, self._partition
+        )
+        for row in rows:
+            writer.write(self._record(schema.asStruct(), row))
+        writer.close()
+        return writer.toDeleteFile()
+
+    def data(self, rows: Rows) -> Any:
+        writer = self._factory().newDataWriter(self._output("rows"), self._format, self._partition)
+        for row in rows:
+            writer.write(self._record(self._table.schema().asStruct(), row))
+        writer.close()
+        return writer.toDataFile()
+
+    def positions(self, pairs: Sequence[tuple[str, int]]) -> Any:
+        writer = self._factory().newPosDeleteWriter(
+            self._output("deletes"), self._format, self._partition
+        )
+        for path, at in pairs:
+            # Iceberg's own number type: Py4J picks a method by it.
+            writer.write(self._iceberg.deletes.PositionDelete.create().set(path, at, None))
+        writer.close()
+        return writer.toDeleteFile()
+
+    def _factory(self, ids: Any = None, schema: Any = None) -> Any:
+        make = self._iceberg.data.GenericAppenderFactory
+        return make(self._table.schema(), self._spec, ids, schema, None)
+
+    def _output(self, word: str) -> Any:
+        name = f"{word}-{self._session._jvm.java.util.UUID.randomUUID().toString()}"
+        path = self._table.locationProvider().newDataLocation(self._format.addExtension(name))
+        file = self._table.io().newOutputFile(path)
+        return self._iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(file)
+
+    def _record(self, kind: Any, row: Mapping[str, Any]) -> Any:
+        """A record of Iceberg's, from values as TOML spells them."""
+        stated, times = {}, {}
+        for name, value in row.items():
+            if isinstance(value, dt.date):
+                times[name] = value
+            else:
+                stated[str(kind.field(name).fieldId())] = _single(kind.field(name).type(), value)
+        record = self._iceberg.SingleValueParser.fromJson(kind, json.dumps(stated))
+        for name, value in times.items():
+            record.setField(name, self._time(value))
+        return record
+
+    def _time(self, value: dt.date) -> Any:
+        time = self._session._jvm.java.time
+        if not isinstance(value, dt.datetime):
+            return time.LocalDate.parse(value.isoformat())
+        kind = time.OffsetDateTime if value.tzinfo else time.LocalDateTime
+        return kind.parse(value.isoformat())
+
+
+def _single(kind: Any, value: Any) -> Any:
+    """A value in Iceberg's single-value JSON: fields of structs by their ids."""
+    if isinstance(value, Mapping):
+        fields = {name: kind.asStructType().field(name) for name in value}
+        return {
+            str(fields[name].fieldId()): _single(fields[name].type(), inner)
+            for name, inner in value.items()
+        }
+    return value
+
+
+def _iceberg(session: Any) -> Any:
+    return session._jvm.org.apache.iceberg

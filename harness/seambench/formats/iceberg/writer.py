@@ -1,0 +1,252 @@
+"""Let Iceberg write its own tables, those of data sets and golden ones.
+
+Tables lie in the folder of a Hadoop catalog that is made for them. Those of data sets are not
+partitioned; each of Spark's partitions becomes one data file when they are created, so that a
+file's rows follow from the key alone. Changes are merged in by key.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow.parquet as pq
+
+from seambase.errors import SeambenchError
+from seambench.conformance.plain import canonical
+from seambench.contracts.tables import Design, Groups, Step, Written
+from seambench.formats.iceberg.java import OPERATIONS
+from seambench.formats.iceberg.layouts import IcebergLayout
+from seambench.formats.rows import plain_value
+from seambench.formats.spark_partitions import partition_numbers as groups
+
+__all__ = ["check", "groups", "table_name", "write", "write_table", "writer_version"]
+
+_DATA_FILE = re.compile(r"(\d{5})-\d+-.*\.parquet")
+#: Of larger golden tables the witness keeps the number of rows alone.
+_WITNESSED_ROWS = 100
+
+
+def table_name(session: Any, path: Path) -> str:
+    """The table of a folder as Spark's SQL names it, in a catalog of its parent folder."""
+    return f"{_catalog(session, path)}.`{path.name}`"
+
+
+def _catalog(session: Any, path: Path) -> str:
+    """The catalog whose warehouse is the folder above a table; made when first asked for."""
+    catalog = "c" + path.parent.as_posix().encode().hex()
+    prefix = f"spark.sql.catalog.{catalog}"
+    session.conf.set(prefix, "org.apache.iceberg.spark.SparkCatalog")
+    session.conf.set(f"{prefix}.type", "hadoop")
+    session.conf.set(f"{prefix}.warehouse", str(path.parent))
+    session.conf.set(f"{prefix}.cache-enabled", "false")
+    return catalog
+
+
+def write(step: Step, frame: Any, design: Design, path: Path) -> None:
+    """One commit: a new table, or rows merged into it by key.
+
+    Under event-time ordering a row counts only if its `ts` is not older than the one it meets.
+    """
+    layout = design.layout
+    assert isinstance(layout, IcebergLayout)
+    session = frame.sparkSession
+    table = table_name(session, path)
+    if step == "create":
+        from pyspark.sql.functions import col
+
+        keys = [col(key).cast("bigint") for key in design.keys]
+        writer = frame.repartition(design.slices, *keys).writeTo(table).using("iceberg")
+        for name, value in _properties(layout).items():
+            writer = writer.tableProperty(name, value)
+        writer.create()
+        return
+    frame.createOrReplaceTempView("changes")
+    same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
+    newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
+    then = {"upsert": "UPDATE SET *", "delete": "DELETE"}[step]
+    insert = " WHEN NOT MATCHED THEN INSERT *" if step == "upsert" else ""
+    session.sql(
+        f"MERGE INTO {table} t USING changes c ON {same} WHEN MATCHED{newer} THEN {then}{insert}"
+    )
+    session.catalog.dropTempView("changes")
+
+
+def _properties(layout: IcebergLayout) -> Mapping[str, str]:
+    mode = "copy-on-write" if layout.deletes == "rewrite" else "merge-on-read"
+    return {
+        "format-version": "3" if layout.deletes == "v3" else "2",
+        # A task's rows stay together as they come.
+        "write.distribution-mode": "none",
+        "write.target-file-size-bytes": str(1 << 40),
+        **{f"write.{what}.mode": mode for what in ("delete", "update", "merge")},
+    }
+
+
+def check(path: Path, groups: Groups) -> None:
+    """Check that each group was created as a file, and that just the replaced ones were touched.
+
+    Raises:
+        SeambenchError: the manifests say otherwise; the message names the groups.
+    """
+    created: dict[str, int] = {}
+    touched: set[int] = set()
+    for number, snapshot in enumerate(_newest(path)["snapshots"]):
+        for entry in _entries(snapshot):
+            file = entry["data_file"]
+            if number == 0:
+                created[file["file_path"]] = _group(file["file_path"])
+            elif file.get("content") == 1:
+                touched |= {created[p] for p in _pointed(file) if p in created}
+            elif entry["status"] == 2:
+                touched |= {created[p] for p in [file["file_path"]] if p in created}
+    if sorted(created.values()) != sorted(groups.base):
+        raise SeambenchError(
+            f"table {path.name}: it was created with files of the groups "
+            f"{sorted(created.values())}, expected {sorted(groups.base)}"
+        )
+    if touched != groups.replaced:
+        raise SeambenchError(
+            f"table {path.name}: files of the groups {sorted(touched)} were changed, expected "
+            f"{sorted(groups.replaced)}"
+        )
+
+
+def _entries(snapshot: Mapping[str, Any]) -> Iterator[Any]:
+    """What a snapshot's own manifests say of its files."""
+    for listed in _avro(snapshot["manifest-list"]):
+        if listed["added_snapshot_id"] == snapshot["snapshot-id"]:
+            yield from _avro(listed["manifest_path"])
+
+
+def _avro(path: str) -> list[Any]:
+    with Path(path.removeprefix("file:")).open("rb") as file:
+        return list(fastavro.reader(file))
+
+
+def _pointed(file: Mapping[str, Any]) -> set[str]:
+    """The data files whose rows a position delete file or a vector names."""
+    if file.get("referenced_data_file"):
+        return {file["referenced_data_file"]}
+    paths = pq.read_table(file["file_path"].removeprefix("file:"), columns=["file_path"])
+    return set(paths.column(0).to_pylist())
+
+
+def _group(path: str) -> int:
+    """Group of a data file, by the number of the partition that it was."""
+    match = _DATA_FILE.fullmatch(path.rpartition("/")[2])
+    if match is None:
+        raise SeambenchError(f"{path} is not named like a data file that Spark wrote")
+    return int(match[1])
+
+
+def writer_version(spec: Any) -> str | None:
+    """Golden Iceberg tables are all written by the default version."""
+    del spec
+    return None
+
+
+def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
+    """Carry out every step of a golden table; the witness is what Spark reads after each.
+
+    Args:
+        session: a Spark session with Iceberg.
+        spec: what to write.
+        table: where.
+        lenient: go on after a step that fails, with the table as it then is.
+    """
+    for name, value in spec.settings.items():
+        session.conf.set(name, value)
+    done = Written()
+    try:
+        for number, step in enumerate(spec.steps, 1):
+            try:
+                _do(session, step, table)
+            except Exception as error:
+                if not lenient or number == 1:
+                    raise
+                done.failures[number] = str(error)[:500]
+            _note(session, table, done)
+    finally:
+        for name in spec.settings:
+            session.conf.unset(name)
+    return done
+
+
+def _do(session: Any, step: Any, table: Path) -> None:
+    name = table_name(session, table)
+    if isinstance(step, str):
+        words = {
+            "{table}": name,
+            "{catalog}": _catalog(session, table),
+            "{name}": f"`{table.name}`",
+            "{path}": str(table),
+            "{snapshot}": str(_newest(table).get("current-snapshot-id"))
+            if "{snapshot}" in step
+            else "",
+        }
+        for word, text in words.items():
+            step = step.replace(word, text)
+        session.sql(step)
+        return
+    arguments = dict(step)
+    OPERATIONS[arguments.pop("op")](session, name, **arguments)
+
+
+def _newest(table: Path) -> Any:
+    """The newest metadata of a table in a Hadoop catalog."""
+    data = _newest_file(table).read_bytes()
+    return json.loads(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
+
+
+def _newest_file(table: Path) -> Path:
+    files = (table / "metadata").glob("v*metadata.json")
+    return max(files, key=lambda file: int(file.name.partition(".")[0][1:]))
+
+
+def _note(session: Any, table: Path, done: Written) -> None:
+    """Note the current snapshot, when it was made, and the rows that Spark reads of it."""
+    metadata = _newest(table)
+    current = metadata.get("current-snapshot-id")
+    known = {one["snapshot-id"]: one for one in metadata.get("snapshots", ())}
+    snapshot = known.get(current)
+    done.instants.append("" if snapshot is None else str(current))
+    done.completions.append("" if snapshot is None else _time(snapshot["timestamp-ms"]))
+    witness = {"metadata": _newest_file(table).name, **_read(session, table)}
+    done.witness.append(witness)
+
+
+def _time(millis: int) -> str:
+    moment = dt.datetime.fromtimestamp(millis // 1000, dt.UTC)
+    moment += dt.timedelta(milliseconds=millis % 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _read(session: Any, table: Path) -> Mapping[str, Any]:
+    """The rows as Spark reads them, in the words of cases; of a large table their number.
+
+    Where Spark cannot read what Iceberg's own API wrote, the witness says with what it failed.
+    """
+    frame = session.table(table_name(session, table))
+    names = frame.columns
+    try:
+        count = frame.count()
+        found = frame.collect() if count <= _WITNESSED_ROWS else None
+    except Exception as error:
+        return {"columns": names, "fails": _cause(str(error))}
+    if found is None:
+        return {"columns": names, "count": count}
+    rows = [[canonical(plain_value(value)) for value in row] for row in found]
+    return {"columns": names, "rows": sorted(rows)}
+
+
+def _cause(text: str) -> str:
+    """The last exception of a Java stack trace."""
+    lines = re.findall(r"^(?:Caused by: )?([\w.$]+(?:Exception|Error)\b.*)$", text, re.MULTILINE)
+    return str(lines[-1] if lines else text.splitlines()[0])[:200]

@@ -1,0 +1,38 @@
+"""The parts of the 32-bit Murmur3 by which formats spread keys, over columns of words.
+
+The algorithm is Austin Appleby's MurmurHash3_x86_32.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Words", "finish", "halves", "mix"]
+
+_U32 = np.uint32
+Words = npt.NDArray[np.uint32]
+
+
+def halves(column: npt.NDArray[np.int64]) -> tuple[Words, Words]:
+    """The lower and the upper four bytes of bigints."""
+    words = column.view(np.uint64)
+    return (words & np.uint64(0xFFFFFFFF)).astype(_U32), (words >> np.uint64(32)).astype(_U32)
+
+
+def mix(code: Words, block: Words) -> Words:
+    """Take in one block of four bytes."""
+    code = code ^ (_rotate(block * _U32(0xCC9E2D51), 15) * _U32(0x1B873593))
+    return _rotate(code, 13) * _U32(5) + _U32(0xE6546B64)
+
+
+def finish(code: Words, length: int) -> Words:
+    """Let every bit of the hash depend on every other."""
+    code = code ^ _U32(length)
+    code = (code ^ (code >> _U32(16))) * _U32(0x85EBCA6B)
+    code = (code ^ (code >> _U32(13))) * _U32(0xC2B2AE35)
+    return code ^ (code >> _U32(16))
+
+
+def _rotate(words: Words, bits: int) -> Words:
+    return (words << _U32(bits)) | (words >> _U32(32 - bits))

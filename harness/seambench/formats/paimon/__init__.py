@@ -1,0 +1,63 @@
+"""What the harness knows of Paimon: its writer, layouts, golden tables and damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seambench.contracts.formats import TableFormat
+from seambench.contracts.tables import SparkBundle
+from seambench.formats.paimon import damage, golden, layouts, writer
+
+__all__ = ["FORMAT", "bundle"]
+
+_META_COLUMNS = ("_SEQUENCE_NUMBER", "_VALUE_KIND")
+_CAPABILITIES = {
+    "paimon.vectors": "deletion vectors",
+    "paimon.evolution": "columns renamed, dropped, added and widened, by field id",
+    "paimon.avro": "data files in Avro",
+    "paimon.orc": "data files in ORC",
+    "paimon.tags": "a tag as the version to read",
+    "merge.deduplicate": "the last row of a key counts",
+    "merge.partial-update": "rows of a key fill each other's gaps",
+    "merge.aggregation": "fields of a key's rows are aggregated",
+    "merge.first-row": "the first row of a key counts",
+}
+
+
+def bundle(version: str | None = None) -> SparkBundle:
+    """What Spark needs for Paimon tables; the connector 0.9.0 unless another version is named."""
+    return SparkBundle(
+        title="Paimon",
+        packages=(f"org.apache.paimon:paimon-spark-3.5:{version or '0.9.0'}",),
+        settings={
+            "spark.sql.extensions": (
+                "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions"
+            ),
+        },
+        probe="org.apache.paimon.spark.SparkCatalog",
+    )
+
+
+def _is_meta(column: str) -> bool:
+    """Whether it is one of the columns that Paimon keeps in its data files."""
+    return column in _META_COLUMNS or column.startswith("_KEY_")
+
+
+def _recognises(folder: Path) -> bool:
+    return (folder / "schema" / "schema-0").is_file()
+
+
+FORMAT = TableFormat(
+    name="paimon",
+    title="Paimon",
+    meta_columns=(),
+    is_meta=_is_meta,
+    recognises=_recognises,
+    bundle=bundle,
+    golden=golden,
+    damage=damage,
+    layouts=layouts,
+    writer=writer,
+    capabilities=_CAPABILITIES,
+    peers={"pypaimon": "pypaimon"},
+)

@@ -1,0 +1,37 @@
+"""Into which of Spark's partitions a key falls: the 32-bit Murmur3 of Spark's `hash`, as a number.
+
+`repartition(n, key, ...)` puts a row into partition `hash(key, ...) mod n`, never negative, where
+the hash of each column is the seed of the next one's and the first seed is 42. A bigint is two
+blocks of four bytes, the lower first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from seambase.errors import UsageError
+from seambench.formats.murmur import finish, halves, mix
+
+__all__ = ["partition_numbers"]
+
+
+def partition_numbers(keys: Sequence[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
+    """Partition of each row.
+
+    Args:
+        keys: the key columns as bigints, equally long.
+        count: number of partitions.
+
+    Returns:
+        Numbers in `0 .. count - 1`.
+    """
+    if count < 1:
+        raise UsageError(f"a table needs at least one slice, not {count}")
+    code = np.full(keys[0].shape, 42, dtype=np.uint32)
+    for column in keys:
+        lower, upper = halves(column)
+        code = finish(mix(mix(code, lower), upper), 8)
+    return code.view(np.int32).astype(np.int64) % count

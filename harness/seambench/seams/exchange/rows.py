@@ -1,0 +1,114 @@
+"""Rows of the exchange seam's cases: generated values, encodings of columns, and their order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from seambase.errors import UsageError
+from seambase.sorting import SortKey
+from seambase.types import SerdeType
+
+__all__ = ["Encoding", "encoded", "generated", "sorted_rows"]
+
+Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
+
+
+def sorted_rows(batch: pa.RecordBatch, rows: Sequence[int], keys: Sequence[SortKey]) -> list[int]:
+    """Row numbers ordered by keys; equal ones stay as they were.
+
+    NaN comes after every other number, as engines have it.
+    """
+    order = list(rows)
+    for key in reversed(keys):
+        values = batch[key.column].to_pylist()
+        there = [row for row in order if values[row] is not None]
+        nulls = [row for row in order if values[row] is None]
+        there.sort(key=lambda row: _sortable(values[row]), reverse=key.descending)
+        order = nulls + there if key.nulls_first else there + nulls
+    return order
+
+
+def _sortable(value: Any) -> Any:
+    """A key that compares: NaN greatest; texts by their UTF-8 bytes."""
+    if isinstance(value, float):
+        return (value != value, 0.0 if value != value else value)
+    return value.encode() if isinstance(value, str) else value
+
+
+def encoded(batch: pa.RecordBatch, encoding: Encoding) -> pa.RecordBatch:
+    """The rows with every column in an encoding, as far as its type has one."""
+    if encoding == "sliced":
+        around = pa.concat_batches([batch.slice(0, 1), batch, batch.slice(0, 1)])
+        return around.slice(min(batch.num_rows, 1), batch.num_rows)
+    arrays = [_column(column, encoding) for column in batch.columns[:-1]]
+    return pa.RecordBatch.from_arrays([*arrays, batch.columns[-1]], batch.schema.names)
+
+
+def _column(array: pa.Array, encoding: Encoding) -> pa.Array:
+    kinds = pa.types
+    if encoding == "dictionary" and not kinds.is_nested(array.type):
+        return array.dictionary_encode()
+    if encoding == "run" and not kinds.is_nested(array.type):
+        ends = pa.array(range(1, len(array) + 1), pa.int32())
+        return pa.RunEndEncodedArray.from_arrays(ends, array)
+    if encoding in ("view", "large"):
+        for test, view, large in (
+            (kinds.is_string, pa.string_view(), pa.large_string()),
+            (kinds.is_binary, pa.binary_view(), pa.large_binary()),
+        ):
+            if test(array.type):
+                return array.cast(view if encoding == "view" else large)
+    return array
+
+
+def generated(type_: SerdeType, count: int, distinct: int | None, seed: str) -> list[Any]:
+    """Values of any type, about every eighth of them null on each level."""
+    dice = random.Random(f"{seed}:{type_.text}")
+    values = [_value(type_, dice) for _ in range(count if distinct is None else distinct)]
+    return values if distinct is None else [dice.choice(values) for _ in range(count)]
+
+
+def _value(type_: SerdeType, dice: random.Random) -> Any:
+    if dice.random() < 0.125:
+        return None
+    kind = type_.kind
+    if kind == "struct":
+        return tuple(_value(child, dice) for child in type_.children)
+    if kind == "array":
+        return [_value(type_.children[0], dice) for _ in range(dice.randrange(4))]
+    if kind == "map":
+        size = dice.randrange(4)
+        keys = [dice.randrange(100) * size + at for at in range(size)]
+        return [
+            (_of_number(type_.children[0], key), _value(type_.children[1], dice)) for key in keys
+        ]
+    return _of_number(type_, dice.getrandbits(62) - 2**61)
+
+
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+def _of_number(type_: SerdeType, number: int) -> Any:
+    """A value of a flat type, by a number."""
+    kind = type_.kind
+    if kind in _BITS:
+        return number % (1 << (_BITS[kind] - 1)) * (-1 if number < 0 else 1)
+    if kind == "boolean":
+        return number % 2 == 0
+    if kind in ("string", "binary"):
+        text = f"é{number % 10 ** (number % 18)}" * (number % 3)
+        return text if kind == "string" else text.encode()
+    if kind in ("float", "double"):
+        return float(number % 2**20) / 8
+    if kind == "decimal":
+        return Decimal(number % 10**type_.precision).scaleb(-type_.scale)
+    if kind == "date":
+        return number % 40_000 - 10_000
+    if kind in ("timestamp", "timestamp_ntz"):
+        return number % 4 * 10**15 - 10**15 + number % 10**9
+    raise UsageError(f"no values are generated for type {type_.text}")

@@ -1,0 +1,188 @@
+"""Serializers of vectors: rows appended in many small steps, flushed, written over, read again.
+
+What a flush must give is worked out here from the plain values: an iterative serializer writes
+values, so its pages are those of the plain writer, byte for byte, and its groups of rows those of
+the plain writers of rows. A page written at once keeps encodings: its values are judged, and its
+layout where the case file states one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import UsageError
+from seambench.contracts.outcomes import Mismatch
+from seambench.contracts.serde import Serde, StreamStep
+from seambench.seams.serde.cases import SerdeCase
+from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.pages import frame, layout_of, read_pages
+from seambench.seams.serde.plain_pages import payload_of
+from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
+from seambench.seams.serde.vectors import Expected, Vector, decode_problem, page_options
+from seambench.seams.serde.written import encode_problem
+
+__all__ = [
+    "check_reread",
+    "check_stream",
+    "replayed",
+    "steps_of",
+    "steps_over",
+    "stream_batches",
+    "write_stream",
+]
+
+_TIMES = 3
+
+
+def steps_over(batches: Sequence[Expected]) -> list[StreamStep]:
+    """Steps for any batches: ranges, lists in any order, rows twice, flushes with what was before.
+
+    The last rows go through a page written at once.
+    """
+    steps = [StreamStep("flush")]
+    for number, batch in enumerate(batches):
+        half = batch.rows // 2
+        steps.append(StreamStep("append", number, range=(half, batch.rows)))
+        steps.append(StreamStep("append", number, rows=list(range(half))[::-1]))
+        steps += [StreamStep("flush"), StreamStep("append", number), StreamStep("flush")]
+    steps += [StreamStep("flush"), StreamStep("clear"), StreamStep("append", 0, range=(0, 0))]
+    picked = [row for row in range(batches[0].rows) for _ in range(2)]
+    steps += [StreamStep("append", 0, rows=picked), StreamStep("flush")]
+    steps.append(StreamStep("write", len(batches) - 1, rows=picked[: batches[-1].rows][::-1]))
+    return steps
+
+
+def _rows(step: StreamStep, batch: Expected) -> Sequence[int]:
+    """The rows that a step is about."""
+    if step.rows is not None:
+        return step.rows
+    return range(*step.range) if step.range is not None else range(batch.rows)
+
+
+def _taken(batch: Expected, rows: Sequence[int]) -> Expected:
+    return Expected(len(rows), [[column[row] for row in rows] for column in batch.columns])
+
+
+def replayed(batches: Sequence[Expected], steps: Sequence[StreamStep]) -> Iterator[Expected]:
+    """The pages or groups that steps give, as plain values."""
+    held = Expected(0, [[] for _ in batches[0].columns])
+    for step in steps:
+        taken = _taken(batches[step.batch], _rows(step, batches[step.batch]))
+        if step.do == "append":
+            pairs = zip(held.columns, taken.columns, strict=True)
+            held = Expected(held.rows + taken.rows, [[*a, *b] for a, b in pairs])
+        elif step.do == "clear":
+            held = Expected(0, [[] for _ in held.columns])
+        else:
+            yield held if step.do == "flush" else taken
+
+
+def stream_batches(case: SerdeCase) -> list[pa.RecordBatch]:
+    """The batches of a stream, in the dress that its case file says."""
+    batches = batches_of(replace(case.vector(), data=None))
+    return [_dressed(batch, case.dress) for batch in batches] if case.dress else batches
+
+
+def _dressed(batch: pa.RecordBatch, dress: Mapping[str, str]) -> pa.RecordBatch:
+    """A batch with columns handed over as constants or dictionaries.
+
+    Raises:
+        UsageError: the case file asks for another dress, or for a constant of several values.
+    """
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    for name, kind in dress.items():
+        column = columns[name]
+        if kind == "dictionary":
+            columns[name] = column.dictionary_encode()
+        elif kind == "constant" and len(column.unique()) == 1:
+            ends = pa.array([len(column)], pa.int32())
+            columns[name] = pa.RunEndEncodedArray.from_arrays(ends, column.slice(0, 1))
+        else:
+            raise UsageError(f"column {name!r} cannot be handed over as {kind!r}")
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def steps_of(case: SerdeCase) -> Sequence[StreamStep]:
+    """The steps of a stream: those of its case file, or those that a set makes."""
+    return case.steps or steps_over(case.vector().batches)
+
+
+def write_stream(case: SerdeCase, serde: Serde) -> bytes:
+    """What an implementation makes of a stream."""
+    method: Any = serde.stream  # type: ignore[attr-defined]
+    return bytes(method(case.vector().request, stream_batches(case), steps_of(case)))
+
+
+def check_stream(case: SerdeCase, serde: Serde) -> None:
+    """The steps give the pages or groups that their rows call for.
+
+    Raises:
+        Mismatch: others.
+    """
+    vector, steps = case.vector(), steps_of(case)
+    pages = case.expected() if case.steps else list(replayed(vector.batches, steps))
+    written = write_stream(case, serde)
+    expected = _vector_of(vector, pages, keeps_encodings=bool(case.expect.layouts))
+    if problem := encode_problem(expected, written):
+        raise Mismatch(problem)
+    found = (
+        read_pages(written, page_options(vector.request), list(vector.types))
+        if (case.expect.layouts)
+        else []
+    )
+    for number, (page, layouts) in enumerate(zip(found, case.expect.layouts, strict=True)):
+        if (kept := [layout_of(block) for block in page.columns]) != list(layouts):
+            raise Mismatch(f"page {number} has columns {kept}, {list(layouts)} is expected")
+
+
+def _vector_of(vector: Vector, pages: Sequence[Expected], *, keeps_encodings: bool) -> Vector:
+    """Pages or groups with their bytes by the plain writers.
+
+    The payload of a page whose encodings are the writer's choice is not compared.
+    """
+    request, types = vector.request, vector.types
+    if request.format == "presto":
+        settings = page_options(request)
+        checksum = bool(request.options.get("checksum", False))
+        data = b"".join(
+            frame(page.rows, payload_of(page.columns, types, settings), checksum=checksum)
+            for page in pages
+        )
+        traits = frozenset({"dictionary"} if keeps_encodings else ())
+        return replace(vector, batches=pages, data=data, traits=traits, layouts=())
+    writer = str(request.options.get("writer", "spark"))
+    groups = []
+    for page in pages:
+        rows = [tuple(column[row] for column in page.columns) for row in range(page.rows)]
+        groups.append(
+            framed(
+                [
+                    compact_row(row, types)
+                    if request.format == "compactrow"
+                    else unsafe_row(row, types, writer)
+                    for row in rows
+                ],
+                "velox-group",
+            )
+        )
+    return replace(vector, batches=pages, data=b"".join(groups), dont_care=(), row_ends=())
+
+
+def check_reread(vector: Vector, serde: Serde) -> None:
+    """Read again and again into one result, the values are right and no memory is fresh.
+
+    Raises:
+        Mismatch: other values, or blocks allocated after the first time.
+    """
+    method: Any = serde.reread  # type: ignore[attr-defined]
+    batches, blocks = method(vector.request, vector.data, _TIMES)
+    if problem := decode_problem(vector, batches):
+        raise Mismatch(f"read {_TIMES} times: {problem}")
+    if len(blocks) != _TIMES or len(set(blocks)) != 1:
+        raise Mismatch(f"blocks allocated until the end of each time: {list(blocks)}")
+    if not blocks[0] and any(batch.rows for batch in vector.batches if batch.columns):
+        raise Mismatch("rows were read, and no block of memory is said to be allocated")

@@ -1,0 +1,96 @@
+"""What is wrong with bytes that somebody wrote: by the witness, and by bytes that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seambase import errors
+from seambase.errors import InputError
+from seambase.foreign_arrow import sound_stream
+from seambench.conformance.plain import canonical
+from seambench.seams.serde.blocks import block_values
+from seambench.seams.serde.pages import CHECKSUMMED, COMPRESSED, Page, read_pages
+from seambench.seams.serde.vectors import Expected, Vector, decode_problem, page_options
+
+__all__ = ["encode_problem", "first_difference"]
+
+_RATIOS = {"presto": 0.9, "velox": 0.8}
+
+
+def encode_problem(vector: Vector, written: bytes) -> str | None:
+    """What is wrong with bytes that somebody wrote for a vector; None if nothing is."""
+    if vector.request.format == "presto":
+        return _page_problem(vector, written)
+    if vector.request.format == "arrow":
+        try:
+            return decode_problem(vector, sound_stream(written, "what was written"))
+        except InputError as error:
+            return str(error)
+    if vector.data is None:
+        return None
+    masked = bytearray(written)
+    wanted = bytearray(vector.data)
+    for offset, length in vector.dont_care:
+        masked[offset : offset + length] = bytes(len(masked[offset : offset + length]))
+        wanted[offset : offset + length] = bytes(length)
+    if masked != wanted:
+        return f"other bytes were written: {first_difference(bytes(wanted), bytes(masked))}"
+    return None
+
+
+def _page_problem(vector: Vector, written: bytes) -> str | None:
+    """Pages are read by the witness; values must be right, and plain payloads the known ones."""
+    options = page_options(vector.request)
+    try:
+        pages = read_pages(written, options, list(vector.types))
+    except errors.SeambenchError as error:
+        return f"no valid pages were written: {error}"
+    if len(pages) != len(vector.batches):
+        return f"{len(vector.batches)} pages expected, {len(pages)} were written"
+    golden: Sequence[Page | None] = [None] * len(pages)
+    if vector.data is not None and vector.plain:
+        golden = read_pages(vector.data, options, list(vector.types))
+    for number, (page, want, known) in enumerate(zip(pages, vector.batches, golden, strict=True)):
+        problem = _header_problem(vector, page) or _block_problem(vector, page, want)
+        if problem is None and known is not None and page.payload != known.payload:
+            problem = f"another payload: {first_difference(known.payload, page.payload)}"
+        if problem:
+            return f"page {number}: {problem}"
+    return None
+
+
+def _header_problem(vector: Vector, page: Page) -> str | None:
+    """Checksum and compression must be as asked for."""
+    options = vector.request.options
+    if bool(page.marker & CHECKSUMMED) != bool(options.get("checksum")):
+        return "the checksum is not as asked for"
+    compressed = bool(page.marker & COMPRESSED)
+    if compressed and options.get("codec", "none") == "none":
+        return "it is compressed, which was not asked for"
+    ratio = options.get("min_compression_ratio", _RATIOS[str(options.get("dialect", "presto"))])
+    if compressed and page.size > ratio * page.uncompressed_size:
+        return f"compressed to {page.size} of {page.uncompressed_size} bytes, which does not pay"
+    return None
+
+
+def _block_problem(vector: Vector, page: Page, want: Expected) -> str | None:
+    """What tells the values of a written page from those handed over."""
+    if page.rows != want.rows:
+        return f"{want.rows} rows expected, {page.rows} were written"
+    for field, type_, block, column in zip(
+        vector.request.fields, vector.types, page.columns, want.columns, strict=True
+    ):
+        found = block_values(block, type_, vector.timestamps)
+        for row, (a, b) in enumerate(zip(column, found, strict=True)):
+            if canonical(a) != canonical(b):
+                return f"column {field.name!r}, row {row}: {a!r} was given, {b!r} was written"
+    return None
+
+
+def first_difference(want: bytes, have: bytes) -> str:
+    """Where two byte strings part."""
+    for at, (a, b) in enumerate(zip(want, have, strict=False)):
+        if a != b:
+            lengths = "" if len(want) == len(have) else f" ({len(want)} bytes against {len(have)})"
+            return f"byte {at} must be {a:02x}, it is {b:02x}{lengths}"
+    return f"{len(want)} bytes expected, {len(have)} came"

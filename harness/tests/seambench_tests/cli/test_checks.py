@@ -1,0 +1,203 @@
+"""Commands around a check: what is shown, chosen, kept and explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from seambench.cli.app import app
+from seambench.cli.checks.choice import matches
+from seambench.conformance.advice import additions, groups, likeness
+from seambench.contracts.outcomes import Difference, Outcome
+from seambench.contracts.seam import Case
+
+CHECKOUT = Path(__file__).parents[4]
+STALE = "seambench_suites.demo.base_files:BaseFilesAlone"
+WRONG = "scan/hudi/event-v9/update"
+RIGHT = "scan/hudi/event-v9/untouched"
+CHECK = ("check", "--seam", "scan", "--impl", STALE, "--case", WRONG, "--case", RIGHT)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place of its own for what is remembered."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def seambench(*arguments: object) -> Result:
+    """Run one command."""
+    return CliRunner().invoke(app, [str(word) for word in arguments])
+
+
+def test_demo_is_what_the_readme_opens_with() -> None:
+    """The README shows, word for word, what the command prints."""
+    done = seambench("demo")
+
+    assert done.exit_code == 0
+    shown = "\n".join(f"    {line}".rstrip() for line in done.stdout.splitlines())
+    assert shown in (CHECKOUT / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_failure_shows_rows_and_the_command() -> None:
+    """What differs is a diff, and the line below repeats it."""
+    done = seambench(*CHECK)
+
+    assert done.exit_code == 1
+    assert '- k="updated"  v="log1"  ts=6\n' in done.stdout
+    assert '+ k="updated"  v="base"  ts=5\n' in done.stdout
+    assert f"seambench check --seam scan --impl {STALE} --case {WRONG}\n" in done.stdout
+    assert f"{STALE} {RIGHT}" not in done.stdout
+
+
+def test_what_failed_last_is_asked_alone_or_first() -> None:
+    """After a run the failed case is known; it stays so until it passes."""
+
+    def asked(*options: str) -> list[str]:
+        done = seambench(*CHECK, "--json", *options)
+        return [json.loads(line)["case"] for line in done.stdout.splitlines()]
+
+    assert asked() == [RIGHT, WRONG]
+    assert asked("--failed-first") == [WRONG, RIGHT]
+    assert asked("--last-failed") == [WRONG]
+    assert asked("-k", "untouched or never") == [RIGHT]
+    assert asked("--last-failed") == [WRONG]
+
+
+def test_outcomes_as_json_hold_the_rows() -> None:
+    """Rows that differ come by column, with their totals."""
+    done = seambench(*CHECK, "--json", "--last-failed")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = {one["case"]: one["difference"] for one in found}
+
+    assert rows[RIGHT] is None
+    assert rows[WRONG] == {
+        "columns": ["k", "v", "ts"],
+        "missing": [['"updated"', '"log1"', "6"]],
+        "unexpected": [['"updated"', '"base"', "5"]],
+        "missing_rows": 1,
+        "unexpected_rows": 1,
+    }
+
+
+def test_junit_has_a_case_each(tmp_path: Path) -> None:
+    """Build servers see the failure with its reason."""
+    file = tmp_path / "out" / "junit.xml"
+    seambench(*CHECK, "--junit", file)
+    suite = ET.parse(file).getroot()[0]  # noqa: S314 - our own file
+
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == (STALE, "2", "1")
+    failed = [case for case in suite if case.find("failure") is not None]
+    assert [case.get("name") for case in failed] == ["update"]
+
+
+def test_a_case_is_kept_with_its_request(tmp_path: Path) -> None:
+    """The table that a case reads lies there afterwards, with what a program would be asked."""
+    folder = tmp_path / "kept"
+    done = seambench("check", "--impl", STALE, "--case", WRONG, "--keep", folder)
+
+    assert done.exit_code == 1
+    assert (folder / "table" / ".hoodie").is_dir()
+    request = json.loads((folder / "request.json").read_text())
+    assert (request["table"], request["query"]) == (str(folder / "table"), {"type": "snapshot"})
+    again = seambench("check", "--impl", STALE, "--case", WRONG, "--keep", folder)
+    assert "is there already, and not empty" in str(again.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((*CHECK, "--keep", "kept"), "--keep is for one case, but 2 are chosen"),
+        ((*CHECK, "-k", "no-such-word"), "no case has 'no-such-word'"),
+        ((*CHECK, "-k", "update and"), "write words with and, or, not"),
+        ((*CHECK, "--pass", "invariants", "--last-failed"), "not of an extra pass"),
+        (("explain", "scan/hudi/event-v9/updat"), "did you mean scan/hudi/event-v9/update"),
+        (("explain", "nothing"), "unknown seam 'nothing'"),
+    ],
+)
+def test_what_cannot_be_chosen_is_said(arguments: Sequence[str], says: str) -> None:
+    """One sentence, and no run."""
+    done = seambench(*arguments)
+
+    assert says in str(done.exception)
+    assert done.exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("case", "says"),
+    [
+        (WRONG, ["2. upsert", '"log-only-deleted"  "log1"  6', '"query": {"type": "snap']),
+        ("scan/hudi/damage/missing-log", ["damage: delete", "a refusal: InputError"]),
+        (
+            "serde/presto/bigint_1_rows/decode",
+            ['"operation": "deserialize"', "golden/presto/bigint_1_rows.json"],
+        ),
+        ("column/nested/value-matrix", ["StarRocks/starrocks#", "requirement = "]),
+    ],
+)
+def test_explained_cases_say_all(case: str, says: Sequence[str]) -> None:
+    """Rule, source, life, request, rows and the command."""
+    from seambench.conformance.load import load_cases
+
+    # A file may stand for several cases.
+    case = next(c.id for c in load_cases(case.partition("/")[0]) if c.id.startswith(case))
+    done = seambench("explain", case, "--impl", "cmd:./mine")
+
+    assert done.exit_code == 0
+    command = f"seambench check --seam {case.partition('/')[0]} --impl cmd:./mine --case {case}"
+    for text in [*says, command]:
+        assert text in done.stdout
+
+
+class _Case(Case):
+    """A case with needs of its own."""
+
+    def __init__(self, needs: Sequence[str]) -> None:
+        super().__init__("scan/its-format/delete-of-a-row", "must", "Deletes win")
+        object.__setattr__(self, "_needs", needs)
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """Those given."""
+        needs: Sequence[str] = self.__dict__["_needs"]
+        return needs
+
+
+def test_additions_count_the_cases_that_a_word_opens() -> None:
+    """One word that lacks alone comes first; a set counts what any part of it opens."""
+    cases = [_Case(n) for n in (["a"], ["a", "b"], ["a", "b"], ["a", "b", "c"], ["a", "d"])]
+    found = [(one.words, one.cases) for one in additions(cases, frozenset({"a"}))]
+
+    assert found == [(("b",), 2), (("d",), 1), (("b", "c"), 3)]
+    assert additions(cases, frozenset("abcd")) == []
+
+
+def test_failures_that_are_alike_are_one_group() -> None:
+    """Numbers, names and paths do not tell failures apart; words do."""
+    reasons = ["no file '/a/1'", "no file '/b/22'", "another thing"]
+    outcomes = [Outcome("scan", "x", f"c{n}", "fail", 0, r) for n, r in enumerate(reasons)]
+    rows = Difference(["a"], [["1"]], [], 1, 0)
+    outcomes.append(Outcome("scan", "x", "c3", "fail", 0, "1 row", difference=rows))
+
+    assert [len(group.members) for group in groups(outcomes)] == [2, 1, 1]
+    assert likeness(outcomes[-1]) == "rows are missing"
+
+
+@pytest.mark.parametrize(
+    ("expression", "held"),
+    [
+        ("delete", True),
+        ("DELETE and win", True),
+        ("delete and not win", False),
+        ("nothing or its-format", True),
+        ("not delete or not row", False),
+    ],
+)
+def test_words_choose_by_id_and_rule(expression: str, held: bool) -> None:
+    """`not` binds closest, then `and`, then `or`."""
+    assert matches(expression, _Case([])) == held

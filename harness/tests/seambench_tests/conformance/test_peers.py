@@ -1,0 +1,136 @@
+"""Peers in versions: what the catalogue says, names with versions, environments of their own."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from seambase.errors import UnavailableError, UsageError
+from seambench.conformance.xfails import Xfail, Xfails
+from seambench.contracts import registry
+from seambench.contracts.outcomes import Outcome
+from seambench.contracts.peers import environments
+from seambench.contracts.peers.catalogue import (
+    Peer,
+    Statement,
+    catalogue,
+    peer_of,
+    versions_of,
+    within,
+)
+from seambench.contracts.registry import find_seam
+
+PEER = Peer(
+    "some",
+    "scan",
+    "some-package",
+    ["1.0", "2.0"],
+    [Statement(["a"], "https://x"), Statement(["b"], "https://y", since="2.0")],
+)
+
+
+def test_each_peer_states_words_of_its_seam_with_a_document() -> None:
+    """A peer's capabilities are words that its seam knows, and each has a link."""
+    assert catalogue()
+    for peer in catalogue().values():
+        for version in peer.versions:
+            find_seam(peer.seam).require_words(peer.capabilities(version), peer.name)
+        assert all(one.link.startswith("https://") for one in peer.states), peer.name
+        assert peer.name in registry.names(peer.seam)
+
+
+def test_versions_state_what_holds_for_them() -> None:
+    """A statement counts from its first version to its last."""
+    assert set(PEER.capabilities("1.9.9")) == {"a"}
+    assert set(PEER.capabilities("2.0")) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("version", "since", "until", "held"),
+    [
+        ("1.10.0", "1.9.0", "", True),
+        ("1.10.0", "", "1.9.0", False),
+        ("1.0.0", "1.0.0", "1.0.0", True),
+        ("0.9", "1.0", "2.0", False),
+    ],
+)
+def test_versions_are_compared_as_numbers(version: str, since: str, until: str, held: bool) -> None:
+    """1.10 comes after 1.9, and bounds belong to what they bound."""
+    assert within(version, since, until) == held
+
+
+def test_names_with_versions() -> None:
+    """`NAME@VERSION` is of the catalogue; classes and commands are no such names."""
+    found = peer_of("scan", "hudi-rs@0.4.0")
+    assert found is not None
+    assert (found[0].package, found[1]) == ("hudi", "0.4.0")
+    assert peer_of("scan", "hudi-rs") is None
+    assert peer_of("scan", "cmd:./reader@2") is None
+    assert versions_of("scan", "hudi-rs@all")[0] == "hudi-rs@0.2.0"
+    assert versions_of("scan", "auto") == ["auto"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nobody@1.0", "no 'nobody' can be had in versions; of this seam can: .*hudi-rs"),
+        ("hudi-rs@newest", "write hudi-rs@0.5.0, for example"),
+        ("hudi-rs@../x", "write hudi-rs@0.5.0, for example"),
+    ],
+)
+def test_wrong_names_with_versions_are_refused(name: str, says: str) -> None:
+    """A sentence that names what there is."""
+    with pytest.raises(UsageError, match=says):
+        registry.resolve("scan", name)
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, and environments into which nothing is installed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = environments._commands
+
+    def commands(work: Path, _: object) -> list[list[str]]:
+        return made(work, [])[:1]
+
+    monkeypatch.setattr(environments, "_commands", commands)
+    return tmp_path / "seambench" / "peers"
+
+
+def test_an_environment_has_our_packages_and_no_others(bare: Path) -> None:
+    """Ours are linked, what else is installed beside them is not seen; it is made once."""
+    python = environments.python_of(PEER, "1.0")
+    seen = "import seambase.errors, importlib.metadata as m; print(m.version('seambench'))"
+    done = subprocess.run([python, "-c", seen], capture_output=True, text=True, check=True)
+    lacks = subprocess.run([python, "-c", "import pyarrow"], capture_output=True, check=False)
+
+    assert done.stdout.strip()
+    assert lacks.returncode == 1
+    assert list(environments.made_environments(PEER)) == ["1.0"]
+    assert [folder.name for folder in bare.iterdir()] == [python.parents[1].name]
+    assert environments.python_of(PEER, "1.0") == python
+
+
+def test_what_cannot_be_installed_is_unavailable(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The installer's words are told, and nothing half-made is left."""
+    failing = [["sh", "-c", "echo no such version >&2; exit 1"]]
+    monkeypatch.setattr(environments, "_commands", lambda *_: failing)
+    with pytest.raises(UnavailableError, match=r"some@1\.0 cannot be installed: no such version"):
+        environments.python_of(PEER, "1.0")
+    assert list(bare.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "word"), [("1.0", "fail"), ("2.0", "xfail"), ("3.0", "xfail"), ("4.0", "fail")]
+)
+def test_known_failures_are_those_of_versions(version: str, word: str) -> None:
+    """An entry counts for the versions in which the failure was seen."""
+    entry = Xfail("c", "why", since="2.0", until="3.0")
+    known = Xfails("some", Path("some.toml"), {"c": entry})
+    outcome = Outcome("scan", f"some@{version}", "c", "fail", version=version)
+
+    assert known.judge(outcome).outcome == word

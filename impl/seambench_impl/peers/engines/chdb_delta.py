@@ -1,0 +1,47 @@
+"""ClickHouse in this process (PyPI `chdb`): its table function for Delta tables on local disk."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from seambench.contracts.scan import ScanRequest
+from seambench_impl.peers.delta_readers import DeltaReader
+
+__all__ = ["ChdbReader"]
+
+
+@functools.cache
+def _session() -> Any:
+    """The process's one session, which may read files anywhere; one slash would be taken off."""
+    session = importlib.import_module("chdb.session")
+    return session.Session(":memory:?user_files_path=//")
+
+
+class ChdbReader(DeltaReader):
+    """`SELECT ... FROM deltaLakeLocal(path)`."""
+
+    name = "chdb-delta"
+    package = "chdb"
+
+    def _table(
+        self, module: Any, request: ScanRequest, version: int | None
+    ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
+        path = request.table.replace("\\", "\\\\").replace("'", "\\'")
+        source = f"deltaLakeLocal('{path}')"
+
+        def query(columns: str, rest: str = "") -> pa.Table:
+            # Names and path are quoted.
+            text = f"SELECT {columns} FROM {source}{rest}"  # noqa: S608
+            answer = _session().query(text, "ArrowStream").bytes()
+            return pa.ipc.open_stream(answer).read_all()
+
+        def read(names: list[str]) -> pa.Table:
+            return query(", ".join("`" + name.replace("`", "\\`") + "`" for name in names))
+
+        del module, version  # as-of is not stated
+        return query("*", " LIMIT 0").schema, read

@@ -1,0 +1,36 @@
+"""DataFusion (PyPI `datafusion`) over Delta tables, as the documents of deltalake join them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from seambench.contracts.scan import ScanRequest
+from seambench_impl.peers.delta_readers import DeltaReader, plain_table
+from seambench_impl.peers.peer_scan import import_peer
+
+__all__ = ["DataFusionReader"]
+
+
+class DataFusionReader(DeltaReader):
+    """A `DeltaTable` of deltalake, registered as a table of DataFusion's."""
+
+    name = "datafusion-delta"
+    package = "datafusion"
+
+    def _table(
+        self, module: Any, request: ScanRequest, version: int | None
+    ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
+        deltalake = import_peer("deltalake", self.name, "peers")
+        table = deltalake.DeltaTable(request.table, version=version)
+        context = module.SessionContext()
+        context.register_table("rows", table)
+
+        def read(names: list[str]) -> pa.Table:
+            listed = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            text = f"SELECT {listed} FROM rows"  # noqa: S608 - names are quoted
+            return plain_table(context.sql(text).to_arrow_table())
+
+        return plain_table(context.sql("SELECT * FROM rows LIMIT 0").to_arrow_table()).schema, read

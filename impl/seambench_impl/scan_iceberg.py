@@ -1,0 +1,80 @@
+"""Iceberg tables for the readers of the scan seam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seambase.errors import UsageError
+from seambase.walk import Met
+from seambench.contracts.scan import Scan, ScanRequest
+from seamkit.files.storage import Storage
+from seamkit.tables.iceberg.metadata.location import METADATA
+from seamkit.tables.iceberg.table import IcebergTable
+
+__all__ = ["ICEBERG_CAPABILITIES", "explain_iceberg", "is_iceberg", "open_iceberg"]
+
+ICEBERG_CAPABILITIES = (
+    "formats.iceberg",
+    "query.snapshot",
+    "as-of",
+    "iceberg.v1",
+    "iceberg.v2",
+    "iceberg.v3",
+    "iceberg.position-deletes",
+    "iceberg.vectors",
+    "iceberg.equality-deletes",
+    "iceberg.name-mapping",
+    "iceberg.defaults",
+    "iceberg.avro",
+    "iceberg.orc",
+    "partitioned",
+    "pushdown",
+    "strict",
+)
+
+
+def is_iceberg(request: ScanRequest) -> bool:
+    """Whether the request's table has the metadata of an Iceberg table, or is such a file.
+
+    Raises:
+        UsageError: no address, or options that its storage does not know.
+        InputError: there is no such folder.
+    """
+    if request.table.endswith(".metadata.json"):
+        return True
+    entries = Storage(request.table, request.storage_options).list(METADATA)
+    return any(".metadata.json" in entry.name for entry in entries)
+
+
+def open_iceberg(request: ScanRequest) -> Scan:
+    """Plan a read of an Iceberg table; see `seambench.contracts.scan.Scanner.open`.
+
+    Raises:
+        UsageError: what Iceberg tables have no word for.
+    """
+    if request.begin is not None or request.end is not None or request.changes_alone:
+        raise UsageError("a snapshot of an Iceberg table has neither begin nor end")
+    return IcebergTable(request.table, request.storage_options).scan(
+        request.columns,
+        query=request.query,
+        as_of=request.as_of,
+        batch_rows=request.batch_rows,
+        threads=request.threads,
+        memory_limit_bytes=request.memory_limit_bytes,
+        strict=request.strict,
+    )
+
+
+def explain_iceberg(table: IcebergTable) -> Iterator[Met]:
+    """What the metadata of an Iceberg table says: version, references, columns and files."""
+    shown = f"format version {table.format_version}, snapshot {table.snapshot_id}"
+    yield Met(0, 0, 0, "Iceberg table", shown)
+    for name, reference in sorted(table.references.items()):
+        yield Met(0, 0, 1, f"{reference.kind} {name}", f"snapshot {reference.snapshot_id}")
+    for name, value in sorted(table.properties.items()):
+        yield Met(0, 0, 1, name, value)
+    for field in table.schema:
+        yield Met(0, 0, 1, field.name, str(field.type))
+    for line in table.scan().explain().splitlines()[1:]:
+        path, _, file = line.strip().partition(" ")
+        yield Met(0, 0, 1, path, file.strip())

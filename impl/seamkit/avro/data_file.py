@@ -1,0 +1,104 @@
+"""Data files in Avro: rows as batches of the table's types, decoded by the core."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+
+import pyarrow as pa
+
+from seambase.errors import InputError
+from seamkit.avro.decoder import AvroDecoder
+from seamkit.avro.records import AvroContainer
+from seamkit.avro.schema import arrow_schema
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.promotion import LOSSLESS, TypeRules, nullable_throughout, resolve_batch
+from seamkit.files.reader import OneGroup
+from seamkit.files.storage import Storage
+
+__all__ = ["AvroReader"]
+
+
+_ROW = "row"
+
+
+class AvroReader(OneGroup):
+    """One open Avro file, whose rows are records: a `FileReader`.
+
+    Args:
+        storage: the table's folder.
+        path: the file below it.
+        rules: which types of the file become which of the table.
+
+    Raises:
+        InputError: the file is missing, truncated, or no Avro file.
+        RefusedError: a compression or a type that is not known.
+    """
+
+    def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
+        self._rules = rules
+        self.name = storage.full(path)
+        self._container = AvroContainer(storage.read(path), self.name)
+        self._schema_text = _of_records(self._container.schema, self.name)
+        [row] = arrow_schema(self._schema_text)
+        if not pa.types.is_struct(row.type):
+            raise InputError(f"{self.name}: its rows are no records")
+        self._own = pa.schema(map(nullable_throughout, row.type))
+        self.num_rows = self._container.rows
+
+    @property
+    def writer_schema(self) -> bytes:
+        """The writer's schema, JSON."""
+        return self._container.schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The file's own columns."""
+        return self._own
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.batches`; blocks are decoded one by one, texts as they are.
+
+        Raises:
+            InputError: a block is broken, or a type does not promote.
+        """
+        del use_threads, encoded, row_groups
+        present = [name for name in schema.names if name in self._own.names]
+        if not present:
+            nothing = [pa.nulls(self.num_rows, field.type) for field in schema]
+            whole = batch_of(nothing, schema, self.num_rows)
+            yield from (whole.slice(i, batch_rows) for i in range(0, self.num_rows, batch_rows))
+            return
+        own = pa.struct([self._own.field(name) for name in present])
+        decoder = AvroDecoder(self._schema_text, pa.schema([(_ROW, own)]), source=self.name)
+        for at, count, block in self._container.blocks():
+            decoder.decode_plain(block, count, f"{self.name}, block at byte {at}")
+            rows = decoder.finish().column(0)
+            if rows.null_count or len(rows) != count:
+                raise InputError(f"{self.name}, block at byte {at}: a row is null, or missing")
+            columns = pa.RecordBatch.from_arrays(rows.flatten(), schema=pa.schema(list(own)))
+            decoded = resolve_batch(columns, schema, self._rules, self.name)
+            yield from (decoded.slice(i, batch_rows) for i in range(0, count, batch_rows))
+
+
+def _of_records(schema: bytes, where: str) -> str:
+    """The schema of a record whose one field is the file's datum.
+
+    Its bytes are the same. The datum itself may be a union of a record and null, which the core
+    takes as a field alone.
+    """
+    try:
+        datum = json.loads(schema)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: its schema is no JSON ({error})") from error
+    return json.dumps(
+        {"type": "record", "name": "outermost", "fields": [{"name": _ROW, "type": datum}]}
+    )

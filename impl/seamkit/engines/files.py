@@ -1,0 +1,94 @@
+"""Which files an engine's own Parquet reader may read in our place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.reader import FileReader
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+__all__ = ["EngineFiles", "EnginePlan", "why_not"]
+
+_PATTERN_CHARACTERS = frozenset("*?[]{}")
+
+
+@dataclass(frozen=True)
+class EngineFiles:
+    """Files that an engine's own reader reads as we would, and alike.
+
+    Attributes:
+        paths: local Parquet files of one schema. None has a character that engines take for a
+            pattern.
+        schema: the columns of the scan; those that the files have are of these types in them.
+        values: columns that have one value in all rows, and are not read from the files.
+        absent: columns that the files lack; they are null.
+    """
+
+    paths: Sequence[str]
+    schema: pa.Schema
+    values: Mapping[str, pa.Scalar]
+    absent: frozenset[str]
+
+
+@dataclass(frozen=True)
+class EnginePlan:
+    """A scan as an engine reads it.
+
+    Attributes:
+        files: what its own reader reads; each entry is one read.
+        rest: a dataset over all other rows; None where there are none.
+        schema: the columns, in order.
+    """
+
+    files: Sequence[EngineFiles]
+    rest: ds.Dataset | None
+    schema: pa.Schema
+
+
+def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:
+    """Why an engine's own reader may not read a file in our place; None where it may.
+
+    Args:
+        reader: the file, opened.
+        wanted: the columns that are read from it, in the table's types.
+    """
+    if not isinstance(reader, ParquetReader):
+        return "its columns are not found by their names alone, or it is no Parquet file"
+    path = reader.local_path
+    if path is None:
+        return "it does not lie in a local folder"
+    if _PATTERN_CHARACTERS.intersection(path):
+        return "an engine would take its path for a pattern"
+    own = reader.schema
+    folded = [name.casefold() for name in own.names]
+    if len(set(folded)) < len(folded):
+        return "two of its columns differ in upper and lower case alone"
+    for field in wanted:
+        number = own.get_field_index(field.name)
+        if number < 0:
+            if field.name.casefold() in folded:
+                return f"its column {field.name!r} is written in other letters"
+            continue
+        if not own.field(number).type.equals(field.type):
+            return f"its column {field.name!r} is a {own.field(number).type}"
+        if _may_hide_nan(field.type) and not reader.created_by.startswith("parquet-mr"):
+            return f"the ranges of column {field.name!r} may leave out NaN"
+    return None
+
+
+def _may_hide_nan(kind: pa.DataType) -> bool:
+    """Whether engines prune by ranges of numbers that leave NaN out.
+
+    DuckDB 2.0 takes NaN for greater than all numbers, and the range of a row group for all of its
+    values; writers other than Java's leave NaN out of that range.
+    """
+    if pa.types.is_nested(kind):
+        return any(_may_hide_nan(kind.field(i).type) for i in range(kind.num_fields))
+    return bool(pa.types.is_floating(kind))

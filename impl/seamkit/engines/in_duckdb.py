@@ -1,0 +1,53 @@
+"""A scan as a relation of DuckDB."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from seamkit.engines.files import EngineFiles, EnginePlan
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["duckdb_relation"]
+
+
+def duckdb_relation(
+    plan: EnginePlan, connection: duckdb.DuckDBPyConnection
+) -> duckdb.DuckDBPyRelation:
+    """The rows of a plan: files by DuckDB's own reader, all others by ours.
+
+    Args:
+        plan: what to read.
+        connection: where the relation lives.
+    """
+    from seambase.dataset import without_views
+
+    # Types are those that DuckDB gives to our own columns, whoever reads the rows.
+    shown = connection.from_arrow(without_views(plan.schema).empty_table())
+    types = dict(zip(shown.columns, shown.types, strict=True))
+    parts = [_read_parquet(files, types, connection) for files in plan.files]
+    if plan.rest is not None or not parts:
+        parts.append(shown if plan.rest is None else connection.from_arrow(plan.rest))
+    return reduce(lambda whole, part: whole.union(part), parts)
+
+
+def _read_parquet(
+    files: EngineFiles, types: dict[str, Any], connection: duckdb.DuckDBPyConnection
+) -> duckdb.DuckDBPyRelation:
+    import duckdb
+
+    rows = connection.read_parquet(
+        list(files.paths), hive_partitioning=False, union_by_name=False, file_row_number=False
+    )
+    columns = []
+    for field in files.schema:
+        if field.name in files.values or field.name in files.absent:
+            value = files.values.get(field.name)
+            constant = duckdb.ConstantExpression(None if value is None else value.as_py())
+            column = constant.cast(types[field.name])
+        else:
+            column = duckdb.ColumnExpression(field.name).cast(types[field.name])
+        columns.append(column.alias(field.name))
+    return rows.select(*columns)

@@ -1,0 +1,209 @@
+"""One driver's way into a sink: rows become chunks, chunks requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError
+from seamkit.core.errors import NativeMemoryError
+from seamkit.core.payloads import flat, size_of
+from seamkit.exchange.logic.messages import Chunk, Request
+from seamkit.exchange.partition import DealtChunk, Partitioner
+
+if TYPE_CHECKING:
+    from seamkit.exchange.sink import ExchangeSink
+
+__all__ = ["SinkDriver"]
+
+#: So that the message of a request, without its payloads, stays below what transports take.
+_CHUNKS_AT_MOST = 16_384
+#: Of a batch of which a slice is counted as if it were whole.
+_SMALL_BYTES = 1 << 20
+
+
+@dataclass
+class _Waiting:
+    """Chunks of one channel that have not become a request."""
+
+    chunks: list[Chunk] = field(default_factory=list)
+    bytes: int = 0
+
+
+def _held_bytes(batch: pa.RecordBatch) -> int:
+    """Bytes of a batch that is passed through, or a little more.
+
+    The bytes of all its buffers are found fifty times faster than those of its rows; only for what
+    may be a slice of something large is the difference worth that.
+    """
+    whole = int(batch.get_total_buffer_size())
+    return whole if whole <= _SMALL_BYTES else int(batch.nbytes)
+
+
+class SinkDriver:
+    """One driver's way into a sink; of use to one thread at a time.
+
+    Args:
+        sink: the sink; made by `ExchangeSink.driver`.
+
+    Attributes:
+        rows: that were written.
+        dropped_rows: of these, rows of buckets that nobody has, where they are dropped.
+    """
+
+    def __init__(self, sink: ExchangeSink) -> None:
+        self._sink = sink
+        self._waiting = [_Waiting() for _ in sink.channels]
+        self.rows = self.dropped_rows = 0
+        routing = sink.routing
+        local = [number for number, way in enumerate(sink.channels) if way.pass_through]
+        #: Channels of `random`, and whose turn it is.
+        self._turns = (routing.local_first and local) or list(range(len(sink.channels)))
+        self._turn = 0
+        self._partitioner = (
+            Partitioner(sink.schema, routing.rule, sink.allocator) if routing.rule else None
+        )
+        self._placement = routing.placement()
+        self._encode_dealt = sink.format.encode_dealt if sink.format else None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Send the rows of a batch on their way; waits while the sink is full.
+
+        Raises:
+            ExchangeFailedError: the query has failed.
+            RefusedError: a row of a bucket that nobody has; the query has failed by it.
+            NativeMemoryError: the sink's limit; likewise.
+        """
+        self.rows += batch.num_rows
+        if self._partitioner is not None:
+            self._deal(lambda dealer: dealer.deal(batch))
+            return
+        if self._sink.output_columns is not None:
+            batch = batch.select(self._sink.output_columns)
+        if self._sink.routing.kind == "broadcast":
+            self._broadcast(batch)
+            return
+        sent = self._put(self._turns[self._turn], batch, 0)
+        # The next channel's turn comes when a request has really left.
+        self._turn = (self._turn + sent) % len(self._turns)
+
+    def finish(self) -> None:
+        """Send what is left, then the end, to every channel."""
+        if self._partitioner is not None:
+            self._deal(Partitioner.rest)
+        for channel in range(len(self._waiting)):
+            self._flush(channel)
+        for channel in range(len(self._waiting)):
+            self._sink.add(channel, self._request(channel, (), eos=True))
+
+    def _deal(self, deal: Callable[[Partitioner], Iterator[DealtChunk]]) -> None:
+        assert self._partitioner is not None
+        try:
+            for chunk in deal(self._partitioner):
+                place = self._placement[chunk.part]
+                if place is None:
+                    self._belongs_to_nobody(chunk)
+                else:
+                    self._send_dealt(chunk, *place)
+        except (
+            RefusedError,
+            NativeMemoryError,
+        ) as error:  # the rows that are missing now will never come
+            self._sink.cancel(str(error))
+            raise
+
+    def _send_dealt(self, chunk: DealtChunk, channel: int, driver: int) -> None:
+        if self._encode_dealt is None or self._sink.channels[channel].pass_through:
+            self._put(channel, chunk.batch(), driver)
+            return
+        for one in self._fitting(self._encode_dealt(chunk), driver):
+            self._add(channel, one)
+
+    def _belongs_to_nobody(self, chunk: DealtChunk) -> None:
+        rows = chunk.batch().num_rows
+        buckets, rule = self._sink.routing.buckets, self._sink.routing.rule
+        assert buckets is not None
+        assert rule is not None
+        if buckets.unused == "refuse":
+            bucket = chunk.part // rule.drivers
+            raise RefusedError(f"{rows} rows belong to bucket {bucket}, which no instance has")
+        self.dropped_rows += rows
+
+    def _broadcast(self, batch: pa.RecordBatch) -> None:
+        encoded: list[Chunk] | None = None
+        for channel in range(len(self._waiting)):
+            if self._sink.channels[channel].pass_through:
+                self._put(channel, batch, 0)
+                continue
+            if encoded is None:
+                encoded = list(self._encode(batch, 0))
+            for chunk in encoded:
+                self._add(channel, chunk)
+
+    def _put(self, channel: int, batch: pa.RecordBatch, driver: int) -> bool:
+        """Whether a request left for it."""
+        if self._sink.channels[channel].pass_through:
+            if self._sink.options.enable_exchange_perf:
+                return True
+            return self._add(channel, Chunk(batch, _held_bytes(batch), driver))
+        left = False
+        for chunk in self._encode(batch, driver):
+            left |= self._add(channel, chunk)
+        return left
+
+    def _encode(self, batch: pa.RecordBatch, driver: int) -> Iterator[Chunk]:
+        """A batch as chunks of which each fits into a request."""
+        assert self._sink.format is not None
+        yield from self._fitting(self._sink.format.encode(batch), driver, batch)
+
+    def _fitting(
+        self, payload: Any, driver: int, batch: pa.RecordBatch | None = None
+    ) -> Iterator[Chunk]:
+        """A payload as chunks that fit; where it is too large, its batch is halved."""
+        assert self._sink.format is not None
+        size, most = size_of(payload), self._sink.most_bytes
+        if most is None or size <= most:
+            yield Chunk(payload, size, driver)
+            return
+        batch = self._sink.format.decode(flat(payload)) if batch is None else batch
+        if batch.num_rows < 2:
+            raise RefusedError(
+                f"a chunk of one row has {size} bytes, and a request to these channels carries "
+                f"{most}: raise most_bytes at both ends"
+            )
+        half = batch.num_rows // 2
+        yield from self._encode(batch.slice(0, half), driver)
+        yield from self._encode(batch.slice(half), driver)
+
+    def _add(self, channel: int, chunk: Chunk) -> bool:
+        """Whether a request left for it."""
+        waiting, most = self._waiting[channel], self._sink.most_bytes
+        left = most is not None and waiting.bytes + chunk.bytes > most and self._flush(channel)
+        waiting = self._waiting[channel]
+        waiting.chunks.append(chunk)
+        waiting.bytes += chunk.bytes
+        full = waiting.bytes > self._sink.batched_bytes or len(waiting.chunks) >= _CHUNKS_AT_MOST
+        return (full and self._flush(channel)) or left
+
+    def _flush(self, channel: int) -> bool:
+        waiting = self._waiting[channel]
+        if not waiting.chunks:
+            return False
+        self._waiting[channel] = _Waiting()
+        self._sink.add(channel, self._request(channel, tuple(waiting.chunks), eos=False))
+        return True
+
+    def _request(self, channel: int, chunks: tuple[Chunk, ...], *, eos: bool) -> Request:
+        sink = self._sink
+        return Request(
+            sink.be_number,
+            sink.sender_id,
+            chunks,
+            eos,
+            finst_id=sink.instances[channel],
+            use_pass_through=sink.channels[channel].pass_through,
+            pipeline_level_shuffle=sink.pipeline_level_shuffle,
+        )

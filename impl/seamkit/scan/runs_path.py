@@ -1,0 +1,297 @@
+"""The merge path of sorted runs: files are read batch by batch, as their keys are merged.
+
+Where one row of a key is left, the largest run is the base: its batches are changed in place, and
+rows of other runs take the place of its rows or are handed out beside them. Where rows of a key
+become one, all rows come out in order and a rule of the table format merges them. Memory holds a
+batch of each run, whatever the runs' sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError
+from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
+from seamkit.files.reader import FileReader
+from seamkit.scan.masks import GoneRows
+from seamkit.scan.merge import KEEP, Words, assemble
+from seamkit.scan.run_merge import MergedRows, RunMerge
+from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
+
+__all__ = ["GroupsOf", "merged_runs"]
+
+
+GroupsOf = Callable[[FileReader], Sequence[int]]
+"""Which row groups of a file may hold keys that are asked for."""
+
+
+def merged_runs(
+    unit: ReadUnit,
+    changes: Runs,
+    schema: pa.Schema,
+    names: Sequence[str],
+    batch_rows: int,
+    context: ReadContext,
+    groups_of: GroupsOf | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a unit of sorted runs.
+
+    Args:
+        unit: the unit.
+        changes: its runs, and how they are merged.
+        schema: all columns of the table.
+        names: columns to hand out, in order.
+        batch_rows: most rows in a batch that is read.
+        context: what the read lends.
+        groups_of: says which row groups of a file to read; None for all.
+
+    Raises:
+        InputError: a file is broken, or its keys do not ascend.
+        RefusedError: retracts that the rules have no word for.
+    """
+    way = _Picked if isinstance(changes.rule, str) else _Combined
+    read = list(names) or [changes.keys[0]]  # rows without any column are hard to count
+    for batch in way(unit, changes, schema, read, batch_rows, context, groups_of).rows():
+        if batch.num_rows:
+            yield batch if names else batch_of([], pa.schema([]), batch.num_rows)
+
+
+class _RunReader:
+    """The batches of a run, file after file."""
+
+    def __init__(
+        self,
+        files: Sequence[DataFile],
+        changes: Runs,
+        read: pa.Schema,
+        batch_rows: int,
+        groups_of: GroupsOf | None,
+        encoded: Sequence[str],
+    ) -> None:
+        self._batches = self._read(files, changes, read, batch_rows, groups_of, encoded)
+
+    @staticmethod
+    def _read(
+        files: Sequence[DataFile],
+        changes: Runs,
+        read: pa.Schema,
+        batch_rows: int,
+        groups_of: GroupsOf | None,
+        encoded: Sequence[str],
+    ) -> Iterator[pa.RecordBatch]:
+        for file in files:
+            reader = file.open()
+            mask = changes.masks.get(file.name)
+            if mask is None:
+                groups = range(reader.num_row_groups) if groups_of is None else groups_of(reader)
+                yield from reader.batches(
+                    read, batch_rows, use_threads=False, encoded=encoded, row_groups=groups
+                )
+                continue
+            gone, at = GoneRows(mask.load(), reader.num_rows, reader.name), 0
+            for batch in reader.batches(read, batch_rows, use_threads=False):
+                end = at + batch.num_rows
+                yield batch.filter(gone.kept(at, end)) if gone.count(at, end) else batch
+                at = end
+
+    def next(self) -> pa.RecordBatch | None:
+        """The next batch that has rows; None behind the last."""
+        return next((batch for batch in self._batches if batch.num_rows), None)
+
+
+class _Merging:
+    """What both ways to merge share: runs, their batches, and the columns that are read."""
+
+    def __init__(
+        self,
+        unit: ReadUnit,
+        changes: Runs,
+        schema: pa.Schema,
+        names: Sequence[str],
+        batch_rows: int,
+        context: ReadContext,
+        groups_of: GroupsOf | None,
+    ) -> None:
+        self._changes = changes
+        self._names = list(names)
+        self._batch_rows = batch_rows
+        self._context = context
+        self._unit = unit
+        rule = changes.rule
+        wanted = names if isinstance(rule, str) else rule.columns(names)
+        kinds = [] if changes.kinds is None else [changes.kinds]
+        needed = dict.fromkeys([*wanted, *changes.keys, *changes.order, *kinds])
+        self._read = pa.schema([_field(name, schema, changes.system) for name in needed])
+        self._ranked = [*changes.keys, *changes.order]
+        self._base = self._largest() if isinstance(rule, str) else None
+        self._merge = RunMerge(
+            len(changes.runs),
+            self._base,
+            len(changes.keys),
+            len(changes.order),
+            changes.descending,
+            rule if isinstance(rule, str) else "all",
+            changes.ignores_retracts,
+            context.allocator,
+            unit.name,
+        )
+        texts = [f.name for f in self._read if f.name not in self._ranked]
+        self._readers = [
+            _RunReader(
+                run, changes, self._read, batch_rows, groups_of, texts if i == self._base else []
+            )
+            for i, run in enumerate(changes.runs)
+        ]
+        self._batches: dict[int, pa.RecordBatch] = {}
+
+    def _largest(self) -> int:
+        sizes = [sum(file.size_bytes for file in run) for run in self._changes.runs]
+        return sizes.index(max(sizes))
+
+    def _supply(self, run: int) -> bool:
+        """Give a run its next batch, or its end; whether there was one."""
+        batch = self._readers[run].next()
+        if batch is None:
+            self._batches.pop(run, None)
+            self._merge.end(run)
+            return False
+        self._batches[run] = batch
+        ranked = batch.select(self._ranked)
+        sources = self._sources(batch.num_rows) if run == self._base else None
+        self._merge.add(run, ranked, self._kinds(batch), sources)
+        return True
+
+    def _sources(self, rows: int) -> Words:
+        raise NotImplementedError(rows)
+
+    def _kinds(self, batch: pa.RecordBatch) -> npt.NDArray[np.int8] | None:
+        if self._changes.kinds is None:
+            return None
+        column = batch.column(self._changes.kinds)
+        if column.null_count:
+            raise InputError(f"{self._unit.name}: a row has no kind")
+        kinds: npt.NDArray[np.int8] = numbers(column)
+        if len(kinds) and not 0 <= int(kinds.min()) <= int(kinds.max()) <= 3:
+            raise InputError(f"{self._unit.name}: a row has the unknown kind {kinds.max()}")
+        return kinds
+
+    def _taken(self, merged: MergedRows, names: Sequence[str]) -> pa.RecordBatch:
+        """The rows that came out, in order, with some columns."""
+        schema = pa.schema([self._read.field(name) for name in names])
+        own = np.unique(merged.runs)
+        if len(own) == 1:
+            return self._batches[int(own[0])].select(names).take(pa.array(merged.rows))
+        pieces = []
+        places = np.empty(len(merged.rows), np.int64)
+        done = 0
+        for run in own:
+            mine = np.flatnonzero(merged.runs == run)
+            batch = self._batches[int(run)].select(names)
+            pieces.append(batch.take(pa.array(merged.rows[mine])))
+            places[mine] = done + np.arange(len(mine))
+            done += len(mine)
+        return _joined(pieces, schema).take(pa.array(places))
+
+
+class _Picked(_Merging):
+    """One row of a key is left."""
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are left."""
+        self._given: Words | None = None
+        self._taking: list[pa.RecordBatch] = []
+        while True:
+            while (run := self._merge.wants) is not None:
+                if run == self._base:
+                    yield from self._finished()
+                self._supply(run)
+            if not self._batches:
+                return
+            merged = self._merge.step(self._batch_rows)
+            if len(merged.rows):
+                yield from self._handed_out(merged)
+
+    def _sources(self, rows: int) -> Words:
+        self._given = np.full(rows, KEEP, dtype=np.int32)
+        return self._given
+
+    def _handed_out(self, merged: MergedRows) -> Iterator[pa.RecordBatch]:
+        """Rows that stand in no place of the base's; the others are kept until its batch ends."""
+        whole = self._taken(merged, self._names)
+        if not merged.marks.any():
+            yield whole
+            return
+        if merged.marks.all():
+            self._taking.append(whole)
+            return
+        marks = pa.array(merged.marks)
+        self._taking.append(whole.filter(marks))
+        yield whole.filter(pc.invert(marks))
+
+    def _finished(self) -> Iterator[pa.RecordBatch]:
+        """The batch of the base, once all of its rows are decided."""
+        assert self._base is not None
+        sources, self._given = self._given, None
+        batch = self._batches.pop(self._base, None)
+        if sources is None or batch is None:
+            return
+        schema = pa.schema([self._read.field(name) for name in self._names])
+        pieces, self._taking = self._taking, []
+        base = batch.select(self._names)
+        del batch
+        log = _joined(pieces, schema)
+        yield assemble(base, log, ExportedBatch(log), sources, self._context.allocator)
+
+
+class _Combined(_Merging):
+    """The rows of a key become one."""
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The merged rows."""
+        while True:
+            while (run := self._merge.wants) is not None:
+                self._supply(run)
+            if not self._batches:
+                return
+            merged = self._merge.step(self._batch_rows)
+            if len(merged.rows):
+                for batch in self._combined(merged):
+                    yield batch.select(self._names)
+
+    def _combined(self, merged: MergedRows) -> Iterator[pa.RecordBatch]:
+        """Rows that are alone in their key as they are, and what becomes of the others."""
+        rule = self._changes.rule
+        assert not isinstance(rule, str)
+        rows = self._taken(merged, self._read.names)
+        kinds = self._kinds(rows)
+        retracts = np.zeros(len(merged.rows), np.bool_) if kinds is None else (kinds & 1) == 1
+        starts = np.flatnonzero(merged.marks)
+        counts = np.diff(starts, append=len(merged.rows))
+        alone = np.zeros(len(merged.rows), np.bool_)
+        alone[starts[counts == 1]] = True
+        if (alone & ~retracts).any():
+            yield rows.filter(pa.array(alone & ~retracts))
+        if not alone.all():
+            several = ~alone
+            own = rows.filter(pa.array(several))
+            first = np.flatnonzero(merged.marks[several]).astype(np.int32)
+            yield rule.merge(own, first, pa.array(retracts[several]))
+
+
+def _field(name: str, schema: pa.Schema, system: pa.Schema) -> pa.Field:
+    known = system if schema.get_field_index(name) < 0 else schema
+    return known.field(name)
+
+
+def _joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    if len(pieces) == 1:
+        return pieces[0]
+    if not pieces:
+        return batch_of([pa.array([], field.type) for field in schema], schema, 0)
+    columns = [pa.concat_arrays([p.column(i) for p in pieces]) for i in range(len(schema))]
+    return batch_of(columns, schema, sum(piece.num_rows for piece in pieces))

@@ -1,0 +1,278 @@
+"""File groups, from a plain listing and the timeline, and the slice that a window shows of each.
+
+The rules are those of Hudi's file-system view (docs/hudi.md, "From files to slices").
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from seambase.errors import InputError, RefusedError
+from seamkit.tables.hudi.listing.listing import Listing
+from seamkit.tables.hudi.listing.slices import (
+    BaseFile,
+    FileSlice,
+    LogFile,
+    base_file,
+    instant_in_name,
+    is_native_log,
+    log_file,
+)
+from seamkit.tables.hudi.timeline.timeline import Instant, Timeline, Write, replaced_groups
+from seamkit.tables.hudi.timeline.window import NOW, Window
+
+__all__ = ["FileGroups", "GroupKey", "list_slices"]
+
+GroupKey = tuple[str, str]
+"""Partition and file id."""
+
+
+@dataclass
+class _Group:
+    """What is known of a group.
+
+    Attributes:
+        bases: its base files, of completed writes.
+        logs: its log files; from version 8 on of completed writes.
+        pending: requested times of compactions that are scheduled and not done.
+        written: write, path and length of each file that a write tells of, the oldest first.
+        replaced: requested times of the writes that replaced it.
+    """
+
+    bases: list[BaseFile] = field(default_factory=list)
+    logs: list[LogFile] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
+    written: list[tuple[Instant, str, int]] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+
+
+def list_slices(
+    listing: Listing, timeline: Timeline, window: Window = NOW, *, archived: bool = False
+) -> list[FileSlice]:
+    """The latest slice of every file group of the listing, as a window shows it.
+
+    Slices come in the order of partition and file id.
+
+    Args:
+        listing: the files.
+        timeline: the table's instants.
+        window: which of them are seen.
+        archived: ask the whole archive, too, for files that must be there. What the table is now
+            can be told without, as long as no file of an archived write is missing or was cut.
+
+    Raises:
+        RefusedError: a file of a newer format lies among the table's files.
+        InputError: a file is missing that the timeline says belongs to a latest slice.
+    """
+    # What the table was may rest on files that only the archive knows.
+    archived = archived or not all(window.sees(i.requested) for i in timeline.writes())
+    writes = timeline.told(archived=archived)
+    seen = [write for write in writes if window.sees(write[0].requested)]
+    return FileGroups(listing, timeline, seen).slices(window)
+
+
+class FileGroups:
+    """The file groups of a table; any window may be asked for, over one listing.
+
+    Args:
+        listing: the files.
+        timeline: the table's instants.
+        writes: the completed writes that any window sees, the oldest first.
+
+    Raises:
+        RefusedError: a file of a newer format lies among the table's files.
+        InputError: files without any instant, or a write that tells of another's file.
+    """
+
+    def __init__(self, listing: Listing, timeline: Timeline, writes: Sequence[Write]) -> None:
+        self._listing = listing
+        self._timeline = timeline
+        self._groups: dict[GroupKey, _Group] = defaultdict(_Group)
+        self._add_listed()
+        for instant in timeline.pending_compactions():
+            for key in timeline.compaction_plan(instant):
+                self._groups[key].pending.append(instant.requested)
+        for write in writes:
+            self._add_written(*write)
+
+    def slices(self, window: Window, only: Collection[GroupKey] | None = None) -> list[FileSlice]:
+        """The latest slice of each group, as a window shows it, by partition and file id.
+
+        Args:
+            window: which instants are seen.
+            only: the groups asked for; None for all.
+
+        Raises:
+            InputError: a file is missing that the timeline says belongs to a latest slice.
+        """
+        keys = self._groups.keys() if only is None else self._groups.keys() & only
+        slices = []
+        for key in sorted(keys):
+            group = self._groups[key]
+            if any(map(window.sees, group.replaced)):
+                continue
+            others = self._check_nothing_missing(group, window)
+            found = _latest_slice(key, group, self._timeline, window)
+            if found is not None:
+                slices.append(_with_lengths(found, others) if others else found)
+        return slices
+
+    def _add_listed(self) -> None:
+        timeline = self._timeline
+        by_name = timeline.config.timeline_layout == 1  # the name does not tell who wrote a log
+        for partition, files in self._listing.partitions.items():
+            for status in files:
+                base, log = base_file(status, partition, timeline), log_file(status, partition)
+                if base is not None and timeline.is_committed(base.instant):
+                    self._groups[partition, base.file_id].bases.append(base)
+                elif log is not None and (by_name or timeline.is_committed(log.instant)):
+                    self._groups[partition, log.file_id].logs.append(log)
+                elif base is None and log is None and is_native_log(status.name):
+                    raise RefusedError(
+                        f"{timeline.storage.full(status.path)}: log files in this format belong "
+                        "to a newer table version and are not supported"
+                    )
+                if not timeline.instants and (base or log):
+                    raise InputError(
+                        f"{timeline.storage.full(timeline.config.timeline_folder)}: the timeline "
+                        f"has no instants, but the table has files such as {status.path}"
+                    )
+
+    def _add_written(self, instant: Instant, body: dict[str, Any]) -> None:
+        for key in replaced_groups(instant, body):
+            self._groups[key].replaced.append(instant.requested)
+        for partition, files in (body.get("partitionToWriteStats") or {}).items():
+            if self._listing.covers(partition):
+                for stat in files:
+                    if stat.get("path"):
+                        _check_own(instant, stat["path"], self._timeline)
+                        key = partition, stat.get("fileId") or ""
+                        told_bytes = stat.get("fileSizeInBytes") or 0
+                        self._groups[key].written.append((instant, stat["path"], told_bytes))
+
+    def _check_nothing_missing(self, group: _Group, window: Window) -> dict[str, int]:
+        """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
+
+        Returns:
+            What the timeline says of the length of log files that are shorter, as one that was cut
+            between two blocks would seem to be whole, and of base files that are of another length.
+        """
+        others: dict[str, int] = {}
+        for kind, path, told_bytes in _needed(group, window):
+            size_bytes = self._listing.size_bytes(path)
+            if size_bytes is None:
+                raise InputError(
+                    f"{self._timeline.storage.full(path)}: missing, but the timeline says that it "
+                    "holds rows of the table; ask for a later instant if a cleaner removed it, "
+                    "else restore the file, or roll its commit back with Hudi's own tools"
+                )
+            grown = kind == "base" and size_bytes > told_bytes > 0
+            if size_bytes < told_bytes or grown:
+                others[path] = max(told_bytes, others.get(path, 0))
+        return others
+
+
+def _needed(group: _Group, window: Window) -> Iterator[tuple[str, str, int]]:
+    """Kind, path and length of the files that must be there.
+
+    What the cleaner removes is older than the newest base file of its group.
+    """
+    base: tuple[str, str, int] | None = None
+    begin, logs = "", []
+    for instant, path, told_bytes in group.written:
+        if not window.sees(instant.requested):
+            continue
+        named = instant_in_name(path)
+        if named is not None and named[0] == "log":
+            # From version 8 on a log belongs to the slice that had begun when it was completed.
+            logs.append((instant.completed or instant.requested, path, told_bytes))
+        else:
+            begin, base = instant.requested, ("base", path, told_bytes)
+    for since, path, told_bytes in logs:
+        if since > begin:
+            yield "log", path, told_bytes
+    if base is not None:
+        yield base
+
+
+def _with_lengths(slice_: FileSlice, others: dict[str, int]) -> FileSlice:
+    """The slice with what the timeline says of files that are of another length."""
+    logs = [replace(log, told_bytes=others.get(log.path)) for log in slice_.logs]
+    base = slice_.base
+    if base is not None and base.path in others:
+        base = replace(base, told_bytes=others[base.path])
+    return replace(slice_, base=base, logs=logs)
+
+
+def _check_own(instant: Instant, path: str, timeline: Timeline) -> None:
+    """The name of a base file bears the instant that wrote it, and in time a log's, too."""
+    kind, written = instant_in_name(path) or ("", instant.requested)
+    if kind == "log" and timeline.config.timeline_layout == 1:
+        return
+    if written != instant.requested and instant.path:
+        raise InputError(
+            f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
+            f"{written}"
+        )
+
+
+def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
+    """The start of the slice a log belongs to: by name (version 6), by completion time (8 up)."""
+    if timeline.config.timeline_layout == 1:
+        return log.instant
+    completion = timeline.completion(log.instant)
+    if completion is None:
+        return starts[-1] if starts else log.instant
+    earlier = [start for start in starts if start <= completion]
+    return earlier[-1] if earlier else log.instant
+
+
+def _latest_slice(
+    key: tuple[str, str], group: _Group, timeline: Timeline, window: Window
+) -> FileSlice | None:
+    """The slice that the window shows of a group, or None if it shows nothing of it."""
+    slices = _slices_of(key, group, timeline, window)
+    visible = [slices[s] for s in sorted(slices) if window.up_to is None or s <= window.up_to]
+    if not visible:
+        return None
+    latest = visible.pop()
+    unseen = {base.instant for base in group.bases if not window.sees(base.instant)}
+    unseen |= {instant.requested for instant in timeline.pending_compactions()}
+    while visible and latest.base is None and latest.instant in unseen:
+        # Only a compaction that is not done yet: its logs go on top of the slice before.
+        before = visible.pop()
+        latest = FileSlice(*key, before.instant, before.base, before.logs + latest.logs)
+    return latest if latest.base is not None or latest.logs else None
+
+
+def _slices_of(
+    key: tuple[str, str], group: _Group, timeline: Timeline, window: Window
+) -> dict[str, FileSlice]:
+    """All slices of a group by where they begin, with the files that the window sees."""
+    by_name = timeline.config.timeline_layout == 1
+    starts = {base.instant for base in group.bases} | set(group.pending)
+    if window.alone:
+        starts = {start for start in starts if window.sees(start)}
+    slices = {start: FileSlice(*key, start) for start in starts}
+    for base in group.bases:
+        if window.sees(base.instant):
+            slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
+    for log in sorted(group.logs, key=lambda entry: entry.order):
+        if by_name or window.sees(log.instant):
+            start = _slice_of(log, sorted(slices), timeline)
+            slices.setdefault(start, FileSlice(*key, start)).logs.append(log)
+    return slices
+
+
+def _same_base(known: BaseFile | None, base: BaseFile, timeline: Timeline) -> BaseFile:
+    """Of two base files that tasks of one write left for a group, the one that the write names.
+
+    Where nobody knows any more, it is the one with the greater write token.
+    """
+    if known is None:
+        return base
+    named = timeline.written_paths(base.instant)
+    return max(known, base, key=lambda file: (file.path in named, file.write_token))

@@ -1,0 +1,1 @@
+"""Files that an Iceberg table names: data, and the deletes that apply to it."""

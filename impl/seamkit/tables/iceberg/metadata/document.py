@@ -1,0 +1,277 @@
+"""The metadata file of an Iceberg table: schemas, partition specs, snapshots and references."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.storage import Storage
+from seamkit.tables.iceberg.metadata.schema import Schema, read_schema
+
+__all__ = ["PartitionField", "PartitionSpec", "Reference", "Snapshot", "TableMetadata", "load"]
+
+_VERSIONS = (1, 2, 3)
+_MOST_BYTES = 1 << 30
+_GZIP = b"\x1f\x8b"
+_FIRST_PARTITION_ID = 1000
+
+
+@dataclass(frozen=True)
+class PartitionField:
+    """One field of a partition spec.
+
+    Attributes:
+        id: of the field in partition tuples.
+        source_id: the column that it is made of; None where it is made of several.
+        name: of the field.
+        transform: how, as the metadata spells it.
+    """
+
+    id: int
+    source_id: int | None
+    name: str
+    transform: str
+
+
+@dataclass(frozen=True)
+class PartitionSpec:
+    """How files of a table are partitioned.
+
+    Attributes:
+        id: its number.
+        fields: in the order of partition tuples.
+    """
+
+    id: int
+    fields: Sequence[PartitionField]
+
+    @property
+    def unpartitioned(self) -> bool:
+        """Whether no field of it tells files apart."""
+        return all(one.transform == "void" for one in self.fields)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state of the table.
+
+    Attributes:
+        id: a number that says nothing of the order.
+        parent_id: the snapshot before it; None for a first one.
+        sequence_number: of its commit; 0 in tables of version 1.
+        millis: when it was made, since 1970.
+        manifest_list: path of the list of its manifests.
+        schema_id: the schema it was written with; None where that is not known.
+        operation: `append`, `replace`, `overwrite` or `delete`.
+        first_row_id: of the rows that it added (version 3).
+    """
+
+    id: int
+    parent_id: int | None
+    sequence_number: int
+    millis: int
+    manifest_list: str
+    schema_id: int | None
+    operation: str
+    first_row_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A branch or a tag: `kind` is one of these words."""
+
+    snapshot_id: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class TableMetadata:
+    """A metadata file.
+
+    Attributes:
+        where: the file, for messages.
+        version: of the format.
+        location: what the table's folder was called when it was written.
+        current_schema_id: of the newest schema.
+        current_snapshot_id: None for a table without rows yet.
+        log: when which snapshot became the current one, oldest first: milliseconds, id.
+        properties: of the table.
+    """
+
+    where: str
+    version: int
+    location: str
+    current_schema_id: int
+    current_snapshot_id: int | None
+    schema_texts: Mapping[int, Any]
+    specs: Mapping[int, PartitionSpec]
+    snapshots: Mapping[int, Snapshot]
+    references: Mapping[str, Reference]
+    log: Sequence[tuple[int, int]]
+    properties: Mapping[str, str]
+    _schemas: dict[int, Schema] = field(default_factory=dict)
+
+    def schema(self, number: int | None = None) -> Schema:
+        """A schema by its number; the current one by default.
+
+        Raises:
+            InputError: there is none of that number.
+            RefusedError: it has a type that is not supported.
+        """
+        number = self.current_schema_id if number is None else number
+        if number not in self.schema_texts:
+            raise InputError(f"{self.where}: there is no schema {number}")
+        if number not in self._schemas:
+            self._schemas[number] = read_schema(self.schema_texts[number], self.where)
+        return self._schemas[number]
+
+    @cached_property
+    def current(self) -> Snapshot | None:
+        """The current snapshot; None for a table without one.
+
+        Raises:
+            InputError: it is not among the snapshots.
+        """
+        if self.current_snapshot_id is None:
+            return None
+        if self.current_snapshot_id not in self.snapshots:
+            raise InputError(
+                f"{self.where}: the current snapshot {self.current_snapshot_id} is not there"
+            )
+        return self.snapshots[self.current_snapshot_id]
+
+
+def load(storage: Storage, path: str) -> TableMetadata:
+    """Read a metadata file.
+
+    Raises:
+        InputError: it is missing or broken.
+        RefusedError: a version of the format that is not supported.
+    """
+    where = storage.full(path)
+    content = _unzipped(storage.read(path, most_bytes=_MOST_BYTES), where)
+    try:
+        parsed = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: no JSON ({error})") from error
+    if not isinstance(parsed, dict):
+        raise InputError(f"{where}: no metadata of a table")
+    version = parsed.get("format-version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise InputError(f"{where}: the format version is {version!r}")
+    if version not in _VERSIONS:
+        raise RefusedError(
+            f"{where}: format version {version} is not supported; {_VERSIONS[0]} to "
+            f"{_VERSIONS[-1]} are"
+        )
+    try:
+        return _metadata(parsed, version, where)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{where}: not readable as metadata of a table ({error!r})") from error
+
+
+def _unzipped(content: bytes, where: str) -> bytes:
+    if not content.startswith(_GZIP):
+        return content
+    unzip = zlib.decompressobj(31)
+    try:
+        whole = unzip.decompress(content, _MOST_BYTES)
+    except zlib.error as error:
+        raise InputError(f"{where}: not readable as gzip ({error})") from error
+    if not unzip.eof:
+        raise InputError(f"{where}: its gzip is cut, or holds more than {_MOST_BYTES} bytes")
+    return whole
+
+
+def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetadata:
+    schemas = {_whole(one["schema-id"]): one for one in parsed.get("schemas") or ()}
+    current_schema = parsed.get("current-schema-id")
+    if not schemas:  # as version 1 may have it
+        schemas = {_whole(parsed["schema"].get("schema-id", 0)): parsed["schema"]}
+        current_schema = next(iter(schemas))
+    if current_schema not in schemas:
+        raise InputError(f"{where}: the current schema {current_schema!r} is not there")
+    if version == 3 and parsed.get("encryption-keys"):
+        raise RefusedError(f"{where}: encrypted tables (encryption-keys) are not supported")
+    specs = {_whole(one["spec-id"]): one["fields"] for one in parsed.get("partition-specs") or ()}
+    if not specs:
+        specs = {0: parsed["partition-spec"]}
+    snapshots = [_snapshot(one, where) for one in parsed.get("snapshots") or ()]
+    current = parsed.get("current-snapshot-id")
+    references = {
+        name: Reference(_whole(one["snapshot-id"]), _text(one["type"]))
+        for name, one in (parsed.get("refs") or {}).items()
+    }
+    return TableMetadata(
+        where=where,
+        version=version,
+        location=_text(parsed["location"]),
+        current_schema_id=_whole(current_schema),
+        current_snapshot_id=None if current in (None, -1) else _whole(current),
+        schema_texts=schemas,
+        specs={number: _spec(number, fields) for number, fields in specs.items()},
+        snapshots={one.id: one for one in snapshots},
+        references=references,
+        log=[
+            (_whole(one["timestamp-ms"]), _whole(one["snapshot-id"]))
+            for one in parsed.get("snapshot-log") or ()
+        ],
+        properties={
+            _text(name): _text(value) for name, value in (parsed.get("properties") or {}).items()
+        },
+    )
+
+
+def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
+    id_ = _whole(one["snapshot-id"])
+    if "manifest-list" not in one:
+        raise RefusedError(f"{where}: snapshot {id_} has no manifest list, which is not supported")
+    if one.get("key-id") is not None:
+        raise RefusedError(f"{where}: snapshot {id_} is encrypted, which is not supported")
+    return Snapshot(
+        id=id_,
+        parent_id=_optional(one.get("parent-snapshot-id")),
+        sequence_number=_whole(one.get("sequence-number", 0)),
+        millis=_whole(one["timestamp-ms"]),
+        manifest_list=_text(one["manifest-list"]),
+        schema_id=_optional(one.get("schema-id")),
+        operation=str((one.get("summary") or {}).get("operation", "")),
+        first_row_id=_optional(one.get("first-row-id")),
+    )
+
+
+def _spec(number: int, fields: Sequence[Mapping[str, Any]]) -> PartitionSpec:
+    found = []
+    for at, one in enumerate(fields):
+        sources = one.get("source-ids") or [one["source-id"]]
+        found.append(
+            PartitionField(
+                # Older files of version 1 number them from 1000, and do not say so.
+                id=_whole(one.get("field-id", _FIRST_PARTITION_ID + at)),
+                source_id=_whole(sources[0]) if len(sources) == 1 else None,
+                name=_text(one["name"]),
+                transform=_text(one["transform"]),
+            )
+        )
+    return PartitionSpec(number, found)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r} is no whole number")
+    return value
+
+
+def _optional(value: Any) -> int | None:
+    return None if value is None else _whole(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

@@ -1,0 +1,132 @@
+"""Which metadata file is the newest, and where the files that it names lie now.
+
+Without a catalog the table's folder tells (Hadoop's rule): `version-hint.text` holds a number, and
+versions are walked on from there, since the hint may be stale. Where several writers name files by
+other rules, only their catalog knows which counts.
+
+Paths in metadata are absolute texts. Those that begin with the `location` that the metadata states
+are files of the table's folder, wherever that lies now: a table that was moved or copied reads its
+own files. All others are taken as they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from seambase.errors import InputError, UsageError
+from seamkit.files.storage import Storage
+
+__all__ = ["METADATA", "TableFiles", "newest_metadata", "split_address"]
+
+METADATA = "metadata"
+_HINT = f"{METADATA}/version-hint.text"
+_ENDINGS = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
+_VERSIONED = re.compile(r"v(\d{1,18})(\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+def split_address(address: str) -> tuple[str, str | None]:
+    """A table's folder, and the metadata file that is meant, below it; None for the newest.
+
+    Args:
+        address: a folder, or a metadata file in its folder `metadata`.
+
+    Raises:
+        UsageError: a metadata file in another folder.
+    """
+    if not address.endswith(_ENDINGS):
+        return address, None
+    folder, _, name = address.rpartition("/")
+    root, _, last = folder.rpartition("/")
+    if last != METADATA or not root:
+        raise UsageError(
+            f"{address}: a metadata file is read where it lies in the table's folder {METADATA!r}"
+        )
+    return root, f"{METADATA}/{name}"
+
+
+def newest_metadata(storage: Storage) -> str:
+    """The newest metadata file of a folder, below it.
+
+    Raises:
+        InputError: there is none, or the hint names one that is missing.
+        UsageError: files are named as catalogs do, so only a catalog knows.
+    """
+    names = {entry.name for entry in storage.list(METADATA) if entry.size_bytes is not None}
+    versions: dict[int, str] = {}
+    for name in sorted(names):
+        if match := _VERSIONED.fullmatch(name):
+            number = int(match[1])
+            if number in versions:
+                raise InputError(
+                    f"{storage.full(METADATA)}: version {number} is there twice, as "
+                    f"{versions[number]} and as {name}"
+                )
+            versions[number] = name
+    if not versions:
+        if any(name.endswith(_ENDINGS) for name in names):
+            raise UsageError(
+                f"{storage.full(METADATA)}: metadata files are named as a catalog names them, and "
+                "only the catalog knows the newest: give the path of the file that is meant"
+            )
+        raise InputError(f"{storage.full(METADATA)}: there is no metadata file")
+    hinted = _hinted(storage) if "version-hint.text" in names else None
+    number = max(versions) if hinted is None else hinted
+    if number not in versions:
+        raise InputError(f"{storage.full(_HINT)}: it names version {number}, which is missing")
+    while number + 1 in versions:
+        number += 1
+    return f"{METADATA}/{versions[number]}"
+
+
+def _hinted(storage: Storage) -> int | None:
+    """The number in the hint; None where it holds no number."""
+    text = storage.read(_HINT, most_bytes=1 << 10).decode("ascii", "replace").strip()
+    return int(text) if re.fullmatch(r"\d{1,18}", text) else None
+
+
+@dataclass
+class TableFiles:
+    """Finds the files that metadata names.
+
+    Attributes:
+        storage: the table's folder.
+        location: what the metadata says that this folder is called.
+    """
+
+    storage: Storage
+    location: str
+    _outside: dict[str, Storage] = field(default_factory=dict)
+
+    def locate(self, path: str) -> tuple[Storage, str]:
+        """The storage that holds a file, and the file's path in it.
+
+        Args:
+            path: as metadata spells it.
+
+        Raises:
+            InputError: it is not absolute, or leads out of the table by way of it.
+        """
+        plain = self.shown(path)
+        if "\0" in path or ".." in plain.split("/"):
+            raise InputError(f"{self.storage.root}: the path {path!r} leads out of its folder")
+        if plain != _unschemed(path):
+            return self.storage, plain
+        if not _SCHEME.match(path) and not path.startswith("/"):
+            raise InputError(f"{self.storage.root}: the path {path!r} is not absolute")
+        folder, _, name = path.rpartition("/")
+        if folder not in self._outside:
+            self._outside[folder] = self.storage.elsewhere(folder)
+        return self._outside[folder], name
+
+    def shown(self, path: str) -> str:
+        """A path as plans show it: below the table where it lies there."""
+        return _unschemed(path).removeprefix(_unschemed(self.location).rstrip("/") + "/")
+
+
+def _unschemed(path: str) -> str:
+    """A path of this machine without `file:`, which Hadoop writes here and leaves out there."""
+    if path.startswith("file:///"):
+        return path.removeprefix("file://")
+    return path.removeprefix("file:") if path.startswith("file:/") else path

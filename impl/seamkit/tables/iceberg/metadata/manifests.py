@@ -1,0 +1,328 @@
+"""Manifest lists and manifests: which files a snapshot has, with what is known of each.
+
+Both are Avro files whose fields are found by their ids, as writers differ in names. Entries leave
+out what they inherit from the row of the list: sequence numbers and first row ids. What the list
+says of a manifest (its length, how many entries it has) must be so: an Avro file that ends at a
+block would pass for a shorter one, and deleted rows would come back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro.records import AvroContainer, read_container
+from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
+from seamkit.tables.iceberg.metadata.location import TableFiles
+
+__all__ = [
+    "DATA",
+    "EQUALITY_DELETES",
+    "POSITION_DELETES",
+    "Entry",
+    "Manifest",
+    "is_vector",
+    "read_entries",
+    "read_list",
+]
+
+DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
+"""What a file holds, as entries say it."""
+
+_DELETES = 1
+_EXISTING, _ADDED, _DELETED = 0, 1, 2
+_FORMATS = ("PARQUET", "ORC", "AVRO", "PUFFIN")
+_MOST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A row of a manifest list."""
+
+    path: str
+    length: int
+    spec_id: int
+    is_deletes: bool
+    sequence_number: int
+    snapshot_id: int | None
+    counts: Mapping[int, int]
+    first_row_id: int | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a snapshot.
+
+    Attributes:
+        content: `DATA`, `POSITION_DELETES` (or a deletion vector) or `EQUALITY_DELETES`.
+        path: as the manifest spells it.
+        format: `PARQUET`, `ORC`, `AVRO` or `PUFFIN`.
+        spec_id: of its partition.
+        partition: values by the id of the partition field; dates and times as Python has them.
+        records: rows in it; of a vector, positions.
+        size_bytes: of the file.
+        sequence_number: of its data, by which deletes are matched.
+        added_by: the snapshot that added it; None where that is not known.
+        is_new: whether the manifest's own snapshot added it.
+        value_counts, null_counts, lower, upper: statistics by field id.
+        equality_ids: the fields that decide, of equality deletes.
+        referenced: the one data file that a delete file is about; None where it may be about more.
+        offset, length: where in the file a vector lies.
+        first_row_id: of its first row (version 3).
+        where: manifest and file, for messages.
+    """
+
+    content: int
+    path: str
+    format: str
+    spec_id: int
+    partition: Mapping[int, Any]
+    records: int
+    size_bytes: int
+    sequence_number: int
+    added_by: int | None
+    is_new: bool
+    where: str
+    value_counts: Mapping[int, int] = field(default_factory=dict)
+    null_counts: Mapping[int, int] = field(default_factory=dict)
+    lower: Mapping[int, bytes] = field(default_factory=dict)
+    upper: Mapping[int, bytes] = field(default_factory=dict)
+    equality_ids: Sequence[int] = ()
+    referenced: str | None = None
+    offset: int | None = None
+    length: int | None = None
+    first_row_id: int | None = None
+
+    @property
+    def partition_key(self) -> tuple[Any, ...]:
+        """What files of one partition have in common: spec and values; null equals null."""
+        return (self.spec_id, *((id_, _key(self.partition[id_])) for id_ in sorted(self.partition)))
+
+
+def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) -> list[Manifest]:
+    """The manifests of a snapshot.
+
+    Raises:
+        InputError: the list is missing or broken.
+        RefusedError: a manifest is encrypted.
+    """
+    rows, where = _avro(files, snapshot.manifest_list)
+    return [_manifest(row, where, metadata) for row in rows]
+
+
+def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Manifest:
+    path = _typed(row, 500, str, where)
+    if row.get(519):
+        raise RefusedError(f"{where}: {path} is encrypted, which is not supported")
+    content = row.get(517) or 0
+    if content not in (0, _DELETES):
+        raise RefusedError(f"{where}: {path} has the unknown content {content!r}")
+    spec_id = _typed(row, 502, int, where)
+    if spec_id not in metadata.specs:
+        raise InputError(f"{where}: {path} has the partition spec {spec_id}, which is not there")
+    counts = {
+        status: row[id_]
+        for status, id_ in ((_ADDED, 504), (_EXISTING, 505), (_DELETED, 506))
+        if row.get(id_) is not None
+    }
+    return Manifest(
+        path=path,
+        length=_typed(row, 501, int, where),
+        spec_id=spec_id,
+        is_deletes=content == _DELETES,
+        sequence_number=row.get(515) or 0,
+        snapshot_id=row.get(503),
+        counts=counts,
+        first_row_id=row.get(520),
+    )
+
+
+def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Iterator[Entry]:
+    """The files of a manifest that are live, with what they inherit.
+
+    Raises:
+        InputError: the manifest is missing, broken, or not what the list says.
+        RefusedError: a kind of file that is not supported.
+    """
+    rows, where = _avro(files, manifest.path, manifest.length)
+    statuses: Counter[int] = Counter()
+    row_id = manifest.first_row_id
+    for row in rows:
+        status = row.get(0)
+        if status not in (_EXISTING, _ADDED, _DELETED):
+            raise InputError(f"{where}: an entry has the status {status!r}")
+        statuses[status] += 1
+        if status == _DELETED:
+            continue
+        entry = _entry(row, status, manifest, where)
+        if entry.content == DATA and entry.first_row_id is None and row_id is not None:
+            entry = replace(entry, first_row_id=row_id)
+            row_id += entry.records
+        _check_content(entry, manifest, metadata)
+        yield entry
+    for status, count in manifest.counts.items():
+        if statuses[status] != count:
+            raise InputError(
+                f"{where}: {statuses[status]} entries of status {status}, its list says {count}"
+            )
+
+
+def _entry(row: Mapping[int, Any], status: int, manifest: Manifest, where: str) -> Entry:
+    file = row.get(2)
+    if not isinstance(file, dict):
+        raise InputError(f"{where}: an entry has no file")
+    path = _typed(file, 100, str, where)
+    where = f"{where}: {path}"
+    if file.get(131):
+        raise RefusedError(f"{where} is encrypted, which is not supported")
+    sequence = row.get(3)
+    if sequence is None:
+        if status != _ADDED and manifest.sequence_number:
+            raise InputError(f"{where} has no sequence number, and was not added by its manifest")
+        sequence = manifest.sequence_number
+    partition = file.get(102)
+    return Entry(
+        content=file.get(134) or 0,
+        path=path,
+        format=_typed(file, 101, str, where).upper(),
+        spec_id=manifest.spec_id,
+        partition={} if partition is None else partition,
+        records=_typed(file, 103, int, where),
+        size_bytes=_typed(file, 104, int, where),
+        sequence_number=sequence,
+        added_by=manifest.snapshot_id if row.get(1) is None else row.get(1),
+        is_new=status == _ADDED,
+        where=where,
+        value_counts=_pairs(file.get(109)),
+        null_counts=_pairs(file.get(110)),
+        lower=_pairs(file.get(125)),
+        upper=_pairs(file.get(128)),
+        equality_ids=tuple(file.get(135) or ()),
+        referenced=file.get(143),
+        offset=file.get(144),
+        length=file.get(145),
+        first_row_id=file.get(142),
+    )
+
+
+def _check_content(entry: Entry, manifest: Manifest, metadata: TableMetadata) -> None:
+    """Refuse what no reader of this version can apply, and what contradicts its manifest."""
+    if entry.content not in (DATA, POSITION_DELETES, EQUALITY_DELETES):
+        raise RefusedError(f"{entry.where} has the unknown content {entry.content!r}")
+    if entry.format not in _FORMATS or (entry.format == "PUFFIN") != is_vector(entry):
+        raise RefusedError(f"{entry.where} has the format {entry.format!r}, which is not supported")
+    if (entry.content != DATA) != manifest.is_deletes:
+        raise InputError(
+            f"{entry.where} is in a manifest of {'data' if entry.content else 'deletes'}"
+        )
+    if entry.content == EQUALITY_DELETES and not entry.equality_ids:
+        raise InputError(f"{entry.where} has equality deletes without the ids of their fields")
+    if entry.records < 0 or entry.size_bytes < 0:
+        raise InputError(f"{entry.where} has {entry.records} rows in {entry.size_bytes} bytes")
+    known = {one.id for one in metadata.specs[entry.spec_id].fields}
+    if known != set(entry.partition):
+        raise InputError(
+            f"{entry.where} has the partition fields {sorted(entry.partition)}, its spec "
+            f"{entry.spec_id} has {sorted(known)}"
+        )
+
+
+def is_vector(entry: Entry) -> bool:
+    """Whether an entry is a deletion vector."""
+    return entry.content == POSITION_DELETES and entry.format == "PUFFIN"
+
+
+def _typed(row: Mapping[int, Any], id_: int, kind: type, where: str) -> Any:
+    value = row.get(id_)
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise InputError(f"{where}: field {id_} is {value!r}")
+    return value
+
+
+def _pairs(listed: Any) -> dict[int, Any]:
+    """A map whose keys are numbers; Avro has it as a list of pairs."""
+    return {pair["key"]: pair["value"] for pair in listed or ()}
+
+
+def _key(value: Any) -> Any:
+    """A value of a partition as it is compared: numbers by every bit, not a number with itself."""
+    return value.hex() if isinstance(value, float) else value
+
+
+def _avro(
+    files: TableFiles, path: str, length: int | None = None
+) -> tuple[Iterator[dict[int, Any]], str]:
+    """The records of an Avro file by field id, and the file's name for messages."""
+    storage, plain = files.locate(path)
+    where = storage.full(plain)
+    content = storage.read(plain, most_bytes=_MOST_BYTES)
+    if length is not None and length != len(content):
+        raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
+    try:
+        names = _Names(json.loads(AvroContainer(content, where).schema))
+    except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
+        raise InputError(f"{where}: its schema is not readable ({error!r})") from error
+    return _by_id(content, names, where), where
+
+
+def _by_id(content: bytes, names: _Names, where: str) -> Iterator[dict[int, Any]]:
+    try:
+        for record in read_container(content, where):
+            yield names.of(record)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{where}: a record is not readable ({error!r})") from error
+
+
+class _Names:
+    """Names of a record's fields by their ids, and of the records within it.
+
+    Args:
+        schema: of the record, as JSON has it.
+    """
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._names: dict[int, str] = {}
+        self._inner: dict[int, _Names] = {}
+        self._plain: set[int] = set()
+        for one in schema["fields"]:
+            id_ = one.get("field-id")
+            if not isinstance(id_, int):
+                continue
+            self._names[id_] = one["name"]
+            record = _record_of(one["type"])
+            if record is not None:
+                self._inner[id_] = _Names(record)
+            elif _is_clock(one["type"]):
+                self._plain.add(id_)
+
+    def of(self, record: Mapping[str, Any]) -> dict[int, Any]:
+        """A record by ids."""
+        found = {}
+        for id_, name in self._names.items():
+            value = record[name]
+            if id_ in self._inner and value is not None:
+                value = self._inner[id_].of(value)
+            elif id_ in self._plain and value is not None:
+                value = value.replace(tzinfo=None)
+            found[id_] = value
+        return found
+
+
+def _record_of(kind: Any) -> Mapping[str, Any] | None:
+    """The record that a type is, or may be besides null."""
+    for one in kind if isinstance(kind, list) else [kind]:
+        if isinstance(one, dict) and one.get("type") == "record":
+            return one
+    return None
+
+
+def _is_clock(kind: Any) -> bool:
+    """Whether a type is a time without a zone, which Avro's reader takes for one of UTC."""
+    return any(
+        isinstance(one, dict) and one.get("adjust-to-utc") is False
+        for one in (kind if isinstance(kind, list) else [kind])
+    )

@@ -1,0 +1,128 @@
+"""A snapshot as read units: one for each data file, with the deletes that apply to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from seamkit.files.roaring import Positions
+from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
+from seamkit.tables.iceberg.content.open_file import FileOpener
+from seamkit.tables.iceberg.content.position_deletes import deleted_rows
+from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
+from seamkit.tables.iceberg.content.values import partition_value
+from seamkit.tables.iceberg.content.vectors import read_vector
+from seamkit.tables.iceberg.deletes import DeleteIndex
+from seamkit.tables.iceberg.guarantees import guarantee
+from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
+from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, read_entries, read_list
+from seamkit.tables.iceberg.metadata.schema import Schema
+
+__all__ = ["Planner", "snapshot_entries"]
+
+
+def snapshot_entries(files: FileOpener, snapshot: Snapshot, metadata: TableMetadata) -> list[Entry]:
+    """All live files of a snapshot, data and deletes.
+
+    Raises:
+        InputError: a manifest is missing or broken.
+        RefusedError: a kind of file that is not supported.
+    """
+    found: list[Entry] = []
+    for manifest in read_list(files.files, snapshot, metadata):
+        found += read_entries(files.files, manifest, metadata)
+    return found
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Makes read units of data files.
+
+    Attributes:
+        metadata: of the table.
+        schema: whose columns are shown.
+        opener: of the table's files.
+    """
+
+    metadata: TableMetadata
+    schema: Schema
+    opener: FileOpener
+
+    def units(self, snapshot: Snapshot | None) -> list[ReadUnit]:
+        """The units of a snapshot, in the order of its manifests.
+
+        Raises:
+            InputError: the metadata of the snapshot is broken, or contradicts itself.
+            RefusedError: it has what is not supported.
+        """
+        if snapshot is None:
+            return []
+        entries = snapshot_entries(self.opener, snapshot, self.metadata)
+        deletes = [entry for entry in entries if entry.content != DATA]
+        index = DeleteIndex(deletes, self.metadata, self.opener)
+        return [self._unit(entry, index) for entry in entries if entry.content == DATA]
+
+    def _unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
+        values = self._values(entry)
+        partition = {
+            field.name: values[field.id] for field in self.schema.fields if field.id in values
+        }
+        changes, columns, reason = self._changes(entry, index)
+        flat = [
+            field for field in self.schema.fields if not field.children and field.id not in values
+        ]
+        rows = FileRows(values, entry.first_row_id, entry.sequence_number)
+        opened = partial(self.opener.open, entry, columns, rows)
+        return ReadUnit(
+            name=self.opener.files.shown(entry.path),
+            files=[DataFile(entry.path, entry.size_bytes, opened, entry.sequence_number)],
+            partition=partition,
+            changes=changes,
+            reason=reason,
+            guarantee=guarantee(entry, self.metadata.specs[entry.spec_id], flat),
+        )
+
+    def _changes(
+        self, entry: Entry, index: DeleteIndex
+    ) -> tuple[Changes | None, Mapping[str, Column], str]:
+        """What takes rows out of a data file, the columns that may be asked of it, and why."""
+        columns: dict[str, Column] = {
+            field.name: [field] for field in (*LINEAGE, *self.schema.fields)
+        }
+        mask, reason = self._mask(entry, index)
+        equality = index.equality(entry)
+        if not equality:
+            return mask, columns, reason
+        tests = []
+        for deleted, _ in equality:
+            columns |= deleted.columns
+            tests.append((deleted.schema, partial(deleted.test, entry.sequence_number)))
+        count = sum(files for _, files in equality)
+        reason = f"{reason}, " if reason else ""
+        return KeyMask(tests, mask), columns, f"{reason}equality deletes in {count} files"
+
+    def _mask(self, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:
+        """The rows of a data file that are gone by position, and in words."""
+        vector = index.vector(entry)
+        if vector is not None:
+            mask = Mask(partial(read_vector, self.opener.files, vector))
+            return mask, f"{vector.records} rows are deleted by its vector"
+        deletes = index.positions(entry)
+        if not deletes:
+            return None, ""
+        load: partial[Positions] = partial(deleted_rows, deletes, entry.path, entry.records)
+        return Mask(load), f"position deletes in {len(deletes)} files"
+
+    def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
+        """Columns with one value in a file: those that its partition is made of as they stand."""
+        types = {field.id: field for field in self.schema.fields}
+        values = {}
+        for one in self.metadata.specs[entry.spec_id].fields:
+            field = types.get(-1 if one.source_id is None else one.source_id)
+            if one.transform == "identity" and field is not None:
+                where = f"{entry.where}, column {field.name!r}"
+                values[field.id] = partition_value(entry.partition[one.id], field.type, where)
+        return values

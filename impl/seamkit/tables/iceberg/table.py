@@ -1,0 +1,152 @@
+"""An Iceberg table: what it is, what to read of it. No row is touched here."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import RefusedError
+from seambase.scan import Query
+from seamkit.files.storage import Storage
+from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadPlan
+from seamkit.tables.iceberg.content.columns import NameMapping, name_mapping
+from seamkit.tables.iceberg.content.open_file import FileOpener
+from seamkit.tables.iceberg.content.reader import LINEAGE
+from seamkit.tables.iceberg.metadata.document import Reference, load
+from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata, split_address
+from seamkit.tables.iceberg.metadata.schema import Schema
+from seamkit.tables.iceberg.metadata.snapshots import chosen_view
+from seamkit.tables.iceberg.planning import Planner
+
+__all__ = ["IcebergTable"]
+
+_MAPPING = "schema.name-mapping.default"
+_LINEAGE_VERSION = 3
+
+
+class IcebergTable:
+    """A table as one of its metadata files shows it.
+
+    Args:
+        path: the table's folder, whose newest metadata file counts, or one of its metadata files;
+            or the address of either on any storage that fsspec reaches.
+        storage_options: arguments of the fsspec file system; a local folder has none.
+
+    Raises:
+        InputError: the folder is no Iceberg table, or its metadata is broken.
+        UsageError: only the table's catalog knows which metadata file is the newest.
+        RefusedError: a version of the format that is not supported.
+    """
+
+    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
+        root, file = split_address(str(path))
+        self._storage = Storage(root, storage_options)
+        self._metadata = load(self._storage, file or newest_metadata(self._storage))
+        self._files = TableFiles(self._storage, self._metadata.location)
+
+    @property
+    def metadata_file(self) -> str:
+        """The metadata file that is read."""
+        return self._metadata.where
+
+    @property
+    def format_version(self) -> int:
+        """Of the table."""
+        return self._metadata.version
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The current snapshot; None for a table without rows yet."""
+        return self._metadata.current_snapshot_id
+
+    @property
+    def references(self) -> Mapping[str, Reference]:
+        """Branches and tags by name."""
+        return dict(self._metadata.references)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the current schema."""
+        return self._metadata.schema().arrow
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table properties."""
+        return dict(self._metadata.properties)
+
+    def __repr__(self) -> str:
+        return f"<IcebergTable {self._storage.root}, snapshot {self.snapshot_id}>"
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
+        query: Query = "snapshot",
+        as_of: int | str | dt.datetime | None = None,
+        batch_rows: int | None = None,
+        threads: int | None = None,
+        memory_limit_bytes: int | None = None,
+        strict: bool = False,
+    ) -> Scan:
+        """Plan a read.
+
+        Args:
+            columns: names in the order wanted; None for all. Tables of version 3 also have
+                `_row_id` and `_last_updated_sequence_number`, which are shown where they are named.
+            filter: rows to keep, over any columns of the table: an expression of
+                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
+            query: `snapshot`; an Iceberg table has no other view here.
+            as_of: a snapshot id, a branch, a tag (`ref:NAME` where it looks like something else),
+                or a time (ISO 8601, or a `datetime`); None for the current snapshot.
+            batch_rows: most rows in a batch.
+            threads: files at once; one per core by default.
+            memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
+            strict: changes nothing: nothing of a table is skipped with a warning.
+
+        Raises:
+            UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
+            InputError: a file is missing or broken.
+            RefusedError: legal, but not supported.
+            UnavailableError: a filter in SQL without DuckDB.
+        """
+        check_choice("query", query, get_args(Query))
+        check_flag("strict", strict)
+        root = self._storage.root
+        if query != "snapshot":
+            raise RefusedError(f"{root}: {query} queries of Iceberg tables are not supported")
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        view = chosen_view(self._metadata, as_of)
+        whole = self._whole(view.schema)
+        names = chosen_columns(columns, whole, view.schema.arrow.names, root)
+        opener = FileOpener(self._files, self._mapping())
+        units = Planner(self._metadata, view.schema, opener).units(view.snapshot)
+        plan = ReadPlan(
+            table=root, schema=whole, units=units, heading=f"{view.name}, {len(units)} files"
+        )
+
+        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
+            return UnitScan(plan, columns, condition, options)
+
+        return filtered_scan(make, names, filter, whole)
+
+    def _whole(self, schema: Schema) -> pa.Schema:
+        """The columns of a schema, and those of row lineage, where tables have that."""
+        arrow = schema.arrow
+        if self._metadata.version >= _LINEAGE_VERSION:
+            for field in LINEAGE:
+                if field.name not in arrow.names:
+                    arrow = arrow.append(pa.field(field.name, field.type))
+        return arrow
+
+    def _mapping(self) -> NameMapping | None:
+        text = self._metadata.properties.get(_MAPPING)
+        return None if text is None else name_mapping(text, self._metadata.where)

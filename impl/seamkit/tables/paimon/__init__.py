@@ -1,0 +1,1 @@
+"""Paimon tables: append tables and tables with a primary key, as read units."""

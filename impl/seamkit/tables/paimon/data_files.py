@@ -1,0 +1,166 @@
+"""Data files of a Paimon table, opened under the table's names and types.
+
+A file says nothing of field ids: the manifest names the schema that it was written by, and there a
+column has the name that the file knows it by. A column that was dropped and added again has another
+id, so its old values do not come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro.data_file import AvroReader
+from seamkit.files.orc import OrcReader
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.promotion import LosslessTypes
+from seamkit.files.reader import FileReader
+from seamkit.files.renamed import NOWHERE, RenamedReader
+from seamkit.files.storage import Storage
+from seamkit.tables.paimon.metadata.manifests import FileEntry
+from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
+from seamkit.tables.paimon.metadata.types import Field
+from seamkit.tables.paimon.paths import located
+
+__all__ = ["KIND", "SEQUENCE", "SYSTEM", "open_data_file"]
+
+SEQUENCE = "_SEQUENCE_NUMBER"
+KIND = "_VALUE_KIND"
+#: What files of tables with a primary key have besides the table's columns.
+SYSTEM = pa.schema([pa.field(SEQUENCE, pa.int64()), pa.field(KIND, pa.int8())])
+
+
+class PaimonTypes(LosslessTypes):
+    """Type rules of data files: what a column may have been before its type was changed."""
+
+    def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Whether values of a file's type are read as the table's."""
+        kinds = pa.types
+        if kinds.is_timestamp(have) and kinds.is_timestamp(want):
+            return True  # of another unit; files do not all tell whether it is local
+        if kinds.is_integer(have) and kinds.is_integer(want):
+            return True  # Avro has ints for the smaller ones
+        if kinds.is_integer(have) and kinds.is_floating(want):
+            return True
+        if kinds.is_integer(have) and kinds.is_string(want):
+            return True
+        return super().promotes(have, want)
+
+    def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
+        """The values in the table's type."""
+        have = column.type
+        if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
+            same_zone = pa.timestamp(want.unit, have.tz)
+            return pc.cast(pc.cast(pc.cast(column, same_zone, safe=False), pa.int64()), want)
+        if pa.types.is_integer(have) and pa.types.is_floating(want):
+            return pc.cast(column, want, safe=False)
+        return super().promote(column, want)
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Files do not all tell whether a timestamp is one of a local time zone."""
+        both = pa.types.is_timestamp(have) and pa.types.is_timestamp(want)
+        return bool(both and have.unit == want.unit)
+
+
+_TYPES = PaimonTypes()
+
+
+def open_data_file(
+    storage: Storage,
+    folder: str,
+    entry: FileEntry,
+    schemas: Schemas,
+    schema: TableSchema,
+) -> FileReader:
+    """Open a data file.
+
+    Args:
+        storage: the table's folder.
+        folder: the file's bucket below it.
+        entry: the file, as the manifest has it.
+        schemas: of the table.
+        schema: the one that is read.
+
+    Raises:
+        InputError: the file is missing, broken, or not the one that the manifest describes.
+        RefusedError: a file of an unknown format.
+    """
+    own_storage, path = located(storage, folder, entry.name, entry.external_path)
+    reader = _reader(own_storage, path)
+    if isinstance(reader, ParquetReader) and reader.size_bytes != entry.size_bytes:
+        raise InputError(
+            f"{reader.name}: {reader.size_bytes} bytes, the manifest says {entry.size_bytes}"
+        )
+    if reader.num_rows != entry.rows:
+        raise InputError(f"{reader.name}: {reader.num_rows} rows, the manifest says {entry.rows}")
+    written = schema if entry.schema_id == schema.id else schemas.load(entry.schema_id)
+    expected = [own.name for own in written.fields]
+    if entry.write_columns is not None:
+        expected = [name for name in expected if name in entry.write_columns]
+    lost = [name for name in expected if name not in reader.schema.names]
+    if lost and not set(lost) <= set(schema.partition_keys):
+        raise InputError(f"{reader.name}: the column {lost[0]!r} of its schema is missing")
+    if _alike(schema.fields, written.fields):
+        return reader
+    return RenamedReader(reader, partial(_file_schema, schema.fields, written.fields))
+
+
+def _reader(storage: Storage, path: str) -> FileReader:
+    kind = path.rpartition(".")[2]
+    if kind == "parquet":
+        return ParquetReader(storage, path, _TYPES)
+    if kind == "orc":
+        return OrcReader(storage, path, _TYPES)
+    if kind == "avro":
+        return AvroReader(storage, path, _TYPES)
+    raise RefusedError(f"{storage.full(path)}: data files in {kind!r} are not supported")
+
+
+def _alike(fields: Sequence[Field], written: Sequence[Field]) -> bool:
+    """Whether names lead to the same fields, at every depth."""
+    by_name = {own.name: own for own in written}
+    by_id = {own.id for own in written}
+    for own in fields:
+        other = by_name.get(own.name)
+        if other is None:
+            if own.id >= 0 and own.id in by_id:
+                return False
+            continue
+        if own.id != other.id or not _alike(own.children, other.children):
+            return False
+    return True
+
+
+def _file_schema(fields: Sequence[Field], written: Sequence[Field], wanted: pa.Schema) -> pa.Schema:
+    """Columns of the table under the names that they have in a file."""
+    return pa.schema([_in_file(own, fields, written) for own in wanted])
+
+
+def _in_file(wanted: pa.Field, fields: Sequence[Field], written: Sequence[Field]) -> pa.Field:
+    field = next((own for own in fields if own.name == wanted.name), None)
+    if field is None:
+        return wanted  # one of the system's
+    found = next((own for own in written if own.id == field.id), None)
+    if found is None:
+        return wanted.with_name(NOWHERE + wanted.name)
+    return pa.field(found.name, _type_in_file(wanted.type, field, found))
+
+
+def _type_in_file(kind: pa.DataType, field: Field, written: Field) -> pa.DataType:
+    """A type with the names of a file; fields of rows are found by their ids."""
+    if pa.types.is_struct(kind):
+        return pa.struct([_in_file(child, field.children, written.children) for child in kind])
+    if len(written.children) != len(field.children):
+        return kind
+    inner = list(zip(field.children, written.children, strict=True))
+    if pa.types.is_list(kind):
+        return pa.list_(_type_in_file(kind.value_type, *inner[0]))
+    if pa.types.is_map(kind):
+        return pa.map_(
+            _type_in_file(kind.key_type, *inner[0]), _type_in_file(kind.item_type, *inner[1])
+        )
+    return kind

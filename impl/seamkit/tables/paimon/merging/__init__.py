@@ -1,0 +1,1 @@
+"""What rows of one key become: merge engines and their functions."""

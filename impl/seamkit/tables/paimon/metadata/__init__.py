@@ -1,0 +1,1 @@
+"""What the files beside the data say: snapshots, schemas, options, manifests."""

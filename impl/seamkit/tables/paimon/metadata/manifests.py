@@ -1,0 +1,240 @@
+"""Manifests: which data files and index files are live in a snapshot.
+
+A snapshot names lists of manifests, these name manifests, these add and delete data files. All of
+them are Avro, resolved by the schema of their writer: newer versions have more fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro.records import read_container
+from seamkit.files.storage import Storage
+from seamkit.tables.paimon.metadata.snapshots import Snapshot
+
+__all__ = ["FileEntry", "VectorRange", "changed_files", "live_files", "live_vectors"]
+
+_FOLDER = "manifest"
+_ADD, _DELETE = 0, 1
+_VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A data file, as a manifest has it.
+
+    Attributes:
+        partition: the partition's values, as a binary row.
+        bucket: number of its bucket; -1 in append tables without buckets, -2 for rows that wait
+            for theirs.
+        total_buckets: how many there were when it was written; -1 if they are dynamic.
+        name: of the file.
+        size_bytes: of the file.
+        rows: in the file.
+        min_key: its smallest key, as a binary row.
+        max_key: its largest key.
+        min_sequence: smallest sequence number.
+        max_sequence: largest sequence number.
+        schema_id: the schema that it was written by.
+        level: in the tree of runs: files of level 0 overlap, those of another level do not.
+        extra_files: files that belong to it, such as indexes.
+        deleted_rows: rows that are retracts; None where the writer did not tell.
+        external_path: its whole path where it does not lie in the table's folder.
+        value_stats: smallest and largest values and counts of nulls, of the columns named.
+        write_columns: the columns that it has where these are not all of its schema's.
+        where: the manifest, for messages.
+    """
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    name: str
+    size_bytes: int
+    rows: int
+    min_key: bytes
+    max_key: bytes
+    min_sequence: int
+    max_sequence: int
+    schema_id: int
+    level: int
+    extra_files: Sequence[str]
+    deleted_rows: int | None
+    external_path: str | None
+    value_stats: tuple[bytes, bytes, Sequence[int | None] | None]
+    value_stats_columns: Sequence[str] | None
+    write_columns: Sequence[str] | None
+    where: str
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What an addition and a deletion of one file have in common."""
+        return self.partition, self.bucket, self.level, self.name, tuple(self.extra_files)
+
+
+@dataclass(frozen=True)
+class VectorRange:
+    """Where the deletion vector of a data file lies.
+
+    Attributes:
+        index_file: name of the file that holds it.
+        offset: where it begins there.
+        length: how many bytes it has, as told.
+        cardinality: how many rows it deletes; None where the writer did not tell.
+        external_path: the index file's whole path where it does not lie in the table's folder.
+    """
+
+    index_file: str
+    offset: int
+    length: int
+    cardinality: int | None
+    external_path: str | None
+
+
+VectorKey = tuple[bytes, int, str]
+"""Partition, bucket and name of a data file."""
+
+
+def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
+    """The data files of a snapshot, in the order in which they were added.
+
+    Raises:
+        InputError: a manifest is missing or broken, or deletes a file that was never added.
+        RefusedError: a manifest of a version or format that is not known.
+    """
+    live: dict[tuple[object, ...], FileEntry] = {}
+    for name in (snapshot.base_list, snapshot.delta_list):
+        for kind, entry in _entries(storage, name):
+            if kind == _ADD:
+                if entry.identity in live:
+                    raise InputError(f"{entry.where}: the file {entry.name} is added twice")
+                live[entry.identity] = entry
+            elif live.pop(entry.identity, None) is None:
+                raise InputError(
+                    f"{entry.where}: it deletes the file {entry.name}, which was not added"
+                )
+    return list(live.values())
+
+
+def changed_files(storage: Storage, manifest_list: str) -> tuple[list[FileEntry], list[FileEntry]]:
+    """The files that the manifests of one list add, and those that they delete."""
+    found: tuple[list[FileEntry], list[FileEntry]] = ([], [])
+    for kind, entry in _entries(storage, manifest_list):
+        found[kind].append(entry)
+    return found
+
+
+def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, VectorRange]:
+    """The deletion vectors of a snapshot, by data file.
+
+    Raises:
+        InputError: the manifest of indexes is missing or broken, or a file has two vectors.
+    """
+    if snapshot.index_manifest is None:
+        return {}
+    vectors: dict[VectorKey, VectorRange] = {}
+    for record, where in _records(storage, snapshot.index_manifest, "index"):
+        if _get(record, "_INDEX_TYPE", str, where) != "DELETION_VECTORS":
+            continue
+        if _get(record, "_KIND", int, where) != _ADD:
+            raise InputError(f"{where}: it deletes an index file, and should hold live ones alone")
+        partition = _get(record, "_PARTITION", bytes, where)
+        bucket = _get(record, "_BUCKET", int, where)
+        ranges = record.get("_DELETIONS_VECTORS_RANGES")
+        if ranges is None:
+            raise InputError(f"{where}: an index file of deletion vectors says of no file's")
+        for one in ranges:
+            key = partition, bucket, _get(one, "f0", str, where)
+            if key in vectors:
+                raise InputError(f"{where}: the data file {key[2]} has two deletion vectors")
+            vectors[key] = VectorRange(
+                _get(record, "_FILE_NAME", str, where),
+                _get(one, "f1", int, where),
+                _get(one, "f2", int, where),
+                one.get("_CARDINALITY"),
+                record.get("_EXTERNAL_PATH"),
+            )
+    return vectors
+
+
+def _entries(storage: Storage, manifest_list: str) -> Iterator[tuple[int, FileEntry]]:
+    """All entries of the manifests of a list: what they do, and with which file."""
+    for listed, where in _records(storage, manifest_list, "list"):
+        name = _get(listed, "_FILE_NAME", str, where)
+        size = _get(listed, "_FILE_SIZE", int, where)
+        counts = [0, 0]
+        for record, own in _records(storage, name, "manifest", size):
+            kind = _get(record, "_KIND", int, own)
+            if kind not in (_ADD, _DELETE):
+                raise InputError(f"{own}: an entry of the unknown kind {kind}")
+            counts[kind] += 1
+            yield kind, _entry(record, own)
+        stated = [_get(listed, f"_NUM_{word}_FILES", int, where) for word in ("ADDED", "DELETED")]
+        if counts != stated:
+            raise InputError(
+                f"{storage.full(f'{_FOLDER}/{name}')}: it adds {counts[0]} and deletes {counts[1]} "
+                f"files, its list says {stated[0]} and {stated[1]}"
+            )
+
+
+def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
+    file = _get(record, "_FILE", dict, where)
+    stats = _get(file, "_VALUE_STATS", dict, where)
+    rows = _get(file, "_ROW_COUNT", int, where)
+    deleted = file.get("_DELETE_ROW_COUNT")
+    if rows < 0 or (deleted is not None and not 0 <= deleted <= rows):
+        raise InputError(f"{where}: a file has {rows} rows, of which {deleted} delete others")
+    return FileEntry(
+        partition=_get(record, "_PARTITION", bytes, where),
+        bucket=_get(record, "_BUCKET", int, where),
+        total_buckets=_get(record, "_TOTAL_BUCKETS", int, where),
+        name=_get(file, "_FILE_NAME", str, where),
+        size_bytes=_get(file, "_FILE_SIZE", int, where),
+        rows=rows,
+        min_key=_get(file, "_MIN_KEY", bytes, where),
+        max_key=_get(file, "_MAX_KEY", bytes, where),
+        min_sequence=_get(file, "_MIN_SEQUENCE_NUMBER", int, where),
+        max_sequence=_get(file, "_MAX_SEQUENCE_NUMBER", int, where),
+        schema_id=_get(file, "_SCHEMA_ID", int, where),
+        level=_get(file, "_LEVEL", int, where),
+        extra_files=_get(file, "_EXTRA_FILES", list, where),
+        deleted_rows=deleted,
+        external_path=file.get("_EXTERNAL_PATH"),
+        value_stats=(
+            _get(stats, "_MIN_VALUES", bytes, where),
+            _get(stats, "_MAX_VALUES", bytes, where),
+            stats.get("_NULL_COUNTS"),
+        ),
+        value_stats_columns=file.get("_VALUE_STATS_COLS"),
+        write_columns=file.get("_WRITE_COLS"),
+        where=where,
+    )
+
+
+def _records(
+    storage: Storage, name: str, kind: str, size_bytes: int | None = None
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The records of a manifest of some kind, each with what messages call it."""
+    path = f"{_FOLDER}/{name}"
+    where = storage.full(path)
+    content = storage.read(path)
+    if size_bytes is not None and len(content) != size_bytes:
+        raise InputError(f"{where}: {len(content)} bytes, its list says {size_bytes}")
+    if content[:3] == b"ORC":
+        raise RefusedError(f"{where}: manifests in ORC are not supported")
+    for record in read_container(content, where):
+        if not isinstance(record, dict):
+            raise InputError(f"{where}: its entries are no records")
+        version = _get(record, "_VERSION", int, where)
+        if version not in _VERSIONS[kind]:
+            raise RefusedError(f"{where}: version {version} of such manifests is not supported")
+        yield record, where
+
+
+def _get(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
+    value = record.get(name)
+    if not isinstance(value, kind):
+        raise InputError(f"{where}: the field {name} of an entry is {value!r:.60}")
+    return value

@@ -1,0 +1,170 @@
+"""Snapshots: which there are, which of them is meant, and what each says.
+
+The hints `LATEST` and `EARLIEST` may be stale or missing, so the folder is listed instead.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.files.storage import Storage
+from seamkit.tables.paimon.metadata.json_files import field, read_json
+
+__all__ = ["Snapshot", "SnapshotFolder", "list_snapshots"]
+
+_NEWEST_VERSION = 3
+_NAME = re.compile(r"snapshot-(\d{1,19})")
+_TAG = re.compile(r"tag-(.+)")
+_KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One commit, and the table as it left it.
+
+    Attributes:
+        id: its number; snapshots follow each other without gaps.
+        schema_id: the schema that it was written with.
+        base_list: manifest list of what was there before, below the folder of manifests.
+        delta_list: that of its own changes.
+        changelog_list: that of its changelog files, or None.
+        index_manifest: the manifest of its index files, or None.
+        kind: what it did: APPEND, COMPACT, OVERWRITE or ANALYZE.
+        time_millis: when it was made, since 1970.
+        total_records: rows of all live files, not merged; None where it is not told.
+        where: its file, for messages.
+    """
+
+    id: int
+    schema_id: int
+    base_list: str
+    delta_list: str
+    changelog_list: str | None
+    index_manifest: str | None
+    kind: str
+    time_millis: int
+    total_records: int | None
+    where: str
+
+
+@dataclass(frozen=True)
+class SnapshotFolder:
+    """The snapshots and tags that can be read.
+
+    Attributes:
+        storage: the table's folder.
+        paths: file by number of the snapshot.
+        tags: file by name of the tag.
+    """
+
+    storage: Storage
+    paths: Mapping[int, str]
+    tags: Mapping[str, str]
+
+    @property
+    def newest(self) -> int | None:
+        """Number of the newest snapshot; None in a table without any."""
+        return max(self.paths, default=None)
+
+    def load(self, number: int) -> Snapshot:
+        """A snapshot by its number.
+
+        Raises:
+            UsageError: there is none, or it has expired.
+            InputError: it is broken.
+            RefusedError: a version that is not known.
+        """
+        if number not in self.paths:
+            shown = f"{min(self.paths)} to {max(self.paths)}" if self.paths else "none"
+            raise UsageError(
+                f"{self.storage.root}: there is no snapshot {number}; there are {shown}"
+            )
+        snapshot = _snapshot(self.storage, self.paths[number])
+        if snapshot.id != number:
+            raise InputError(f"{snapshot.where}: its id is {snapshot.id}")
+        return snapshot
+
+    def tagged(self, name: str) -> Snapshot:
+        """The snapshot of a tag, which may have expired since.
+
+        Raises:
+            UsageError: there is no such tag.
+            InputError: it is broken.
+        """
+        if name not in self.tags:
+            raise UsageError(f"{self.storage.root}: there is no tag {name!r}")
+        return _snapshot(self.storage, self.tags[name])
+
+    def at(self, moment: dt.datetime) -> Snapshot:
+        """The newest snapshot that was made at a moment or before it.
+
+        Raises:
+            UsageError: the oldest snapshot is newer.
+        """
+        millis = (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
+        found = None
+        low, high = 0, len(self.paths) - 1
+        numbers = sorted(self.paths)
+        while low <= high:
+            middle = (low + high) // 2
+            snapshot = self.load(numbers[middle])
+            if snapshot.time_millis <= millis:
+                found, low = snapshot, middle + 1
+            else:
+                high = middle - 1
+        if found is None:
+            raise UsageError(
+                f"{self.storage.root}: no snapshot is as old as {moment.isoformat()}; older ones "
+                "have expired, or the table was made later"
+            )
+        return found
+
+
+def list_snapshots(storage: Storage) -> SnapshotFolder:
+    """List the snapshots and tags of a table.
+
+    Raises:
+        InputError: a snapshot is missing between others.
+    """
+    paths = {
+        int(match[1]): status.path
+        for status in storage.list("snapshot")
+        if status.size_bytes is not None and (match := _NAME.fullmatch(status.name))
+    }
+    tags = {
+        match[1]: status.path
+        for status in storage.list("tag")
+        if status.size_bytes is not None and (match := _TAG.fullmatch(status.name))
+    }
+    numbers = sorted(paths)
+    if numbers and numbers[-1] - numbers[0] + 1 != len(numbers):
+        gap = next(n for n in range(numbers[0], numbers[-1]) if n not in paths)
+        raise InputError(f"{storage.full('snapshot')}: snapshot {gap} is missing between others")
+    return SnapshotFolder(storage, paths, tags)
+
+
+def _snapshot(storage: Storage, path: str) -> Snapshot:
+    where = storage.full(path)
+    content = read_json(storage, path)
+    version = field(content, "version", int, where, 1)
+    if not 1 <= version <= _NEWEST_VERSION:
+        raise RefusedError(f"{where}: version {version} of snapshots is not supported")
+    kind = field(content, "commitKind", str, where)
+    if kind not in _KINDS:
+        raise RefusedError(f"{where}: a commit of the unknown kind {kind!r}")
+    return Snapshot(
+        id=field(content, "id", int, where),
+        schema_id=field(content, "schemaId", int, where),
+        base_list=field(content, "baseManifestList", str, where),
+        delta_list=field(content, "deltaManifestList", str, where),
+        changelog_list=field(content, "changelogManifestList", str, where, None),
+        index_manifest=field(content, "indexManifest", str, where, None),
+        kind=kind,
+        time_millis=field(content, "timeMillis", int, where),
+        total_records=field(content, "totalRecordCount", int, where, None),
+        where=where,
+    )

@@ -1,0 +1,190 @@
+"""From the live files of a snapshot to read units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from seambase.errors import InputError
+from seamkit.files.storage import Storage
+from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
+from seamkit.tables.paimon.buckets import Section, by_bucket, sections
+from seamkit.tables.paimon.data_files import KIND, SEQUENCE, SYSTEM, open_data_file
+from seamkit.tables.paimon.merging.rules import merge_rule
+from seamkit.tables.paimon.metadata.binary_row import row_values
+from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors
+from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
+from seamkit.tables.paimon.metadata.snapshots import Snapshot
+from seamkit.tables.paimon.options import ReadOptions, read_options
+from seamkit.tables.paimon.paths import bucket_folder
+from seamkit.tables.paimon.stats import file_guarantee
+from seamkit.tables.paimon.vectors import read_vector
+
+__all__ = ["Planner"]
+
+_WAITING = -2
+
+
+class Planner:
+    """Plans the buckets of one snapshot.
+
+    Args:
+        storage: the table's folder.
+        schemas: all schemas of the table.
+        schema: the one that is read.
+        options: its options.
+        snapshot: what is read.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        schemas: Schemas,
+        schema: TableSchema,
+        options: ReadOptions,
+        snapshot: Snapshot,
+    ) -> None:
+        self._storage = storage
+        self._schemas = schemas
+        self._schema = schema
+        self._options = options
+        self._vectors = live_vectors(storage, snapshot)
+        self._keys = list(schema.merge_keys)
+        self._partition_types = [schema.arrow.field(name).type for name in schema.partition_keys]
+
+    def units(
+        self, files: Sequence[FileEntry], *, read_optimized: bool
+    ) -> tuple[list[ReadUnit], list[str]]:
+        """The units of all files, and notes on what was left out.
+
+        Raises:
+            InputError: the metadata contradicts itself.
+            RefusedError: a merge engine or function that is not supported.
+        """
+        known = {(file.partition, file.bucket, file.name) for file in files}
+        for _, bucket, name in self._vectors.keys() - known:
+            raise InputError(
+                f"{self._storage.root}: the file {name} of bucket {bucket} has a deletion vector "
+                "and is not live"
+            )
+        units: list[ReadUnit] = []
+        unseen = 0
+        for (partition, bucket), own in by_bucket(files).items():
+            seen = [file for file in own if self._is_seen(file, read_optimized)]
+            unseen += len(own) - len(seen)
+            if seen:
+                units += self._bucket(partition, bucket, seen)
+        notes = [f"{unseen} files are not seen before a compaction"] if unseen else []
+        return units, notes
+
+    def _is_seen(self, file: FileEntry, read_optimized: bool) -> bool:
+        if not self._schema.primary_keys:
+            return True
+        if read_optimized:
+            return file.level > 0 and file.level == self._highest_level()
+        if file.bucket == _WAITING:
+            return False
+        return not (self._options.skips_level_0 and file.level == 0)
+
+    def _highest_level(self) -> int:
+        """The level that full compactions write: one below the number of levels."""
+        options = self._schema.options
+        if "num-levels" in options:
+            return int(options["num-levels"]) - 1
+        return int(options.get("num-sorted-run.compaction-trigger", "5"))
+
+    def _bucket(self, partition: bytes, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
+        where = f"{files[0].where}: a partition"
+        values = row_values(partition, self._partition_types, where)
+        known = dict(zip(self._schema.partition_keys, values, strict=True))
+        folder = bucket_folder(known, bucket, self._schema.options)
+        if not self._schema.primary_keys or self._is_raw(files):
+            return [self._native(file, folder, known) for file in files]
+        key_types = [self._schema.arrow.field(name).type for name in self._keys]
+        units = []
+        for number, section in enumerate(sections(files, key_types)):
+            only = section.files[0] if len(section.runs) == 1 else None
+            if only is not None and all(file.deleted_rows == 0 for file in section.files):
+                units += [self._native(file, folder, known) for file in section.files]
+            else:
+                units.append(self._merged(section, number, folder, known))
+        return units
+
+    def _is_raw(self, files: Sequence[FileEntry]) -> bool:
+        """Whether the rows of a bucket's files are those of the table as they stand.
+
+        Paimon's rule: nothing of level 0, no row that deletes another, and one level, or vectors or
+        a first-row engine that keep rows of one key from being live twice. It says so of runs, too,
+        that were written before these were enabled, and then reads rows twice; those are merged.
+        """
+        if any(file.level == 0 or file.deleted_rows != 0 for file in files):
+            return False
+        if len({file.level for file in files}) == 1:
+            return True
+        return self._options.skips_level_0 and all(
+            read_options(self._schemas.load(file.schema_id)).skips_level_0 for file in files
+        )
+
+    def _native(self, file: FileEntry, folder: str, known: Mapping[str, pa.Scalar]) -> ReadUnit:
+        """A file whose rows are the table's but for those that its vector takes out."""
+        mask = self._mask(file)
+        return ReadUnit(
+            name=f"{folder}/{file.name}",
+            files=[self._data_file(file, folder)],
+            partition=known,
+            changes=mask,
+            reason="" if mask is None else "rows are deleted by a vector",
+            guarantee=file_guarantee(file, self._schema, self._schemas),
+        )
+
+    def _merged(
+        self, section: Section, number: int, folder: str, known: Mapping[str, pa.Scalar]
+    ) -> ReadUnit:
+        """Files whose rows of one key are merged."""
+        options = self._options
+        runs = [[self._data_file(file, folder) for file in run] for run in section.runs]
+        masks = {
+            data.name: mask
+            for run, entries in zip(runs, section.runs, strict=True)
+            for data, entry in zip(run, entries, strict=True)
+            if (mask := self._mask(entry)) is not None
+        }
+        order = list(options.sequence_fields)
+        if not section.ordered or order:
+            order.append(SEQUENCE)
+        retracts = any(file.deleted_rows != 0 for file in section.files)
+        changes = Runs(
+            runs=runs,
+            keys=self._keys,
+            order=order,
+            descending=len(options.sequence_fields) if options.descending else 0,
+            kinds=KIND if retracts else None,
+            system=SYSTEM,
+            ignores_retracts=options.ignores_deletes,
+            rule=merge_rule(self._schema, options),
+            masks=masks,
+        )
+        return ReadUnit(
+            name=f"{folder}, section {number}",
+            files=[file for run in runs for file in run],
+            partition=known,
+            changes=changes,
+            reason=f"{len(runs)} sorted runs are merged",
+        )
+
+    def _data_file(self, file: FileEntry, folder: str) -> DataFile:
+        opened = partial(
+            open_data_file,
+            self._storage,
+            folder,
+            file,
+            self._schemas,
+            self._schema,
+        )
+        return DataFile(f"{folder}/{file.name}", file.size_bytes, opened)
+
+    def _mask(self, file: FileEntry) -> Mask | None:
+        vector = self._vectors.get((file.partition, file.bucket, file.name))
+        return None if vector is None else Mask(partial(read_vector, self._storage, vector))

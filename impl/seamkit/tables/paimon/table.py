@@ -1,0 +1,180 @@
+"""A Paimon table: what it is, what to read of it. No row is touched here."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import Query, ScanWarning
+from seamkit.files.storage import Storage
+from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadPlan
+from seamkit.tables.paimon.metadata.manifests import live_files
+from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
+from seamkit.tables.paimon.metadata.snapshots import Snapshot, list_snapshots
+from seamkit.tables.paimon.options import read_options
+from seamkit.tables.paimon.planning import Planner
+
+__all__ = ["PaimonTable"]
+
+
+class PaimonTable:
+    """A table as its snapshots show it at the time of the call.
+
+    Args:
+        path: the table's folder, or its address on any storage that fsspec reaches.
+        storage_options: arguments of the fsspec file system; a local folder has none.
+
+    Raises:
+        InputError: the folder is no Paimon table, or its metadata is broken.
+        RefusedError: the table has a feature that is not supported.
+    """
+
+    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
+        self._storage = Storage(str(path), storage_options)
+        self._schemas = Schemas(self._storage)
+        self._newest_schema = self._schemas.newest()
+        self._snapshots = list_snapshots(self._storage)
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """Number of the newest snapshot; None if nothing was ever written."""
+        return self._snapshots.newest
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the newest schema."""
+        return self._newest_schema.arrow
+
+    @property
+    def primary_keys(self) -> Sequence[str]:
+        """Columns of the primary key; none in append tables."""
+        return self._newest_schema.primary_keys
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The options of the newest schema."""
+        return dict(self._newest_schema.options)
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """Names of the tags, which `as_of` takes."""
+        return sorted(self._snapshots.tags)
+
+    def __repr__(self) -> str:
+        return f"<PaimonTable {self._storage.root}, snapshot {self.snapshot_id}>"
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
+        query: Query = "snapshot",
+        as_of: int | str | dt.datetime | None = None,
+        batch_rows: int | None = None,
+        threads: int | None = None,
+        memory_limit_bytes: int | None = None,
+        strict: bool = False,
+    ) -> Scan:
+        """Plan a read.
+
+        Args:
+            columns: names in the order wanted; None for all.
+            filter: rows to keep, over any columns of the table: an expression of
+                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
+            query: `snapshot`, or `read-optimized`: the files of the highest level alone, each
+                bucket as its last full compaction left it.
+            as_of: a snapshot's number, a tag's name, or a time (ISO 8601, UTC unless it says
+                otherwise, or a `datetime`); None for the newest snapshot.
+            batch_rows: most rows in a batch.
+            threads: buckets at once; one per core by default.
+            memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
+            strict: refuse a snapshot whose number of rows is not that of its files, where otherwise
+                a warning is all.
+
+        Raises:
+            UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
+            InputError: a file is missing or broken.
+            RefusedError: legal, but not supported.
+            UnavailableError: a filter in SQL without DuckDB.
+        """
+        check_choice("query", query, get_args(Query))
+        check_flag("strict", strict)
+        if query not in ("snapshot", "read-optimized"):
+            raise RefusedError(
+                f"{self._storage.root}: {query} queries of Paimon tables are not supported"
+            )
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        snapshot = self._snapshot(as_of)
+        schema = self._newest_schema
+        if as_of is not None and snapshot is not None:
+            schema = self._schemas.load(snapshot.schema_id)
+        root, whole = self._storage.root, schema.arrow
+        names = chosen_columns(columns, whole, whole.names, root)
+        plan = self._plan(snapshot, schema, strict, query)
+
+        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
+            return UnitScan(plan, columns, condition, options)
+
+        return filtered_scan(make, names, filter, whole)
+
+    def _snapshot(self, as_of: int | str | dt.datetime | None) -> Snapshot | None:
+        """The snapshot that is meant; None in a table that was never written to."""
+        snapshots = self._snapshots
+        if as_of is None:
+            return None if snapshots.newest is None else snapshots.load(snapshots.newest)
+        if isinstance(as_of, bool) or not isinstance(as_of, int | str | dt.datetime):
+            raise UsageError(f"as_of is {as_of!r}: a snapshot, a tag or a time is meant")
+        if isinstance(as_of, int):
+            return snapshots.load(as_of)
+        if isinstance(as_of, str):
+            if as_of in snapshots.tags:
+                return snapshots.tagged(as_of)
+            if as_of.isascii() and as_of.isdigit():
+                return snapshots.load(int(as_of))
+            try:
+                as_of = dt.datetime.fromisoformat(as_of)
+            except ValueError:
+                known = ", ".join(sorted(snapshots.tags)) or "none"
+                raise UsageError(
+                    f"{self._storage.root}: {as_of!r} is no snapshot, time or tag; tags: {known}"
+                ) from None
+        return snapshots.at(as_of if as_of.tzinfo else as_of.replace(tzinfo=dt.UTC))
+
+    def _plan(
+        self, snapshot: Snapshot | None, schema: TableSchema, strict: bool, query: Query
+    ) -> ReadPlan:
+        options = read_options(schema)
+        root = self._storage.root
+        if snapshot is None:
+            return ReadPlan(root, schema.arrow, [], "nothing was written yet")
+        files = live_files(self._storage, snapshot)
+        warnings = _contradictions(snapshot, sum(file.rows for file in files))
+        if strict and warnings:
+            raise InputError(f"{warnings[0].file}: {warnings[0].reason}")
+        planner = Planner(self._storage, self._schemas, schema, options, snapshot)
+        units, notes = planner.units(files, read_optimized=query == "read-optimized")
+        return ReadPlan(
+            table=root,
+            schema=schema.arrow,
+            units=units,
+            heading=f"snapshot {snapshot.id}, {len(files)} files",
+            notes=notes,
+            warnings=warnings,
+        )
+
+
+def _contradictions(snapshot: Snapshot, rows: int) -> list[ScanWarning]:
+    """Whether a snapshot says another number of rows than its files have."""
+    if snapshot.total_records in (None, rows):
+        return []
+    reason = f"it says {snapshot.total_records} rows, its files have {rows}"
+    return [ScanWarning(snapshot.where, -1, reason)]

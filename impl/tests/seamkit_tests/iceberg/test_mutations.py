@@ -1,0 +1,96 @@
+"""Damaged Iceberg tables: the same rows or a typed error; never other rows in silence."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+
+TABLES = (
+    "vectors-upgraded",
+    "positions-partitioned",
+    "equality-and-vectors",
+    "equality-global",
+    "evolution",
+)
+
+
+def _answer(table: Path) -> Counter[str] | None:
+    """The rows as a multiset; None for a typed error."""
+    try:
+        rows = IcebergTable(str(table)).scan(threads=1).to_table().to_pylist()
+    except (InputError, RefusedError, UsageError):
+        return None
+    return Counter(map(repr, rows))
+
+
+def _flip(content: bytes, chance: random.Random) -> bytes:
+    """The content with one bit changed."""
+    at = chance.randrange(len(content))
+    return content[:at] + bytes([content[at] ^ (1 << chance.randrange(8))]) + content[at + 1 :]
+
+
+def _mutations(table: Path, seed: int, count: int) -> Iterator[tuple[str, Path, bytes | None]]:
+    """Descriptions, files, and new contents (None: the file is gone)."""
+    chance = random.Random(seed)
+    newest = max(table.glob("metadata/v*.json"), key=lambda file: int(file.name.split(".")[0][1:]))
+    for file in sorted(path for path in table.rglob("*") if path.is_file()):
+        content, name = file.read_bytes(), file.relative_to(table).as_posix()
+        if file == newest or file.name == "version-hint.text":
+            # An older version is as good a table, where it is the newest that is left.
+            yield f"{name} emptied", file, b""
+        else:
+            yield f"{name} removed", file, None
+            yield f"{name} emptied", file, b""
+        for length in sorted(chance.sample(range(1, len(content)), min(count, len(content) - 1))):
+            yield f"{name} cut at {length}", file, content[:length]
+        # Metadata is JSON and data Parquet, both without checksums: a flip may turn a value into
+        # another that is as good, and no reader can tell. Avro's blocks are deflated, vectors
+        # checked.
+        if file.suffix in (".avro", ".puffin"):
+            for number in range(count * 4):
+                yield f"{name} flipped, {number}", file, _flip(content, chance)
+
+
+def _run(name: str, folder: Path, seed: int, count: int) -> tuple[dict[str, str], int]:
+    """What came of each mutation that changed the rows, and how many there were."""
+    table = unpack_iceberg(name, folder)
+    whole = _answer(table)
+    assert whole
+    silent, tried = {}, 0
+    for what, file, content in list(_mutations(table, seed, count)):
+        intact = file.read_bytes()
+        if content is None:
+            file.unlink()
+        else:
+            file.write_bytes(content)
+        found = _answer(table)
+        tried += 1
+        if found is not None and found != whole:
+            silent[what] = f"{found - whole} more, {whole - found} fewer"
+        file.write_bytes(intact)
+    assert _answer(table) == whole
+    return silent, tried
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_damage_changes_rows_in_silence(name: str, tmp_path: Path) -> None:
+    """Every file removed, emptied, cut and flipped, a few times each."""
+    assert _run(name, tmp_path, seed=7, count=1)[0] == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", TABLES)
+def test_no_damage_changes_rows_in_silence_at_length(name: str, seed: int, tmp_path: Path) -> None:
+    """As above, with more luck."""
+    silent, tried = _run(name, tmp_path, seed=100 + seed, count=20)
+    assert silent == {}
+    assert tried > 400

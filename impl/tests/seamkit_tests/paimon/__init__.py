@@ -1,0 +1,1 @@
+"""Tests of Paimon tables."""

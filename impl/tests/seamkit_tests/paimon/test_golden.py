@@ -1,0 +1,112 @@
+"""Golden Paimon tables, snapshot by snapshot, against what Spark itself read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seamkit.tables.paimon.table import PaimonTable
+from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.paimon_tables import paimon_table_names, unpack_paimon
+
+#: Tables of which the engine itself reads other rows, and why that is no error here.
+DIFFERENT = {
+    "append-nested-parquet": "0.9.0 writes a null struct as one of nulls, and reads both as null",
+    "pk-default-values": "0.9.0 applies defaults when it reads; later versions do when they write",
+}
+#: Tables with arrays whose items have no order of their own.
+UNORDERED = ("aggregate-collect", "aggregate-nested-update")
+
+
+def _text(value: Any, unordered: bool = False) -> str:
+    """The witness's text of a value."""
+    if isinstance(value, float):
+        return "float:nan" if math.isnan(value) else f"float:{value.hex()}"
+    if isinstance(value, dt.datetime):
+        return f"timestamp:{value.replace(tzinfo=None).isoformat()}"
+    if isinstance(value, (list, tuple)):
+        texts = [_text(item) for item in value]
+        return "[" + ",".join(sorted(texts) if unordered else texts) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{k}={_text(v)}" for k, v in value.items()) + "}"
+    return f"{type(value).__name__}:{value}"
+
+
+def _witnessed(name: str) -> Iterator[tuple[int | None, Mapping[str, Any]]]:
+    """Snapshots as the first step that left them, and None for the newest as the last one did."""
+    folder = SUITES_GOLDEN / "paimon" / name
+    instants = tomllib.loads((folder / "origin.toml").read_text(encoding="utf-8"))["instants"]
+    steps = json.loads((folder / "witness.json").read_text(encoding="utf-8"))
+    for number, (instant, witness) in enumerate(zip(instants, steps, strict=True)):
+        later = [other for other in instants[number:] if other]
+        went_back = any(int(other) < int(instant or 0) for other in later)
+        if instant and instant not in instants[:number] and not went_back:
+            yield int(instant), witness
+    yield None, steps[-1]
+
+
+@pytest.mark.parametrize("name", sorted({*paimon_table_names()} - {*DIFFERENT}))
+def test_every_snapshot_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
+    """Columns in order and rows as a multiset; no warning about a whole table."""
+    table = PaimonTable(str(unpack_paimon(name, tmp_path)))
+    kept = {int(path.name[9:]) for path in (tmp_path / name).glob("snapshot/snapshot-*")}
+    compared = 0
+    for snapshot, witness in _witnessed(name):
+        if snapshot is not None and snapshot not in kept:
+            continue  # it has expired
+        scan = table.scan(as_of=snapshot, threads=1, strict=True)
+        found = scan.to_table()
+        compared += 1
+        assert found.column_names == witness["columns"]
+        if "count" in witness:
+            assert found.num_rows == witness["count"]
+            continue
+        unordered = name in UNORDERED
+        rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+        expected = Counter(
+            tuple(_sorted_items(text) if unordered else text for text in row)
+            for row in witness["rows"]
+        )
+        assert Counter(tuple(_text(v, unordered) for v in row) for row in rows) == expected
+        assert scan.report().warnings == []
+    assert compared
+
+
+def _sorted_items(text: str) -> str:
+    """A witness's text of an array with its items in order; they hold no brackets of arrays."""
+    if not text.startswith("["):
+        return text
+    inner = text[1:-1].replace("},{", "}|{")
+    items = inner.split("|" if "{" in inner else ",")
+    return "[" + ",".join(sorted(items)) + "]"
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_differences_are_still_there(name: str, tmp_path: Path) -> None:
+    """A table that is read as Spark reads it needs no entry in the list."""
+    with pytest.raises(AssertionError):
+        test_every_snapshot_is_as_spark_read_it(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", paimon_table_names())
+def test_ways_to_read_agree(name: str, tmp_path: Path) -> None:
+    """Batches of one row, several threads, a count and each column alone say the same rows."""
+    table = PaimonTable(str(unpack_paimon(name, tmp_path)))
+    whole = table.scan(threads=1).to_table()
+    rows = Counter(map(repr, whole.to_pylist()))
+
+    assert Counter(map(repr, table.scan(batch_rows=1).to_table().to_pylist())) == rows
+    assert table.scan().count_rows() == whole.num_rows
+    for column in whole.column_names:
+        alone = table.scan([column], threads=1, batch_rows=3).to_table()
+        assert Counter(map(repr, alone.column(0).to_pylist())) == Counter(
+            map(repr, whole.column(column).to_pylist())
+        )

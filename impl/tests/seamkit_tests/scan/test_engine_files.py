@@ -1,0 +1,176 @@
+"""Scans in DuckDB and Polars: files without changes go to the engine's own reader."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import seamkit
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.unit_scan import UnitScan
+from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.scan.units import plan, write_unit
+
+_ROWS = pa.table({"id": pa.array(range(300), pa.int64()), "text": [f"t{i}" for i in range(300)]})
+_GOLDEN = sorted(
+    path for format_ in ("hudi", "delta") for path in (SUITES_GOLDEN / format_).rglob("*.zip")
+)
+
+
+def _paths(scan: Any) -> list[str]:
+    """The path of each unit as engines read it."""
+    return [line.split()[0] for line in scan.explain(engine=True).splitlines()[1:]]
+
+
+def _rows(scan: Any) -> list[Any]:
+    return sorted(scan.relation(duckdb.connect()).fetchall(), key=repr)
+
+
+def _bag(table: pa.Table) -> Counter[str]:
+    """Rows in no order, told apart by what they print."""
+    return Counter(map(repr, table.to_pylist()))
+
+
+def test_a_clean_file_is_read_by_the_engine_and_a_masked_one_is_not(tmp_path: Path) -> None:
+    """DuckDB and Polars see the rows of both, without those that are gone."""
+    clean = write_unit(tmp_path, "clean", _ROWS.slice(0, 200))
+    masked = write_unit(tmp_path, "masked", _ROWS.slice(200), [0, 99])
+    scan = UnitScan(plan(_ROWS.schema, clean, masked), ["text", "id"])
+
+    expected = [(f"t{i}", i) for i in range(300) if i not in (200, 299)]
+    assert _paths(scan) == ["engine", "native"]
+    assert _rows(scan) == sorted(expected, key=repr)
+    assert sorted(scan.lazy().collect().rows()) == sorted(expected)
+    assert "Parquet Scan" in _plan_of(scan, "true")
+
+
+def _plan_of(scan: Any, condition: str) -> str:
+    con = duckdb.connect()
+    scan.relation(con).create_view("rows")
+    query = f"EXPLAIN SELECT id FROM rows WHERE {condition}"  # noqa: S608 - ours
+    return str(con.execute(query).fetchall()[0][1])
+
+
+def test_filters_reach_the_engines_reader(tmp_path: Path) -> None:
+    """They stand in its scan of Parquet, not above it."""
+    scan = UnitScan(plan(_ROWS.schema, write_unit(tmp_path, "clean", _ROWS)), ["id", "text"])
+
+    assert "Filters: id > 290" in _plan_of(scan, "id > 290")
+
+
+def test_values_of_partitions_and_absent_columns_have_the_tables_types(tmp_path: Path) -> None:
+    """A column that is not in the file is its partition's value, or null."""
+    schema = pa.schema([*_ROWS.schema, ("day", pa.date32()), ("new", pa.decimal128(9, 2))])
+    day = pa.scalar(20_000, pa.int32()).cast(pa.date32())
+    units = [
+        write_unit(tmp_path, "a", _ROWS.slice(0, 2), partition={"day": day}),
+        write_unit(tmp_path, "b", _ROWS.slice(2, 2), partition={"day": pa.scalar(None, day.type)}),
+    ]
+    scan = UnitScan(plan(schema, *units), schema.names)
+
+    expected = [(0, "t0", day.as_py(), None), (1, "t1", day.as_py(), None)]
+    expected += [(2, "t2", None, None), (3, "t3", None, None)]
+    relation = scan.relation(duckdb.connect())
+    assert _paths(scan) == ["engine", "engine"]
+    assert sorted(relation.fetchall()) == expected
+    assert [str(kind) for kind in relation.types] == ["BIGINT", "VARCHAR", "DATE", "DECIMAL(9,2)"]
+    frame = scan.lazy().collect()
+    assert sorted(frame.rows()) == expected
+    assert str(frame.schema["new"]) == "Decimal(precision=9, scale=2)"
+
+
+def test_nan_survives_a_filter(tmp_path: Path) -> None:
+    """DuckDB prunes by ranges without NaN, which is greater than all numbers: the file stays."""
+    rows = pa.table({"x": [1.0, float("nan"), 3.0]})
+    scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "floats", rows)), ["x"])
+    con = duckdb.connect()
+
+    scan.relation(con).create_view("rows")
+
+    assert _paths(scan) == ["native"]
+    assert con.execute("SELECT count(*) FROM rows WHERE x > 5").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("own", "why"),
+    [
+        (pa.table({"id": pa.array([1], pa.int32())}), "is a int32"),
+        (pa.table({"ID": pa.array([1], pa.int64())}), "in other letters"),
+        (pa.table({"id": pa.array([1], pa.int64()), "Id": ["x"]}), "upper and lower case"),
+    ],
+)
+def test_a_file_that_differs_stays(tmp_path: Path, own: pa.Table, why: str) -> None:
+    """In another type or under another name it is not what an engine would find by itself."""
+    scan = UnitScan(plan(pa.schema([("id", pa.int64())]), write_unit(tmp_path, "f", own)), ["id"])
+
+    assert why in scan.explain(engine=True)
+    assert Counter(_rows(scan)) == Counter(
+        map(tuple, (r.values() for r in scan.to_table().to_pylist()))
+    )
+
+
+def test_a_path_that_looks_like_a_pattern_stays(tmp_path: Path) -> None:
+    """An engine would read other files too."""
+    folder = tmp_path / "[ab]"
+    folder.mkdir()
+    scan = UnitScan(plan(_ROWS.schema, write_unit(folder, "f", _ROWS)), ["id"])
+
+    assert "pattern" in scan.explain(engine=True)
+    assert len(_rows(scan)) == 300
+
+
+@pytest.mark.parametrize(
+    "scan_of",
+    [
+        lambda plan: UnitScan(plan, ["id"], pc.field("id") < 7),
+        lambda plan: UnitScan(plan, ["id"], None, ScanOptions(memory_limit_bytes=1 << 26)),
+        lambda plan: UnitScan(plan, ["id"], None, ScanOptions(strict=True)),
+    ],
+    ids=["filter", "memory", "strict"],
+)
+def test_what_an_engine_cannot_keep_to_stays(tmp_path: Path, scan_of: Any) -> None:
+    """A filter of the scan's own, a limit of memory, strictness: our reader alone answers."""
+    scan = scan_of(plan(_ROWS.schema, write_unit(tmp_path, "f", _ROWS)))
+
+    assert _paths(scan) == ["native"]
+    assert _rows(scan) == sorted(((v,) for v in scan.to_table()["id"].to_pylist()), key=repr)
+
+
+@pytest.mark.parametrize("archive", _GOLDEN[::12], ids=lambda path: path.stem)
+def test_golden_tables_are_the_same_through_engines(archive: Path, tmp_path: Path) -> None:
+    """Row for row what the scan itself reads."""
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path)
+    marks = [*tmp_path.rglob(".hoodie"), *tmp_path.rglob("_delta_log")]
+    scan = seamkit.open_table(marks[0].parent).scan()
+    con = duckdb.connect()
+    con.execute("SET TimeZone = 'UTC'")
+
+    expected = scan.to_table()
+    by_duckdb = scan.relation(con).to_arrow_table().cast(expected.schema)
+
+    assert _bag(by_duckdb) == _bag(expected)
+
+
+def test_register_names_a_table_in_duckdb(tmp_path: Path) -> None:
+    """A folder or a scan under a name, with the scan's options."""
+    with zipfile.ZipFile(next(p for p in _GOLDEN if "delta" in str(p))) as packed:
+        packed.extractall(tmp_path)
+    folder = next(tmp_path.rglob("_delta_log")).parent
+    con = duckdb.connect()
+
+    seamkit.register(con, "mine", folder)
+    seamkit.register(con, "one", seamkit.open_table(folder).scan().limit(1))
+
+    whole = seamkit.open_table(folder).scan().count_rows()
+    assert con.execute("SELECT count(*) FROM mine").fetchall() == [(whole,)]
+    assert con.execute("SELECT count(*) FROM one").fetchall() == [(1,)]
+    with pytest.raises(seamkit.UsageError, match="options"):
+        seamkit.register(con, "one", seamkit.open_table(folder).scan(), columns=["x"])

@@ -1,0 +1,200 @@
+"""Sorted runs of every type of key, cut in every way, against a merge in plain Python."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.reader import FileReader, OneGroup
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
+
+SYSTEM = pa.schema([("_seq", pa.int64()), ("_kind", pa.int8())])
+RETRACTS = (1, 3)
+
+KEYS: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
+    "int": (pa.int32(), lambda i: i - 20),
+    "bigint": (pa.int64(), lambda i: (i - 20) << 40),
+    "smallint": (pa.int16(), lambda i: i - 20),
+    "tinyint": (pa.int8(), lambda i: i - 20),
+    "text": (pa.string(), lambda i: ["", "a", "ab", "ä", "\0", "a\0b", "z"][i % 7] * (1 + i // 7)),
+    "binary": (pa.binary(), lambda i: bytes([i * 6, 0, 255])[: 1 + i % 3] + bytes([i])),
+    "date": (pa.date32(), lambda i: dt.date(1970, 1, 20) - dt.timedelta(days=i)),
+    "double": (pa.float64(), lambda i: (i - 20) / 3),
+    "decimal": (pa.decimal128(38, 2), lambda i: Decimal((i - 20) * 10**30).scaleb(-2)),
+}
+
+
+class _Reader(OneGroup):
+    """A file in memory."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self.name = "file"
+        self.num_rows = rows.num_rows
+        self.schema = rows.schema
+        self._rows = rows
+
+    def batches(self, schema: pa.Schema, batch_rows: int, **_how: Any) -> Iterator[pa.RecordBatch]:
+        """Its rows; the buffers are shared, so the first batch is a copy that may be changed."""
+        own = pa.table(
+            [pa.concat_arrays([*c.chunks]) for c in self._rows.select(schema.names)], schema.names
+        )
+        yield from own.cast(schema).to_batches(max_chunksize=batch_rows)
+
+
+def _open(rows: pa.Table) -> FileReader:
+    reader: FileReader = _Reader(rows)
+    return reader
+
+
+def _table(rows: Sequence[tuple[Any, ...]], kind: pa.DataType) -> pa.Table:
+    names = ["k", "g", "s", "v", "_seq", "_kind"]
+    types = [kind, pa.int32(), pa.int32(), pa.string(), pa.int64(), pa.int8()]
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names)
+
+
+def _runs(chance: random.Random, name: str, n_runs: int) -> list[list[tuple[Any, ...]]]:
+    """Runs of rows: two columns of the key, a sequence field, a value, number and kind."""
+    make = KEYS[name][1]
+    number = 0
+    runs = []
+    for run in range(n_runs):
+        keys = {
+            (make(chance.randrange(40)), chance.randrange(2)) for _ in range(chance.randrange(30))
+        }
+        rows = []
+        for key in sorted(keys, key=_order):
+            number += 1
+            seq = chance.choice([None, 1, 2, 3])
+            kind = chance.choice([0, 0, 0, 2, 3, 1])
+            rows.append((*key, seq, f"{run}-{number}", number, kind))
+        runs.append(rows)
+    return runs
+
+
+def _order(key: Sequence[Any]) -> tuple[Any, ...]:
+    first = key[0].encode() if isinstance(key[0], str) else key[0]
+    return first, key[1]
+
+
+def _expected(
+    runs: Sequence[Sequence[tuple[Any, ...]]], by_field: bool, descending: bool, ignores: bool
+) -> list[tuple[Any, ...]]:
+    """The last row of each key, unless it is a retract."""
+    groups: dict[Any, list[tuple[Any, ...]]] = {}
+    for rows in runs:
+        for row in rows:
+            if not (ignores and row[5] in RETRACTS):
+                groups.setdefault((row[0], row[1]), []).append(row)
+    found = []
+    for rows in groups.values():
+
+        def late(row: tuple[Any, ...]) -> tuple[Any, ...]:
+            seq = row[2] if row[2] is None or not descending else -row[2]
+            return ((seq is not None, seq or 0) if by_field else (), row[4])
+
+        last = max(rows, key=late)
+        if last[5] not in RETRACTS:
+            found.append(last[:4])
+    return found
+
+
+def _scan(runs: Sequence[Sequence[tuple[Any, ...]]], kind: pa.DataType, **how: Any) -> UnitScan:
+    batch_rows = how.pop("batch_rows", None)
+    files = [
+        [DataFile(f"{i}", len(rows), partial(_open, _table(rows, kind)))]
+        for i, rows in enumerate(runs)
+    ]
+    changes = Runs(runs=files, keys=["k", "g"], kinds="_kind", system=SYSTEM, **how)
+    unit = ReadUnit("unit", [file for run in files for file in run], changes=changes)
+    schema = pa.schema([("k", kind), ("g", pa.int32()), ("s", pa.int32()), ("v", pa.string())])
+    return UnitScan(
+        ReadPlan("table", schema, [unit]), schema.names, None, ScanOptions(batch_rows, 1, None)
+    )
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+@pytest.mark.parametrize("batch_rows", [1, 3, 1000])
+@pytest.mark.parametrize("name", KEYS)
+def test_the_last_row_of_a_key_is_left(name: str, batch_rows: int) -> None:
+    """By the order of runs, by numbers, by a field of either direction; retracts counted or not."""
+    chance = random.Random(f"{name} {batch_rows}")
+    for n_runs in (1, 2, 3, 7):
+        runs = _runs(chance, name, n_runs)
+        for order, descending in (([], 0), (["_seq"], 0), (["s", "_seq"], 0), (["s", "_seq"], 1)):
+            for ignores in (False, True):
+                scan = _scan(
+                    runs,
+                    KEYS[name][0],
+                    order=order,
+                    descending=descending,
+                    ignores_retracts=ignores,
+                    batch_rows=batch_rows,
+                )
+                found = _rows(scan.to_table())
+                expected = _expected(runs, "s" in order, bool(descending), ignores)
+                assert sorted(found, key=_order) == sorted(expected, key=_order)
+
+
+def test_the_first_row_of_a_key_is_left() -> None:
+    """Whatever came later, unless it takes something back, which is refused."""
+    kind = pa.int32()
+    runs = [[(1, 0, 0, "a", 1, 0), (2, 0, 0, "b", 2, 0)], [(1, 0, 0, "later", 3, 0)]]
+    assert sorted(_rows(_scan(runs, kind, rule="first").to_table())) == [
+        (1, 0, 0, "a"),
+        (2, 0, 0, "b"),
+    ]
+
+    retracted = [*runs, [(2, 0, 0, "b", 4, 3)]]
+    with pytest.raises(RefusedError, match="retract"):
+        _scan(retracted, kind, rule="first").to_table()
+    assert len(_rows(_scan(retracted, kind, rule="first", ignores_retracts=True).to_table())) == 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(2, 0, 0, "a", 1, 0), (1, 0, 0, "b", 2, 0)],
+        [(1, 0, 0, "a", 1, 0), (1, 0, 0, "b", 2, 0)],
+        [(1, 1, 0, "a", 1, 0), (1, 0, 0, "b", 2, 0)],
+        [(1, 0, 0, "a", 1, 0), (None, 0, 0, "b", 2, 0)],
+    ],
+)
+@pytest.mark.parametrize("batch_rows", [1, 10])
+def test_runs_that_do_not_ascend_are_refused(
+    rows: Sequence[tuple[Any, ...]], batch_rows: int
+) -> None:
+    """Within a batch and from batch to batch, and a key has no null."""
+    other = [(5, 0, 0, "x", 3, 0)]
+    with pytest.raises(InputError, match=r"unit: .*(not above|null)"):
+        _scan([rows, other], pa.int32(), batch_rows=batch_rows).to_table()
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    """A row whose kind is none of the four says nothing."""
+    with pytest.raises(InputError, match="unknown kind 7"):
+        _scan([[(1, 0, 0, "a", 1, 7)], [(1, 0, 0, "a", 1, 0)]], pa.int32()).to_table()
+
+
+def test_filters_meet_merged_rows() -> None:
+    """A value that was overwritten is not found."""
+    runs = [[(1, 0, 0, "old", 1, 0), (2, 0, 0, "kept", 2, 0)], [(1, 0, 0, "new", 3, 0)]]
+    scan = _scan(runs, pa.int32())
+    dataset = scan.dataset()
+    assert dataset.to_table(filter=pc.field("v") == "old").num_rows == 0
+    assert dataset.to_table(filter=pc.field("v") == "kept").num_rows == 1
+    assert dataset.to_table(columns=["g"], filter=pc.field("k") == 1).num_rows == 1

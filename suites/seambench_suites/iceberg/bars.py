@@ -1,0 +1,200 @@
+"""What deletes cost: lineitem as Iceberg tables, 20 % of its rows deleted in each of three ways.
+
+Usage: `python -m seambench_suites.iceberg.bars --work FOLDER [--scale 1] [--rounds 5]
+[--reader auto --reader pyiceberg ...]`. Spark and Iceberg write each table once into the folder:
+position deletes (version 2), deletion vectors (version 3), and equality deletes by the primary key,
+whose file pyarrow writes and Iceberg's Java API commits. Then each reader reads all columns in
+turns, with the deletes and, for comparison, the same files without (the snapshot before). Every
+answer is checked: number of rows, and the sum of the keys as DuckDB tells it from the generated
+rows. At the end stands what share of the native time each way takes, by the least of the times, and
+the memory of a process that streams the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from seambase.errors import SeambenchError
+from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
+from seambench.engines.spark import SparkOptions, spark_session
+from seambench.formats.iceberg import bundle
+from seambench.formats.iceberg.java import load
+from seambench.formats.iceberg.writer import table_name
+
+__all__ = ["BARS", "main"]
+
+#: Most that a way may take of the time without deletes.
+BARS: Mapping[str, float] = {"positions": 1.2, "vectors": 1.2, "equality": 1.6}
+
+#: Which rows stay; Spark and DuckDB compute it alike.
+_GONE = "(l_orderkey * 7 + l_linenumber * 13) % 5 = 0"
+_KEYS = ("l_orderkey", "l_linenumber")
+_FILES = 8
+
+
+def _make(work: Path, scale: str) -> None:
+    """Write the tables into `work`, unless they are there."""
+    source = work / "generated" / "lineitem.parquet"
+    if not source.exists():
+        generator = str(Path(sys.executable).with_name("tpchgen-cli"))
+        command = [generator, "parquet", "-s", scale, "--tables=lineitem"]
+        subprocess.run([*command, f"--output-dir={source.parent}"], check=True)
+    missing = [way for way in BARS if not (work / way / "done").exists()]
+    if not missing:
+        return
+    with spark_session(SparkOptions(bundle=bundle())) as (spark, _):
+        for way in missing:
+            _write(spark, way, work / way / "lineitem", source)
+            (work / way / "done").touch()
+
+
+def _write(spark: Any, way: str, path: Path, source: Path) -> None:
+    name = table_name(spark, path)
+    frame = spark.read.parquet(str(source)).repartition(_FILES)
+    writer = frame.writeTo(name).using("iceberg")
+    writer = writer.tableProperty("format-version", "3" if way == "vectors" else "2")
+    writer = writer.tableProperty("write.delete.mode", "merge-on-read")
+    writer.tableProperty("write.distribution-mode", "none").create()
+    if way == "equality":
+        _delete_keys(spark, name, path, source)
+    else:
+        spark.sql(f"DELETE FROM {name} WHERE {_GONE}")  # noqa: S608 - our own text
+
+
+def _delete_keys(spark: Any, name: str, path: Path, source: Path) -> None:
+    """Commit an equality delete file that pyarrow wrote."""
+    table = load(spark, name)
+    fields = [table.schema().findField(key) for key in _KEYS]
+    text = f"SELECT {', '.join(_KEYS)} FROM '{source}' WHERE {_GONE}"  # noqa: S608
+    keys: pa.Table = duckdb.connect().execute(text).to_arrow_table()
+    types = {"long": pa.int64(), "int": pa.int32()}
+    schema = pa.schema(
+        [
+            pa.field(
+                key,
+                types[field.type().toString()],
+                metadata={"PARQUET:field_id": str(field.fieldId())},
+            )
+            for key, field in zip(_KEYS, fields, strict=True)
+        ]
+    )
+    file = path / "data" / "deletes.parquet"
+    pq.write_table(keys.cast(schema), file)
+    ids = spark.sparkContext._gateway.new_array(spark._jvm.int, len(fields))
+    for i, field in enumerate(fields):
+        ids[i] = field.fieldId()
+    builder = spark._jvm.org.apache.iceberg.FileMetadata.deleteFileBuilder(table.spec())
+    builder = builder.ofEqualityDeletes(ids).withPath(str(file)).withFormat("parquet")
+    builder = builder.withFileSizeInBytes(file.stat().st_size).withRecordCount(keys.num_rows)
+    table.newRowDelta().addDeletes(builder.build()).commit()
+
+
+def _first_snapshot(table: Path) -> str:
+    """The snapshot before the deletes."""
+    metadata = json.loads((table / "metadata" / "v1.metadata.json").read_text(encoding="utf-8"))
+    return str(metadata["current-snapshot-id"])
+
+
+def _expected(source: Path, condition: str) -> tuple[int, int]:
+    """Number of rows, and the sum of their keys, out of the generated file."""
+    text = f"SELECT count(*), sum(l_orderkey)::BIGINT FROM '{source}' WHERE {condition}"  # noqa: S608
+    [(rows, keys)] = duckdb.connect().execute(text).fetchall()
+    return int(rows), int(keys)
+
+
+def _read(reader: str, table: Path, as_of: str | None) -> tuple[float, tuple[int, int]]:
+    """Seconds, and what was read: rows and the sum of their keys."""
+    scanner = registry.resolve("scan", reader)
+    begin = time.perf_counter()
+    scan = scanner.open(ScanRequest(table=str(table), as_of=as_of))
+    rows, keys = 0, 0
+    for batch in scan.to_reader():
+        rows += batch.num_rows
+        keys += pc.sum(batch.column(0)).as_py() or 0
+    return time.perf_counter() - begin, (rows, keys)
+
+
+def _peak_bytes(reader: str, table: Path) -> int:
+    """The most memory that a process of its own took while it streamed a table."""
+    command = [sys.executable, "-m", __spec__.name, "--stream", reader, "--work", str(table)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _stream(reader: str, table: Path) -> None:
+    _read(reader, table, None)
+    sys.stdout.write(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}\n")
+
+
+def _measure(work: Path, readers: list[str], rounds: int) -> dict[tuple[str, str, bool], float]:
+    """The least time of each reader, way, and whether the deletes were applied."""
+    source = work / "generated" / "lineitem.parquet"
+    wanted = {False: _expected(source, "true"), True: _expected(source, f"NOT ({_GONE})")}
+    least: dict[tuple[str, str, bool], float] = {}
+    for _ in range(rounds):
+        for reader in readers:
+            for way in BARS:
+                table = work / way / "lineitem"
+                for deleted, expected in wanted.items():
+                    try:
+                        as_of = None if deleted else _first_snapshot(table)
+                        seconds, found = _read(reader, table, as_of)
+                    except SeambenchError as error:
+                        sys.stderr.write(f"{reader}, {way}: {error}\n")
+                        continue
+                    if found != expected:
+                        sys.stderr.write(f"{reader}, {way}, {deleted}: WRONG, {found}\n")
+                        continue
+                    key = reader, way, deleted
+                    least[key] = min(seconds, least.get(key, seconds))
+    return least
+
+
+def main() -> None:
+    """Make the tables and measure; exit code 1 where a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--scale", default="1")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--reader", action="append")
+    parser.add_argument("--stream", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.stream:
+        _stream(asked.stream, asked.work)
+        return
+    _make(asked.work, asked.scale)
+    readers = asked.reader or ["auto", "pyiceberg"]
+    least = _measure(asked.work, readers, asked.rounds)
+    missed = False
+    for (reader, way, deleted), seconds in least.items():
+        line = f"{reader:10} {way:10} {'with' if deleted else 'without':7} least {seconds:.3f} s"
+        if deleted and (without := least.get((reader, way, False))):
+            line += f", {seconds / without:.2f} x without"
+            if reader == "auto":
+                line += f", at most {BARS[way]} is meant"
+                missed |= seconds / without > BARS[way]
+        if deleted and reader != "auto" and (own := least.get(("auto", way, True))):
+            line += f", {seconds / own:.1f} x auto"
+        sys.stdout.write(line + "\n")
+    for way in BARS:
+        peak = _peak_bytes("auto", asked.work / way / "lineitem")
+        sys.stdout.write(f"auto       {way:10} streamed in a process of {peak / 2**20:.0f} MiB\n")
+    if missed:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
