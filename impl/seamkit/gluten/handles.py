@@ -39,6 +39,7 @@ __all__ = [
     "PLACEHOLDER",
     "ArrowCBatch",
     "BatchCounters",
+    "BatchKind",
     "HandleRegistry",
     "IndicatorVector",
     "NativeBatch",
