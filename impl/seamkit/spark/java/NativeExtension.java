@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -78,6 +79,8 @@ public final class NativeOutput {
 
     /** The plan of a frame with the operator on top that makes native batches. */
     public static SparkPlan plan(Dataset frame) {
+        // Operators belong to the session that the thread which makes them works for.
+        SparkSession.setActiveSession(frame.sparkSession());
         return new NativeRowToColumnarExec(frame.queryExecution().executedPlan());
     }
 

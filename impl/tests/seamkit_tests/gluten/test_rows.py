@@ -35,7 +35,7 @@ def test_calls_take_what_fits_and_at_least_a_row(threshold: int, calls: list[int
 
 
 def test_the_buffer_is_the_same_for_every_call() -> None:
-    """A buffer that is large enough is used again, over batches too; memory goes back at the end."""
+    """A buffer that is large enough is used again; its memory goes back at the end."""
     with TrackedAllocator() as allocator:
         converter = RowConverter(
             UnsafeRows(fields_of(ROWS.schema, "spark"), allocator=allocator), threshold_bytes=150
