@@ -8,6 +8,7 @@ from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
 from seamkit.files.storage import Storage
+from seamkit.tables.iceberg.catalog import SCHEME
 from seamkit.tables.iceberg.metadata.location import METADATA
 from seamkit.tables.iceberg.table import IcebergTable
 
@@ -16,6 +17,7 @@ __all__ = ["ICEBERG_CAPABILITIES", "explain_iceberg", "is_iceberg", "open_iceber
 ICEBERG_CAPABILITIES = (
     "formats.iceberg",
     "query.snapshot",
+    "query.incremental",
     "as-of",
     "iceberg.v1",
     "iceberg.v2",
@@ -40,7 +42,7 @@ def is_iceberg(request: ScanRequest) -> bool:
         UsageError: no address, or options that its storage does not know.
         InputError: there is no such folder.
     """
-    if request.table.endswith(".metadata.json"):
+    if request.table.endswith(".metadata.json") or request.table.startswith(SCHEME):
         return True
     entries = Storage(request.table, request.storage_options).list(METADATA)
     return any(".metadata.json" in entry.name for entry in entries)
@@ -52,12 +54,14 @@ def open_iceberg(request: ScanRequest) -> Scan:
     Raises:
         UsageError: what Iceberg tables have no word for.
     """
-    if request.begin is not None or request.end is not None or request.changes_alone:
-        raise UsageError("a snapshot of an Iceberg table has neither begin nor end")
+    if request.changes_alone:
+        raise UsageError("Iceberg tables tell no changes of rows apart")
     return IcebergTable(request.table, request.storage_options).scan(
         request.columns,
         query=request.query,
         as_of=request.as_of,
+        begin=request.begin,
+        end=request.end,
         batch_rows=request.batch_rows,
         threads=request.threads,
         memory_limit_bytes=request.memory_limit_bytes,

@@ -108,8 +108,10 @@ static int deal(struct seam_allocator *allocator, struct seam_error *out) {
         code = seam_partitioner_flush(partitioner, out);
     }
     int32_t part;
+    int64_t size_bytes = 0;
     struct ArrowArray chunk;
-    while (code == SEAM_OK && seam_partitioner_next(partitioner, &part, &chunk)) {
+    while (code == SEAM_OK && seam_partitioner_next(partitioner, &part, &size_bytes, &chunk)) {
+        CHECK(size_bytes > 0);
         rows += check_chunk(&chunk, part, CHANNELS, last);
         seam_array_release(&chunk);
     }

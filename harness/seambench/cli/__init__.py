@@ -6,6 +6,7 @@ or a refused input, 130 interrupted. SEAMBENCH_DEBUG=1 shows tracebacks.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -23,4 +24,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UnavailableError as error:
         sys.stderr.write(f"seambench: {error}\n")
         sys.exit(error.exit_code)
+    # As for `python -m`: `--impl reader:Reader` may lie in the folder where one stands.
+    sys.path.append(os.getcwd())  # noqa: PTH109 - as Python itself writes it
     sys.exit(run(arguments))

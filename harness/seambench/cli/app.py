@@ -28,7 +28,7 @@ from seambench.cli import (
     throughput,
 )
 from seambench.cli import run as run_
-from seambench.cli.checks import check, demo, explain, peers
+from seambench.cli.checks import check, demo, explain, new, peers
 from seambench.cli.shared.common import plain_text
 
 __all__ = ["app", "run"]
@@ -49,6 +49,7 @@ app.command("run")(run_.run)
 app.command("data")(data.data)
 app.command("check")(check.check)
 app.command("explain")(explain.explain)
+app.command("new")(new.new)
 app.command("bench")(bench.bench)
 app.command("exchange")(exchange.exchange)
 app.command("throughput")(throughput.throughput)

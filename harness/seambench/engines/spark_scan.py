@@ -20,7 +20,6 @@ from seambase import errors
 from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, SeambenchError
 from seambase.scan import ScanReport
-from seambase.spark_types import spark_type
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest
 from seambench.engines.spark import OWN_ERROR, explain_failure
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkScan", "SparkScanner", "data_frame"]
+__all__ = ["SparkScan", "SparkScanner"]
 
 
 class SparkScanner:
@@ -122,34 +121,6 @@ class SparkScan:
             numbers = _one_task_each(self._session, self._scan.n_parts)
             for row in numbers.mapInArrow(read, "batch binary").toLocalIterator():
                 yield from pa.ipc.open_stream(pa.py_buffer(row.batch))
-
-
-def data_frame(session: SparkSession, scan: Scan) -> DataFrame:
-    """A planned scan as a DataFrame, read by tasks when Spark asks for it.
-
-    Types become those that Spark's own reader of the format has: times of day are integers, fixed
-    binaries are binaries, milliseconds are microseconds.
-
-    Args:
-        session: the Spark session whose tasks read.
-        scan: made by a scanner whose scans are `Parted`.
-
-    Raises:
-        RefusedError: a column of a type that Spark does not have.
-    """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    plan = session.sparkContext.broadcast(_parted(scan))
-    columns = scan.schema.names
-    target = pa.schema([pa.field(f.name, spark_type(f.type, f.name)) for f in scan.schema])
-
-    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in _each(numbers):
-            for batch in plan.value.part(number, columns, None).to_reader():
-                yield batch.cast(target)
-
-    numbers = _one_task_each(session, plan.value.n_parts)
-    return numbers.mapInArrow(read, from_arrow_schema(target))
 
 
 def _parted(scan: Scan) -> Parted:

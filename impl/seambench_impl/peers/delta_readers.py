@@ -25,7 +25,6 @@ from seambench_impl.peers.peer_scan import (
 
 __all__ = ["DaftReader", "DeltaReader", "DeltaRsReader", "PolarsReader", "plain_table"]
 
-_EXTRA = "peers"
 _XFAILS = Path(__file__).with_name("xfails")
 
 
@@ -34,10 +33,11 @@ class DeltaReader:
 
     name: str
     package: ClassVar[str]
+    extra: ClassVar[str | None] = "peers"
     kind: Kind = "peer"
 
     def __init__(self) -> None:
-        self.version = installed_version(self.package, self.name, _EXTRA)
+        self.version = installed_version(self.package, self.name, self.extra)
         self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
@@ -51,7 +51,7 @@ class DeltaReader:
         """
         if request.query != "snapshot" or request.where is not None or request.strict:
             raise RefusedError(f"{self.name} takes neither {request.query}, a filter, nor strict")
-        module = import_peer(self.package, self.name, _EXTRA)
+        module = import_peer(self.package, self.name, self.extra)
         version = None if request.as_of is None else int(request.as_of)
         whole, read = self._told(request, lambda: self._table(module, request, version))
         schema = select_columns(whole, request.columns)
@@ -141,6 +141,7 @@ class DaftReader(DeltaReader):
 
     name = "daft-delta"
     package = "daft"
+    extra = None
     #: What conformance is known to find in it.
     xfails = _XFAILS / "daft-delta.toml"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambase.extras import needs, not_installed
 from seambase.scan import ScanReport
 from seambench.contracts.scan import Scanner, ScanRequest
@@ -47,22 +47,24 @@ HUDI_READS: Mapping[str, bool] = {
 Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
 
 
-def import_peer(module: str, reader: str, extra: str) -> Any:
+def import_peer(module: str, reader: str, extra: str | None) -> Any:
     """Import a foreign library.
 
     Args:
         module: what to import.
         reader: which reader needs it.
-        extra: the extra of this package that brings it.
+        extra: the extra of this package that brings it; None where no extra can.
 
     Raises:
         UnavailableError: it is not installed.
     """
-    with needs(extra, reader):
+    if extra is None:
+        installed_version(module, reader, extra)
+    with needs(extra or "", reader):
         return importlib.import_module(module)
 
 
-def installed_version(package: str, reader: str, extra: str) -> str:
+def installed_version(package: str, reader: str, extra: str | None) -> str:
     """The version of a package, which is not imported for it; arguments as `import_peer`.
 
     Raises:
@@ -71,6 +73,12 @@ def installed_version(package: str, reader: str, extra: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError as error:
+        if extra is None:
+            raise UnavailableError(
+                f"{reader} needs the package {package!r}, which is not installed, and which no "
+                f"extra brings, since it asks for another pyarrow: name a version, as {reader}@X, "
+                "which gets an environment of its own"
+            ) from error
         raise not_installed(package, extra, reader) from error
 
 

@@ -65,7 +65,7 @@ class PyarrowReader:
 
         Raises:
             RefusedError: another query than read-optimized, an instant, or a filter as text.
-            InputError: no Hudi table, or no base file.
+            InputError: no Hudi table, no base file, or one that is not whole.
             UsageError: an unknown column.
         """
         if request.query != "read-optimized":
@@ -84,7 +84,10 @@ class _PyarrowScan:
     def __init__(self, files: list[Path], request: ScanRequest) -> None:
         self._request = request
         self._names = [str(file) for file in files]
-        whole = ds.dataset(self._names, format="parquet").schema
+        try:
+            whole = ds.dataset(self._names, format="parquet").schema
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{request.table}: not readable as Parquet ({error})") from error
         self._schema = select_columns(whole, request.columns)
         self._whole = whole
         self._report = ScanReport(paths={"native": len(files)})

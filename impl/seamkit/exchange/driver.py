@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError
+from seambase.errors import RefusedError, SeambenchError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.payloads import flat, size_of
 from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.partition import DealtChunk, Partitioner
+from seamkit.serde.stream.gather import Gatherer
 
 if TYPE_CHECKING:
     from seamkit.exchange.sink import ExchangeSink
@@ -21,6 +22,10 @@ __all__ = ["SinkDriver"]
 
 #: So that the message of a request, without its payloads, stays below what transports take.
 _CHUNKS_AT_MOST = 16_384
+#: With so many rows a batch is a chunk of its own.
+_GATHERED_ROWS = 4096
+#: In place of a channel's number: all those to other processes.
+_ALL = -1
 #: Of a batch of which a slice is counted as if it were whole.
 _SMALL_BYTES = 1 << 20
 
@@ -68,6 +73,9 @@ class SinkDriver:
         )
         self._placement = routing.placement()
         self._encode_dealt = sink.format.encode_dealt if sink.format else None
+        self._gather = sink.format.gather if sink.format else None
+        #: Rows of small batches by channel; dealing collects rows itself.
+        self._gathered: dict[int, Gatherer] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Send the rows of a batch on their way; waits while the sink is full.
@@ -94,6 +102,9 @@ class SinkDriver:
         """Send what is left, then the end, to every channel."""
         if self._partitioner is not None:
             self._deal(Partitioner.rest)
+        for channel in list(self._gathered):
+            self._add_all(channel, self._taken(channel))
+        self._gathered.clear()
         for channel in range(len(self._waiting)):
             self._flush(channel)
         for channel in range(len(self._waiting)):
@@ -116,14 +127,19 @@ class SinkDriver:
             raise
 
     def _send_dealt(self, chunk: DealtChunk, channel: int, driver: int) -> None:
-        if self._encode_dealt is None or self._sink.channels[channel].pass_through:
+        if self._sink.channels[channel].pass_through:
+            # Whoever reads it makes a batch of it, while this thread deals the next rows.
+            if not self._sink.options.enable_exchange_perf:
+                self._add(channel, Chunk(chunk, chunk.bytes, driver))
+            return
+        if self._encode_dealt is None:
             self._put(channel, chunk.batch(), driver)
             return
         for one in self._fitting(self._encode_dealt(chunk), driver):
             self._add(channel, one)
 
     def _belongs_to_nobody(self, chunk: DealtChunk) -> None:
-        rows = chunk.batch().num_rows
+        rows = chunk.rows
         buckets, rule = self._sink.routing.buckets, self._sink.routing.rule
         assert buckets is not None
         assert rule is not None
@@ -133,15 +149,11 @@ class SinkDriver:
         self.dropped_rows += rows
 
     def _broadcast(self, batch: pa.RecordBatch) -> None:
-        encoded: list[Chunk] | None = None
-        for channel in range(len(self._waiting)):
-            if self._sink.channels[channel].pass_through:
+        for channel, way in enumerate(self._sink.channels):
+            if way.pass_through:
                 self._put(channel, batch, 0)
-                continue
-            if encoded is None:
-                encoded = list(self._encode(batch, 0))
-            for chunk in encoded:
-                self._add(channel, chunk)
+        if not all(way.pass_through for way in self._sink.channels):
+            self._add_all(_ALL, self._collected(_ALL, batch))
 
     def _put(self, channel: int, batch: pa.RecordBatch, driver: int) -> bool:
         """Whether a request left for it."""
@@ -149,10 +161,44 @@ class SinkDriver:
             if self._sink.options.enable_exchange_perf:
                 return True
             return self._add(channel, Chunk(batch, _held_bytes(batch), driver))
+        if self._partitioner is None:
+            return self._add_all(channel, self._collected(channel, batch))
+        return self._add_all(channel, self._encode(batch, driver))
+
+    def _add_all(self, channel: int, chunks: Iterable[Chunk]) -> bool:
+        """Whether a request left for it; `_ALL` stands for every channel to another process."""
+        ways = self._sink.channels
+        remote = [number for number, way in enumerate(ways) if not way.pass_through]
         left = False
-        for chunk in self._encode(batch, driver):
-            left |= self._add(channel, chunk)
+        for chunk in chunks:
+            for number in remote if channel == _ALL else [channel]:
+                left |= self._add(number, chunk)
         return left
+
+    def _collected(self, channel: int, batch: pa.RecordBatch) -> Iterator[Chunk]:
+        """Chunks that are ready: a large batch is one, small ones wait until they are one."""
+        small = batch.num_rows < _GATHERED_ROWS and batch.get_total_buffer_size() <= _SMALL_BYTES
+        if self._gather is None or not small:
+            yield from self._taken(channel)
+            yield from self._encode(batch, 0)
+            return
+        gatherer = self._gathered.get(channel)
+        if gatherer is None:
+            gatherer = self._gathered[channel] = self._gather(self._sink.allocator)
+        try:
+            gatherer.append(batch)
+        except SeambenchError as error:  # rows that wait are lost with those of this batch
+            self._sink.cancel(str(error))
+            raise
+        waits = gatherer.size_bytes + (self._waiting[channel].bytes if channel != _ALL else 0)
+        if gatherer.rows >= _GATHERED_ROWS or waits > self._sink.batched_bytes:
+            yield from self._taken(channel)
+
+    def _taken(self, channel: int) -> Iterator[Chunk]:
+        """The rows that wait for others, where there are any."""
+        gatherer = self._gathered.get(channel)
+        if gatherer is not None and gatherer.rows:
+            yield from self._fitting(gatherer.take(), 0)
 
     def _encode(self, batch: pa.RecordBatch, driver: int) -> Iterator[Chunk]:
         """A batch as chunks of which each fits into a request."""

@@ -229,19 +229,32 @@ class DealtChunk:
 
     Attributes:
         part: whose rows they are.
+        bytes: of their values, offsets and null bitmaps.
         schema: of the chunk.
     """
 
-    __slots__ = ("_allocator", "_array", "_schema", "part", "schema")
+    __slots__ = ("_allocator", "_array", "_schema", "bytes", "part", "schema")
 
     def __init__(
-        self, part: int, array: Any, schema: pa.Schema, in_c: Any, allocator: TrackedAllocator
+        self,
+        part: int,
+        size_bytes: int,
+        array: Any,
+        schema: pa.Schema,
+        in_c: Any,
+        allocator: TrackedAllocator,
     ) -> None:
         self.part = part
+        self.bytes = size_bytes
         self.schema = schema
         self._array = array
         self._schema = in_c
         self._allocator = allocator
+
+    @property
+    def rows(self) -> int:
+        """How many rows they are, before they are used."""
+        return int(self._array.length)
 
     def batch(self) -> pa.RecordBatch:
         """The rows as a batch."""
@@ -350,9 +363,9 @@ class Partitioner:
         return self._schema_in_c, array
 
     def _ready(self) -> Iterator[DealtChunk]:
-        part, array = ffi.new("int32_t *"), new_array()
-        while lib.seam_partitioner_next(self._pointer, part, array):
-            yield DealtChunk(part[0], array, self.plain, self._plain_in_c, self.allocator)
+        part, size, array = ffi.new("int32_t *"), ffi.new("int64_t *"), new_array()
+        while lib.seam_partitioner_next(self._pointer, part, size, array):
+            yield DealtChunk(part[0], size[0], array, self.plain, self._plain_in_c, self.allocator)
             array = new_array()
 
 

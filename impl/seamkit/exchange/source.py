@@ -13,6 +13,7 @@ from seamkit.exchange.formats.formats import ChunkFormat
 from seamkit.exchange.logic.messages import Answer, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.logic.receiver import Receiver
+from seamkit.exchange.partition import DealtChunk
 
 __all__ = ["ExchangeFailedError", "ExchangeSource", "SourceRegistry"]
 
@@ -158,6 +159,8 @@ class ExchangeSource:
             raise ExchangeFailedError(f"nothing came to queue {names} in {timeout} s")
 
     def _batch(self, payload: Any) -> pa.RecordBatch:
+        if isinstance(payload, DealtChunk):
+            return payload.batch()
         if self._format is None or isinstance(payload, pa.RecordBatch):
             return payload
         try:

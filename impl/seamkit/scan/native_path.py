@@ -9,7 +9,7 @@ whichever row groups are read.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.scan.masks import Gone, RowRemover
 
-__all__ = ["Wanted", "native_rows", "with_values"]
+__all__ = ["Wanted", "condition_met", "matching_groups", "native_rows", "with_values"]
 
 _PIECE_ROWS = 32 * 1024
 # Below this share of rows it pays to take texts as references into a dictionary, and to copy those
@@ -163,15 +163,8 @@ def _tested_rows(
     use_threads: bool,
 ) -> Iterator[pa.RecordBatch]:
     """The rows that meet the condition and are not gone."""
-    assert wanted.condition is not None
-    read = wanted.read(wanted.tested)
-    if not any(name in wanted.known for name in wanted.tested):
-        matching = reader.row_groups_that_may_match(wanted.condition, read)
-        row_groups = [group for group in row_groups if group in matching]
-    elif read.names:
-        tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-        matching = reader.row_groups_that_may_match(wanted.condition, tested, counted=read.names)
-        row_groups = [group for group in row_groups if group in matching]
+    matching = matching_groups(reader, wanted)
+    row_groups = [group for group in row_groups if group in matching]
     starts = {} if gone is None else _starts(reader, row_groups)
     for group in row_groups:
         kept = None
@@ -181,6 +174,18 @@ def _tested_rows(
                 continue
             kept = gone.kept(begin, begin + rows)
         yield from _selected(reader, wanted, group, kept, use_threads=use_threads)
+
+
+def matching_groups(reader: FileReader, wanted: Wanted) -> Collection[int]:
+    """The row groups of a file in which rows may meet the condition, by their statistics."""
+    assert wanted.condition is not None
+    read = wanted.read(wanted.tested)
+    if not any(name in wanted.known for name in wanted.tested):
+        return reader.row_groups_that_may_match(wanted.condition, read)
+    if not read.names:
+        return range(reader.num_row_groups)
+    tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+    return reader.row_groups_that_may_match(wanted.condition, tested, counted=read.names)
 
 
 def _selected(
@@ -250,18 +255,10 @@ def _test(
     there: pa.Array | None,
 ) -> tuple[pa.Array, pa.Table]:
     """Which rows meet the condition and are there, and the tested columns of those."""
-    from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
-
     done = 0
     masks, kept = [], []
     for batch in batches:
-        # The one column more carries the count of rows where a condition tests none.
-        table = pa.Table.from_arrays(
-            [*batch.columns, pa.nulls(batch.num_rows)], [*schema.names, ""]
-        )
-        source = Declaration("table_source", TableSourceNodeOptions(table))
-        project = Declaration("project", ProjectNodeOptions([condition], ["met"]), [source])
-        met = project.to_table(use_threads=False).column("met").combine_chunks()
+        met = condition_met(batch, condition)
         if there is not None:
             met = pc.and_(met, there.slice(done, batch.num_rows))
         done += batch.num_rows
@@ -270,6 +267,27 @@ def _test(
             kept.append(batch.filter(met))
     whole = pa.Table.from_batches(kept, schema).combine_chunks()
     return pa.concat_arrays(masks), whole
+
+
+def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.Array:
+    """For each row whether it meets a condition; null where that is not known.
+
+    Args:
+        batch: the columns that the condition tests.
+        condition: an expression over them.
+
+    Raises:
+        pyarrow.ArrowException: it fails on a value.
+    """
+    from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
+
+    # The one column more carries the count of rows where a condition tests none.
+    table = pa.Table.from_arrays(
+        [*batch.columns, pa.nulls(batch.num_rows)], [*batch.schema.names, ""]
+    )
+    source = Declaration("table_source", TableSourceNodeOptions(table))
+    project = Declaration("project", ProjectNodeOptions([condition], ["met"]), [source])
+    return project.to_table(use_threads=False).column("met").combine_chunks()
 
 
 def _column(name: str, selected: pa.RecordBatch, own: pa.Table, wanted: Wanted) -> pa.Array:

@@ -22,9 +22,9 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
 from seamkit.scan.engine_units import engine_share
-from seamkit.scan.events_cache import EventsCache
+from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
 from seamkit.scan.masks import Gone, GoneByKey, GoneRows
-from seamkit.scan.merge_path import Load, UnitMerge, load_events
+from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
@@ -123,17 +123,17 @@ class UnitScan(Scan):
         from seambase.dataset import ScanDataset
 
         limited = self._options.memory_limit_bytes is not None
-        load = load_events if limited else EventsCache().load
-        return ScanDataset(self.schema, functools.partial(self._open_for_engine, load=load))
+        events = FreshEvents() if limited else EventsCache()
+        return ScanDataset(self.schema, functools.partial(self._open_for_engine, events=events))
 
     def engine_plan(self) -> EnginePlan:
-        """Files without changes for an engine's own reader, a dataset over the rest; see `Scan`.
+        """Files without changes for an engine's own reader, a scan of the rest; see `Scan`.
 
         All stays with this scan where something other than columns was asked of it: a condition, a
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self.dataset(), self.schema)
+            return EnginePlan([], self, self.schema)
         share = engine_share(self._plan, self._columns)
         if not share.rest.units:
             return EnginePlan(share.files, None, self.schema)
@@ -141,7 +141,7 @@ class UnitScan(Scan):
         rest._plan = share.rest
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
-        return EnginePlan(share.files, rest.dataset(), self.schema)
+        return EnginePlan(share.files, rest, self.schema)
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -244,9 +244,9 @@ class UnitScan(Scan):
         return "native" if isinstance(unit.changes, Mask | KeyMask | None) else "merge"
 
     def _open_for_engine(
-        self, columns: Sequence[str], condition: pc.Expression | None, load: Load
+        self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
     ) -> pa.RecordBatchReader:
-        return self._reader(columns, self._both(condition), load)
+        return self._reader(columns, self._both(condition), events)
 
     def _both(self, condition: pc.Expression | None) -> pc.Expression | None:
         """The scan's own condition and a further one."""
@@ -255,13 +255,19 @@ class UnitScan(Scan):
         return self._condition & condition
 
     def _reader(
-        self, columns: Sequence[str], condition: pc.Expression | None, load: Load = load_events
+        self,
+        columns: Sequence[str],
+        condition: pc.Expression | None,
+        events: EventsSource | None = None,
     ) -> pa.RecordBatchReader:
-        batches = (batch for _, batch in self._numbered_batches(columns, condition, load))
+        batches = (batch for _, batch in self._numbered_batches(columns, condition, events))
         return pa.RecordBatchReader.from_batches(self._fields(columns), batches)
 
     def _numbered_batches(
-        self, columns: Sequence[str], condition: pc.Expression | None, load: Load = load_events
+        self,
+        columns: Sequence[str],
+        condition: pc.Expression | None,
+        events: EventsSource | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         tested = filter_columns(condition, self._plan.schema)
         wanted = Wanted(
@@ -272,13 +278,13 @@ class UnitScan(Scan):
             {},
             self._options.most_rows,
         )
-        tasks = self._tasks(wanted, load)
+        tasks = self._tasks(wanted, events or FreshEvents())
         for number, batch in run_tasks(tasks, self._options.n_threads):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
 
-    def _tasks(self, wanted: Wanted, load: Load) -> list[Task]:
+    def _tasks(self, wanted: Wanted, events: EventsSource) -> list[Task]:
         """What is to be done: a unit is one task, or several if it has more than its share."""
         units, threads = self._plan.units, self._options.n_threads
         may_match = units_that_may_match(units, wanted.condition, self._plan.schema)
@@ -298,7 +304,7 @@ class UnitScan(Scan):
                 continue
             if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
                 parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
-                tasks += self._merging(unit, unit.changes, own, parts, load)
+                tasks += self._merging(unit, unit.changes, own, parts, events)
                 continue
             for file in unit.files:
                 parts = max(1, math.ceil(file.size_bytes * threads / max(whole_bytes, 1)))
@@ -332,18 +338,17 @@ class UnitScan(Scan):
         return [functools.partial(read, cut) for cut in cuts]
 
     def _merging(
-        self, unit: ReadUnit, changes: Keyed, wanted: Wanted, parts: int, load: Load
+        self, unit: ReadUnit, changes: Keyed, wanted: Wanted, parts: int, events: EventsSource
     ) -> list[Task]:
-        """Tasks for a unit that is merged: rows are tested after that, not before."""
+        """Tasks for a unit that is merged."""
         merge = functools.partial(
             UnitMerge,
             unit.files[0] if unit.files else None,
             changes,
             self._plan.schema,
-            wanted.read(wanted.schema.names).names,
-            wanted.batch_rows,
+            wanted,
             self._context(),
-            load,
+            events,
             row_groups=_groups_by_key(changes.key_columns, wanted),
         )
         if parts == 1:
@@ -352,7 +357,7 @@ class UnitScan(Scan):
         else:
             shared = merge(threads=parts)
             reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
-        return [functools.partial(_tested, read, wanted) for read in reads]
+        return reads
 
     def _merging_runs(self, unit: ReadUnit, changes: Runs, wanted: Wanted) -> Task:
         """The task of a unit of sorted runs: rows are tested after they were merged."""
@@ -424,7 +429,7 @@ def _groups_by_key(
 
 
 def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Merged rows that meet the condition; a value below the merge may be stale."""
+    """Rows of another path that meet the condition; a value below the merge may be stale."""
     whole = (with_values(batch, wanted.schema, wanted.known) for batch in read())
     if wanted.condition is None:
         return whole

@@ -39,7 +39,8 @@ def open_table(
 
     Args:
         path: the table's folder, or its address on any storage that fsspec reaches: `s3://`,
-            `gs://`, `hdfs://`, `memory://`, ... Of an Iceberg table also one of its metadata files.
+            `gs://`, `hdfs://`, `memory://`, ... Of an Iceberg table also one of its metadata
+            files, or `iceberg://CATALOG/NAMESPACE.TABLE`, for which pyiceberg asks the catalog.
         storage_options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...);
             a local folder has none.
 
@@ -55,7 +56,7 @@ def open_table(
     root = _address(path)
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise UsageError(f"storage_options is {storage_options!r}: names and values are meant")
-    if root.endswith((".metadata.json", ".metadata.json.gz")):
+    if root.startswith("iceberg://") or root.endswith((".metadata.json", ".metadata.json.gz")):
         return _opened("metadata", root, storage_options)
     _require_folder(root)
     storage = Storage(root, storage_options)

@@ -60,9 +60,9 @@ int seam_partitioner_append(struct seam_partitioner *partitioner, const struct A
 int seam_partitioner_split(struct seam_partitioner *partitioner, const struct ArrowSchema *schema,
                            const struct ArrowArray *batch, int32_t *start_points,
                            struct ArrowArray *out, struct seam_error *error);
-/* The next chunk that is finished: 1 and the chunk in `out`, or 0. The chunk belongs to the caller.
- */
-int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part,
+/* The next chunk that is finished: 1, its bytes and the chunk in `out`, or 0. The chunk belongs to
+ * the caller. */
+int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part, int64_t *size_bytes,
                           struct ArrowArray *out);
 /* Finishes the chunks of all parts that have rows; see seam_partitioner_next. */
 int seam_partitioner_flush(struct seam_partitioner *partitioner, struct seam_error *error);

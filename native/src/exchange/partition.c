@@ -86,6 +86,7 @@ void seam_partition_sort(const uint32_t *parts, int64_t rows, int32_t n_parts,
 
 struct finished {
     int32_t part;
+    int64_t size_bytes;
     struct ArrowArray chunk;
 };
 
@@ -303,6 +304,7 @@ static int finish_part(struct seam_partitioner *partitioner, int32_t part,
     }
     struct finished *place = &ready_list(partitioner)[ready_count(partitioner)];
     place->part = part;
+    place->size_bytes = seam_gather_bytes(partitioner->gathers[part]);
     code = seam_gather_finish(partitioner->gathers[part], &place->chunk, error);
     if (code == SEAM_OK) {
         partitioner->ready.size_bytes += (int64_t)sizeof *place;
@@ -498,7 +500,7 @@ int seam_partitioner_split(struct seam_partitioner *partitioner, const struct Ar
     return code;
 }
 
-int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part,
+int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part, int64_t *size_bytes,
                           struct ArrowArray *out) {
     if (partitioner->taken == ready_count(partitioner)) {
         partitioner->taken = 0;
@@ -508,6 +510,7 @@ int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part,
     struct finished *found = &ready_list(partitioner)[partitioner->taken];
     partitioner->taken += 1;
     *part = found->part;
+    *size_bytes = found->size_bytes;
     *out = found->chunk;
     return 1;
 }

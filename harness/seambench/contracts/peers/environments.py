@@ -1,7 +1,7 @@
 """An environment for each version of a peer: made when it is first named, kept in a cache.
 
-It holds the peer, pyarrow, DuckDB and links to our own packages, which are plain Python there; it
-is made by uv, or by pip where there is no uv.
+It holds the peer, pyarrow, DuckDB, what our packages need at least, and links to these, which are
+plain Python there; it is made by uv, or by pip where there is no uv.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,8 +80,15 @@ def _requirements(peer: Peer, version: str) -> list[str]:
         *peer.requires,
         *([] if peer.package == "pyarrow" else [f"pyarrow{peer.pyarrow}"]),
         f"duckdb=={metadata.version('duckdb')}",
-        "numpy",
+        *_base_names(),
     ]
+
+
+def _base_names() -> list[str]:
+    """Names of what our packages need at least, but for pyarrow; a peer may bound versions."""
+    needed = (one for one in metadata.requires("seambench") or () if ";" not in one)
+    names = {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed}
+    return sorted(names - {"pyarrow"})
 
 
 def _make(folder: Path, requirements: Sequence[str]) -> None:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import datetime as dt
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from seambase.errors import SeambenchError
 from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.paimon.buckets import bucket_numbers as groups
+from seambench.formats.paimon.core_writer import Core
 from seambench.formats.paimon.layouts import PaimonLayout
 from seambench.formats.rows import plain_value
 
@@ -47,29 +50,87 @@ def _catalog(session: Any, table: Path) -> Iterator[None]:
 
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
-    """One commit: a new table, or rows merged into it by key.
+    """One commit, and for layouts without runs its compaction; a new table is compacted once.
 
     Under event-time ordering a row counts only if its `ts` is not older than the one it meets.
     """
     layout = design.layout
     assert isinstance(layout, PaimonLayout)
-    with _catalog(frame.sparkSession, path):
-        raise NotImplementedError(step)
+    session = frame.sparkSession
+    frame.createOrReplaceTempView("changes")
+    with _catalog(session, path):
+        if step == "create":
+            session.sql(_creation(frame, design, layout))
+        if step == "delete":
+            same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
+            newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
+            session.sql(
+                f"MERGE INTO {_TABLE} t USING changes c ON {same} WHEN MATCHED{newer} THEN DELETE"
+            )
+        else:
+            session.table("changes").writeTo(_TABLE).append()
+        if layout.kept == "compacted" or (step == "create" and layout.kept == "runs"):
+            session.sql(f"CALL sys.compact(table => 'default.{_TABLE}')")
+    session.catalog.dropTempView("changes")
+
+
+def _creation(frame: Any, design: Design, layout: PaimonLayout) -> str:
+    """The statement that makes a data set's table."""
+    columns = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in frame.schema.fields)
+    options = {
+        "primary-key": ",".join(design.keys),
+        "bucket": str(design.slices),
+        # Runs are left to readers, but for those that a compaction is asked for.
+        "write-only": str(layout.kept != "dv").lower(),
+        "deletion-vectors.enabled": str(layout.kept == "dv").lower(),
+    }
+    if layout.ordering == "event":
+        options["sequence.field"] = "ts"
+    listed = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
+    return f"CREATE TABLE {_TABLE} ({columns}) TBLPROPERTIES ({listed})"
 
 
 def check(path: Path, groups: Groups) -> None:
-    """Check that each group was created as a bucket, and that just the changed ones have runs.
+    """Check that each group was created as a bucket, and that just the changed ones got new files.
+
+    Files are told apart by the time at which the table's creation ended.
 
     Raises:
-        SeambenchError: the manifests say otherwise; the message names the groups.
+        SeambenchError: the files are others; the message names the groups.
     """
-    raise NotImplementedError(path, groups)
+    created = _end_of_creation(path)
+    files: dict[int, list[bool]] = {}
+    for file in path.glob("bucket-*/data-*"):
+        is_later = file.stat().st_mtime_ns // 1_000_000 > created
+        files.setdefault(int(file.parent.name.removeprefix("bucket-")), []).append(is_later)
+    base = {bucket for bucket, later in files.items() if not all(later)}
+    changed = {bucket for bucket, later in files.items() if any(later)}
+    for what, found, expected in (
+        ("were created", base, groups.base),
+        ("were changed", changed, groups.changed),
+    ):
+        if found != expected:
+            raise SeambenchError(
+                f"table {path.name}: the buckets {sorted(found)} {what}, expected "
+                f"{sorted(expected)}"
+            )
+
+
+def _end_of_creation(path: Path) -> int:
+    """When the last snapshot was made that belongs to a table's creation, in milliseconds."""
+    files = path.glob("snapshot/snapshot-*")
+    snapshots = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    end = 0
+    for snapshot in sorted(snapshots, key=lambda one: int(one["id"])):
+        if snapshot["commitKind"] != "COMPACT" and end:
+            break
+        end = int(snapshot["timeMillis"])
+    return end
 
 
 def writer_version(spec: Any) -> str | None:
-    """Golden Paimon tables are all written by the default version."""
-    del spec
-    return None
+    """The core's, where that writes; otherwise the default version of the connector."""
+    return f"core-{spec.core}" if spec.core else None
 
 
 def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
@@ -81,6 +142,8 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
         table: where.
         lenient: go on after a step that fails, with the table as it then is.
     """
+    if spec.core:
+        return _write_by_core(session, spec, table)
     for name, value in spec.settings.items():
         session.conf.set(name, value)
     done = Written()
@@ -93,20 +156,28 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
                     if not lenient or number == 1:
                         raise
                     done.failures[number] = str(error)[:500]
-                _note(session, table, done)
+                _note(table, done, partial(_read, session))
     finally:
         for name in spec.settings:
             session.conf.unset(name)
     return done
 
 
-def _note(session: Any, table: Path, done: Written) -> None:
-    """Note the newest snapshot, when it was made, and the rows that Spark reads of it."""
+def _write_by_core(session: Any, spec: Any, table: Path) -> Written:
+    core, done = Core(session, table), Written()
+    for step in spec.steps:
+        core.carry_out(step)
+        _note(table, done, core.read)
+    return done
+
+
+def _note(table: Path, done: Written, read: Callable[[], Mapping[str, Any]]) -> None:
+    """Note the newest snapshot, when it was made, and the rows that the engine reads of it."""
     snapshots = {int(f.name.rpartition("-")[2]): f for f in table.glob("snapshot/snapshot-*")}
     newest = max(snapshots, default=None)
     done.instants.append("" if newest is None else str(newest))
     done.completions.append("" if newest is None else _time(snapshots[newest]))
-    done.witness.append(_read(session))
+    done.witness.append(read())
 
 
 def _time(snapshot: Path) -> str:

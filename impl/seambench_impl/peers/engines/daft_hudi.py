@@ -28,7 +28,7 @@ class DaftHudiReader:
     kind: Kind = "peer"
 
     def __init__(self) -> None:
-        self.version = installed_version("daft", self.name, "peers")
+        self.version = installed_version("daft", self.name, None)
         self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
@@ -41,7 +41,7 @@ class DaftHudiReader:
             UsageError: an unknown column.
         """
         check_hudi_request(self, request)
-        daft = import_peer("daft", self.name, "peers")
+        daft = import_peer("daft", self.name, None)
         try:
             frame = daft.read_hudi(request.table)
             whole: pa.Schema = frame.schema().to_pyarrow_schema()

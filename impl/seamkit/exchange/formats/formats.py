@@ -21,6 +21,7 @@ from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
 from seamkit.exchange.formats.chunk_reader import ChunkReader
 from seamkit.serde.presto import read, write
 from seamkit.serde.rows import serde as rows
+from seamkit.serde.stream.gather import Gatherer
 
 __all__ = ["FORMATS", "ChunkFormat", "chunk_format"]
 
@@ -51,12 +52,15 @@ class ChunkFormat:
         decode: a buffer as a batch; memory of the buffer may be shared.
         encode_dealt: what a partitioner hands out as a payload (see `seamkit.core.payloads`),
             where that is less work than making it a batch first; None where it is not.
+        gather: makes what collects rows of small batches for one chunk, its memory an allocator's;
+            None where every batch is a chunk.
     """
 
     name: str
     encode: Callable[[pa.RecordBatch], Any]
     decode: Callable[[Bytes], pa.RecordBatch]
     encode_dealt: Callable[[Dealt], Any] | None = None
+    gather: Callable[[TrackedAllocator], Gatherer] | None = None
 
 
 def chunk_format(
@@ -162,6 +166,8 @@ def _structure(kind: pa.DataType) -> pa.DataType:
 
 def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator) -> ChunkFormat:
     fields = fields_of(schema, "presto")
+    # Options by which a page depends on how its rows were handed over: no batch may join another.
+    chosen = {"layout", "hash_tables", "preserve_encodings", "encodings"} & set(options)
 
     def decode(data: Bytes) -> pa.RecordBatch:
         [batch] = read.deserialize(data, fields, options, allocator=owner)
@@ -171,6 +177,7 @@ def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator)
         "presto",
         lambda batch: write.serialize(batch, fields, options, allocator=owner),
         decode,
+        gather=None if chosen else lambda owner: Gatherer(fields, options, owner),
     )
 
 

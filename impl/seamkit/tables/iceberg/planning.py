@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -64,6 +64,15 @@ class Planner:
         deletes = [entry for entry in entries if entry.content != DATA]
         index = DeleteIndex(deletes, self.metadata, self.opener)
         return [self._unit(entry, index) for entry in entries if entry.content == DATA]
+
+    def untouched(self, entries: Iterable[Entry]) -> list[ReadUnit]:
+        """Units of data files as they were written, without any deletes.
+
+        Raises:
+            InputError: a partition value is none of its column's type.
+        """
+        none = DeleteIndex((), self.metadata, self.opener)
+        return [self._unit(entry, none) for entry in entries]
 
     def _unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
         values = self._values(entry)

@@ -9,21 +9,23 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import RefusedError
+from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import ReadPlan
+from seamkit.scan.units import ReadPlan, ReadUnit
+from seamkit.tables.iceberg.appends import appended_files, snapshots_between
+from seamkit.tables.iceberg.catalog import metadata_address
 from seamkit.tables.iceberg.content.columns import NameMapping, name_mapping
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.reader import LINEAGE
 from seamkit.tables.iceberg.metadata.document import Reference, load
 from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata, split_address
 from seamkit.tables.iceberg.metadata.schema import Schema
-from seamkit.tables.iceberg.metadata.snapshots import chosen_view
+from seamkit.tables.iceberg.metadata.snapshots import View, chosen_view
 from seamkit.tables.iceberg.planning import Planner
 
 __all__ = ["IcebergTable"]
@@ -37,17 +39,19 @@ class IcebergTable:
 
     Args:
         path: the table's folder, whose newest metadata file counts, or one of its metadata files;
-            or the address of either on any storage that fsspec reaches.
+            or the address of either on any storage that fsspec reaches; or its name in a catalog,
+            `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.tables.iceberg.catalog`).
         storage_options: arguments of the fsspec file system; a local folder has none.
 
     Raises:
         InputError: the folder is no Iceberg table, or its metadata is broken.
         UsageError: only the table's catalog knows which metadata file is the newest.
         RefusedError: a version of the format that is not supported.
+        UnavailableError: its catalog does not answer, or what asks it is not installed.
     """
 
     def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
-        root, file = split_address(str(path))
+        root, file = split_address(metadata_address(str(path)))
         self._storage = Storage(root, storage_options)
         self._metadata = load(self._storage, file or newest_metadata(self._storage))
         self._files = TableFiles(self._storage, self._metadata.location)
@@ -92,6 +96,8 @@ class IcebergTable:
         filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
         as_of: int | str | dt.datetime | None = None,
+        begin: int | str | dt.datetime | None = None,
+        end: int | str | dt.datetime | None = None,
         batch_rows: int | None = None,
         threads: int | None = None,
         memory_limit_bytes: int | None = None,
@@ -104,9 +110,12 @@ class IcebergTable:
                 `_row_id` and `_last_updated_sequence_number`, which are shown where they are named.
             filter: rows to keep, over any columns of the table: an expression of
                 `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
-            query: `snapshot`; an Iceberg table has no other view here.
+            query: `snapshot`; or `incremental`, the rows that were appended after `begin` and up to
+                `end`, whatever became of them since.
             as_of: a snapshot id, a branch, a tag (`ref:NAME` where it looks like something else),
                 or a time (ISO 8601, or a `datetime`); None for the current snapshot.
+            begin: a snapshot as for `as_of`, whose own rows are left out; None for the beginning.
+            end: the last snapshot that counts; None for the current one.
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
@@ -120,23 +129,43 @@ class IcebergTable:
         """
         check_choice("query", query, get_args(Query))
         check_flag("strict", strict)
-        root = self._storage.root
-        if query != "snapshot":
-            raise RefusedError(f"{root}: {query} queries of Iceberg tables are not supported")
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
-        view = chosen_view(self._metadata, as_of)
-        whole = self._whole(view.schema)
-        names = chosen_columns(columns, whole, view.schema.arrow.names, root)
-        opener = FileOpener(self._files, self._mapping())
-        units = Planner(self._metadata, view.schema, opener).units(view.snapshot)
-        plan = ReadPlan(
-            table=root, schema=whole, units=units, heading=f"{view.name}, {len(units)} files"
-        )
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        if query == "incremental":
+            _require_none("snapshot", as_of=as_of)
+            view = chosen_view(self._metadata, end)
+            plan = self._appended(view, begin)
+        else:
+            _require_none("incremental", begin=begin, end=end)
+            if query != "snapshot":
+                raise RefusedError(
+                    f"{self._storage.root}: {query} queries of Iceberg tables are not supported"
+                )
+            view = chosen_view(self._metadata, as_of)
+            plan = self._plan(view, self._planner(view).units(view.snapshot), ())
+        names = chosen_columns(columns, plan.schema, view.schema.arrow.names, self._storage.root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
             return UnitScan(plan, columns, condition, options)
 
-        return filtered_scan(make, names, filter, whole)
+        return filtered_scan(make, names, filter, plan.schema)
+
+    def _appended(self, view: View, begin: int | str | dt.datetime | None) -> ReadPlan:
+        first = None if begin is None else chosen_view(self._metadata, begin).snapshot
+        window = snapshots_between(self._metadata, first, view.snapshot)
+        found = appended_files(self._files, window.appends, self._metadata)
+        return self._plan(view, self._planner(view).untouched(found), window.notes)
+
+    def _planner(self, view: View) -> Planner:
+        return Planner(self._metadata, view.schema, FileOpener(self._files, self._mapping()))
+
+    def _plan(self, view: View, units: Sequence[ReadUnit], notes: Sequence[str]) -> ReadPlan:
+        return ReadPlan(
+            table=self._storage.root,
+            schema=self._whole(view.schema),
+            units=units,
+            heading=f"{view.name}, {len(units)} files",
+            notes=notes,
+        )
 
     def _whole(self, schema: Schema) -> pa.Schema:
         """The columns of a schema, and those of row lineage, where tables have that."""
@@ -150,3 +179,9 @@ class IcebergTable:
     def _mapping(self) -> NameMapping | None:
         text = self._metadata.properties.get(_MAPPING)
         return None if text is None else name_mapping(text, self._metadata.where)
+
+
+def _require_none(query: str, **arguments: object) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise UsageError(f"{name} goes with query={query!r}")

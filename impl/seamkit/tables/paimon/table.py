@@ -112,7 +112,7 @@ class PaimonTable:
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Paimon tables are not supported"
             )
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         snapshot = self._snapshot(as_of)
         schema = self._newest_schema
         if as_of is not None and snapshot is not None:
@@ -154,12 +154,22 @@ class PaimonTable:
     ) -> ReadPlan:
         options = read_options(schema)
         root = self._storage.root
-        if snapshot is None:
-            return ReadPlan(root, schema.arrow, [], "nothing was written yet")
-        files = live_files(self._storage, snapshot)
-        warnings = _contradictions(snapshot, sum(file.rows for file in files))
+        warnings = []
+        if lost := self._snapshots.lost:
+            warnings.append(ScanWarning(self._snapshots.hint_path, -1, lost))
+        files = [] if snapshot is None else live_files(self._storage, snapshot)
+        if snapshot is not None:
+            warnings += _contradictions(snapshot, sum(file.rows for file in files))
         if strict and warnings:
             raise InputError(f"{warnings[0].file}: {warnings[0].reason}")
+        if snapshot is None:
+            heading = "nothing was written yet"
+            return ReadPlan(root, schema.arrow, [], heading, warnings=warnings)
+        if snapshot.schema_id > self._newest_schema.id:
+            raise InputError(
+                f"{snapshot.where}: it has the schema {snapshot.schema_id}, and the newest that is "
+                f"there is {self._newest_schema.id}"
+            )
         planner = Planner(self._storage, self._schemas, schema, options, snapshot)
         units, notes = planner.units(files, read_optimized=query == "read-optimized")
         return ReadPlan(

@@ -24,7 +24,7 @@ _PROGRAM = Path(samples.__file__).with_name("outside_exchange.py")
 _STATED = (
     *("partitions.hash", "partitions.broadcast", "partitions.single", "partitions.random"),
     *("transports.sockets", "formats.arrow", "drivers", "orders.sender", "cancel"),
-    *("types.int", "types.string", "wires.seamxch"),
+    *("types.int", "types.bigint", "types.string", "functions.fnv", "wires.seamxch"),
 )
 _CASE = """
 level = "must"
@@ -166,3 +166,90 @@ def test_the_command_line_takes_the_other_side(outside: Any) -> None:
     [outcome] = [json.loads(line) for line in done.stdout.splitlines()]
     assert (outcome["implementation"], outcome["outcome"]) == (f"{name} -> seambench", "pass")
     assert done.exit_code == 0
+
+
+def _outcomes(name: str, *cases: str, against: str | None = "seambench") -> Any:
+    """Exit code, and the outcome of each case, as the command line has them."""
+    asked = ["check", "--seam", "exchange", "--impl", name, "--json"]
+    asked += [word for case in cases for word in ("--case", case)]
+    done = CliRunner().invoke(app, [*asked, *(("--against", against) if against else ())])
+    return done.exit_code, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+_SINGLE = "exchange/rows/single/1-senders/sockets"
+_DEALT = "exchange/partition/fnv/plain/sockets"
+
+
+def test_where_a_program_deals_rows_is_judged(outside: Any) -> None:
+    """Hash, channel and driver of each row; a hash over bytes in the wrong order fails."""
+    code, [outcome] = _outcomes(outside("sender"), _DEALT)
+    assert (code, outcome["outcome"]) == (0, "pass")
+    code, [outcome] = _outcomes(outside("sender", wrong="bytes"), _DEALT)
+    assert (code, outcome["outcome"]) == (1, "fail")
+    assert "belongs to part" in outcome["reason"]
+
+
+_STRANGER = """
+import json, os, socket, struct, sys
+asked = json.loads(sys.stdin.buffer.readline())
+address = asked["addresses"][0]
+if asked["role"] == "sender":
+    sys.stderr.write("refused: the disk is full\\n")
+    sys.exit(2)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(address.removeprefix("unix:"))
+listener.listen()
+sys.stdout.buffer.write(struct.pack("<I", 1 + len(address)) + b"L" + address.encode())
+sys.stdout.buffer.flush()
+peer, _ = listener.accept()
+peer.sendall({})
+peer.shutdown(socket.SHUT_WR)
+while peer.recv(1000):
+    pass
+"""
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Any:
+    """Makes a program that answers every greeting in its own way, or sends nothing at all."""
+
+    def make(side: str, greeting: bytes = b"", wire: str = "seamxch") -> str:
+        program = tmp_path / "stranger"
+        program.write_text(f"#!{sys.executable}\n" + _STRANGER.format(repr(greeting)))
+        program.chmod(0o755)
+        words = (*_STATED[:-1], "formats.presto", f"wires.{wire}", side)
+        facts = {"name": "stranger", "version": "1", "capabilities": dict.fromkeys(words, True)}
+        (tmp_path / "stranger.seambench.json").write_text(json.dumps(facts))
+        return f"cmd:{program}"
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SEAMXCH\x02", b"SEAM", b""],
+    ids=["http", "version", "cut", "none"],
+)
+def test_who_does_not_speak_the_wire_fails(stranger: Any, greeting: bytes) -> None:
+    """It said that it does and is there: a wrong greeting is no missing peer, and the run fails."""
+    code, [outcome] = _outcomes(stranger("receiver", greeting), _SINGLE)
+    assert (code, outcome["outcome"]) == (1, "fail")
+    assert "stranger" in outcome["implementation"]
+
+
+@pytest.mark.parametrize("against", ["seambench", None], ids=["wire", "frames"])
+def test_a_sender_that_ends_before_it_connects_is_heard(stranger: Any, against: str | None) -> None:
+    """Its sentence is the reason, and nobody waits for rows that will not come."""
+    code, [outcome] = _outcomes(stranger("sender"), _SINGLE, against=against)
+    assert (code, outcome["outcome"]) == (1, "fail")
+    assert "the disk is full" in outcome["reason"]
+    assert "nothing came" not in outcome["reason"]
+
+
+def test_a_format_that_frames_do_not_carry_is_not_asked_over_them(stranger: Any) -> None:
+    """A program may know it for a wire; over frames that is no claim, so no case of it is put."""
+    name = stranger("sender")
+    assert "formats.presto" not in resolve("exchange", name).capabilities
+    assert "formats.presto" in resolve("exchange", f"{name} -> seambench").capabilities
+    _, [outcome] = _outcomes(name, "exchange/rows/formats/sockets/presto", against=None)
+    assert outcome["outcome"] == "not-offered"

@@ -262,7 +262,7 @@ def test_buckets_go_to_who_has_them(unused: Any) -> None:
 
 
 def _keys(chunk: Chunk) -> list[int]:
-    keys: list[int] = chunk.payload["k"].to_pylist()
+    keys: list[int] = chunk.payload.batch()["k"].to_pylist()
     return keys
 
 
@@ -294,11 +294,9 @@ def test_columns_stay_behind_and_keys_are_computed() -> None:
     driver.write(sample_batch(0, 40))
     driver.finish()
     sink.wait_finished(PATIENCE)
-    assert [chunk.payload.schema.names for way in ways for chunk in way.chunks] == [
-        ["price", "name"]
-    ] * 2
-    found = sorted([int(price) for price in chunk.payload["price"].to_pylist()]
-                   for way in ways for chunk in way.chunks)  # fmt: skip
+    batches = [chunk.payload.batch() for way in ways for chunk in way.chunks]
+    assert [batch.schema.names for batch in batches] == [["price", "name"]] * 2
+    found = sorted([int(price) for price in batch["price"].to_pylist()] for batch in batches)
     assert found == [list(range(0, 40, 2)), list(range(1, 40, 2))]
 
 
@@ -358,3 +356,48 @@ def test_what_senders_say_of_themselves_is_kept() -> None:
     driver.finish()
     assert {number: said.rows for number, said in source.sender_statistics.items()} == {3: 10}
     assert len(list(source.batches(0, PATIENCE))) == 1
+
+
+def _presto_sink(ways: list[Any], routing: Routing, **options: Any) -> ExchangeSink:
+    format_ = chunk_format("presto", SCHEMA)
+    return ExchangeSink(SCHEMA, ways, routing, be_number=3, format=format_, **options)
+
+
+@pytest.mark.parametrize("kind", ["single", "random", "broadcast"])
+def test_small_batches_leave_as_one_page(kind: Any) -> None:
+    """Rows of fifty batches are collected for one page, in their order.
+
+    A batch of 5000 rows is a chunk of its own, after those that waited.
+    """
+    ways = [_Way() for _ in range(1 if kind == "single" else 2)]
+    sink = _presto_sink(ways, Routing(kind), max_transmit_batched_bytes=1 << 30)
+    batches = [sample_batch(number, 20) for number in range(50)] + [sample_batch(99, 5000)]
+    driver = sink.driver()
+    for batch in batches:
+        driver.write(batch)
+    driver.finish()
+    sink.wait_finished(PATIENCE)
+    decode = chunk_format("presto", SCHEMA).decode
+    for way in ways if kind == "broadcast" else ways[:1]:
+        found = [decode(chunk.payload) for chunk in way.chunks]
+        assert [batch.num_rows for batch in found] == [1000, 5000]
+        assert pa.Table.from_batches(found) == pa.Table.from_batches(batches)
+        way.sent.clear()
+    assert sink.allocator.counters().current_bytes == 0
+
+
+def test_collected_rows_count_against_the_limit() -> None:
+    """What waits is the sink's memory: at its limit the query fails, and nothing stays held."""
+    way = _Way()
+    limit = SinkOptions(memory_limit_bytes=16 << 10)
+    sink = _presto_sink([way], Routing("single"), max_transmit_batched_bytes=1 << 30, options=limit)
+    driver, batches = sink.driver(), [sample_batch(number, 20) for number in range(200)]
+
+    def write() -> None:
+        for batch in batches:
+            driver.write(batch)
+
+    with pytest.raises(NativeMemoryError, match="memory limit"):
+        write()
+    with pytest.raises(ExchangeFailedError, match="memory limit"):
+        sink.wait_finished(PATIENCE)

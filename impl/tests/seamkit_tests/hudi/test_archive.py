@@ -137,6 +137,15 @@ def test_texts_of_the_history_are_utf_8(tmp_path: Path) -> None:
         _ = table.load().archive.instants
 
 
+def test_a_file_of_something_else_is_no_archive(tmp_path: Path) -> None:
+    """Parquet with other columns is named, and so are the columns that it lacks."""
+    table = _table(tmp_path, 9)
+    (file,) = tmp_path.rglob("*.parquet")
+    pq.write_table(pa.table({"k": [1]}), file)
+    with pytest.raises(InputError, match=r"1_2_0\.parquet: not readable as archived .*instantTime"):
+        _ = table.load().archive.instants
+
+
 @pytest.mark.parametrize("damage", ["removed", "emptied"])
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_a_strict_read_misses_files_of_archived_writes(

@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from seambench_impl.connector.slice_rows import read_unit
+from seamkit.scan.events_cache import FreshEvents
 from seamkit.scan.merge_path import UnitMerge
+from seamkit.scan.native_path import Wanted
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.change_scan import ChangeScan
@@ -46,5 +48,7 @@ def slice_rows(
         schema = pa.schema([source.schema.field(name) for name in names])
         return read_unit(unit, schema, batch_rows, context)
     file = unit.files[0] if unit.files else None
-    merge = UnitMerge(file, unit.changes, source.schema, names, batch_rows, context)
+    columns = pa.schema([source.schema.field(name) for name in names])
+    wanted = Wanted(columns, names, None, (), {}, batch_rows)
+    merge = UnitMerge(file, unit.changes, source.schema, wanted, context, FreshEvents())
     return merge.all_rows()

@@ -2,7 +2,8 @@
 
 It is a sender or a receiver over the wire `seamxch`, protobuf written by hand. Its first argument
 says what it does wrong: `lose` or `double` the second of what it handles, `quit` (ends without an
-end), `skip` a sequence number, `deaf` (takes a lost sender for one that has ended), or `nothing`.
+end), `skip` a sequence number, `deaf` (takes a lost sender for one that has ended), `bytes`
+(hashes numbers in the wrong order of bytes), or `nothing`.
 """
 
 from __future__ import annotations
@@ -202,6 +203,30 @@ def _pass_on(asked: dict[str, Any], ways: list[_Way]) -> tuple[str, bytes]:
             ways[way].send([(driver, payload)])
 
 
+def _part(asked: dict[str, Any], batch: Any, key: tuple[Any, ...], ways: int) -> int:
+    """By the function that is asked for, after docs/exchange.md; or in a way of its own."""
+    if asked.get("function") != "fnv":
+        return sum(repr(key).encode()) % (ways * int(asked["drivers"]))
+    state = 0x811C9DC5
+    for name, value in zip(asked["keys"], key, strict=True):
+        if value is None:
+            state ^= (0x9E3779B9 + (state << 6) + (state >> 2)) & 0xFFFFFFFF
+            continue
+        if isinstance(value, str):
+            content = value.encode()
+        else:
+            width = int(batch.schema.field(name).type.bit_width) // 8
+            content = value.to_bytes(width, "little", signed=True)
+        content = content[::-1] if WRONG == "bytes" else content
+        for byte in content:
+            state = (state ^ byte) * 0x01000193 & 0xFFFFFFFF
+    turned = state
+    for left, by in ((True, 13), (False, 17), (True, 5)):
+        turned ^= (turned << by if left else turned >> by) & 0xFFFFFFFF
+    drivers = int(asked["drivers"])
+    return (state * ways >> 32) * drivers + (turned * drivers >> 32)
+
+
 def _dealt(asked: dict[str, Any], rows: bytes, ways: int) -> list[tuple[int, bytes]]:
     """Parts and their chunks; what goes whole may go as it was written."""
     if asked["partition"] != "hash":
@@ -213,7 +238,7 @@ def _dealt(asked: dict[str, Any], rows: bytes, ways: int) -> list[tuple[int, byt
     parts: dict[int, list[int]] = {}
     keys = zip(*(batch[name].to_pylist() for name in asked["keys"]), strict=True)
     for row, key in enumerate(keys):
-        parts.setdefault(sum(repr(key).encode()) % (ways * asked["drivers"]), []).append(row)
+        parts.setdefault(_part(asked, batch, key, ways), []).append(row)
     found = []
     for part, numbers in sorted(parts.items()):
         sink = io.BytesIO()

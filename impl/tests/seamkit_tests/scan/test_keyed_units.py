@@ -250,3 +250,77 @@ def test_another_way_to_read_units_is_tested_and_cut_alike(folder: Path) -> None
     assert scan.to_table().to_pydict() == {"v": [5, 6]}
     assert scan.report().paths == {"by hand": 1}
     assert planned.report().paths == {"native": 1}
+
+
+_CONDITIONS = [
+    pc.field("v") < 0,
+    pc.field("v") >= 990,
+    pc.field("v") == 77,
+    pc.field("v") > 10_000,
+    pc.field("id") == 7,
+    (pc.field("id") < 20) & (pc.field("s") != "s3"),
+    pc.field("s").isin(["new7", "s900"]),
+    pc.field("s").is_null(),
+    ~(pc.field("part") == "a"),
+    (pc.field("part") == "a") & (pc.field("v") < 3),
+]
+
+
+@pytest.mark.parametrize("columns", [["id", "v", "s", "part"], ["s"], ["part"], ["id"], ["v", "s"]])
+@pytest.mark.parametrize("every", [False, True])
+def test_conditions_leave_the_rows_that_meet_them_and_no_other(
+    tmp_path: Path, columns: list[str], every: bool
+) -> None:
+    """On a first read, and on later ones that know which rows of the file events replace."""
+    changes = KeyedRows(_changed([7, 250, 999]), [8, 9, 400], every)
+    unit = replace(
+        write_unit(tmp_path, "base", _BASE, group_rows=100, partition={"part": pa.scalar("a")}),
+        changes=changes,
+    )
+    schema = pa.schema([*_BASE.schema, ("part", pa.string())])
+    scan = UnitScan(plan(schema, unit), schema.names, None, ScanOptions(150, threads=1))
+    rows = [(*row, "a") for row in _expected([7, 250, 999], [8, 9, 400], every=every)]
+    whole = pa.table(
+        dict(zip(schema.names, map(list, zip(*rows, strict=True)), strict=True)), schema
+    )
+    dataset = scan.dataset()
+    for condition in [*_CONDITIONS, *_CONDITIONS]:
+        expected = whole.filter(condition).select(columns)
+        fresh = UnitScan(plan(schema, unit), columns, condition, ScanOptions(150, threads=1))
+        kept = dataset.to_table(columns=columns, filter=condition)
+        assert kept.to_pylist() == fresh.to_table().to_pylist() == expected.to_pylist()
+
+
+def test_a_condition_that_fails_on_a_replaced_value_does_not_fail(tmp_path: Path) -> None:
+    """It is no value of the table, neither in the file nor of an event that another replaces."""
+    base = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "v": pa.array([0, 5, 6], pa.int64())})
+    rows = pa.RecordBatch.from_pydict({"id": [1, 1], "v": [0, 2]})
+    unit = replace(write_unit(tmp_path, "base", base), changes=KeyedRows(rows, []))
+    condition = pc.scalar(10) / pc.field("v") >= 2
+
+    read = UnitScan(plan(base.schema, unit), ["id"], condition).to_table()
+
+    assert read["id"].to_pylist() == [1, 2]
+
+
+def test_matches_are_found_once_for_all_reads_of_a_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second query reads no keys; what it is not asked for it does not open."""
+    unit = replace(
+        write_unit(tmp_path, "base", _BASE, group_rows=100), changes=KeyedRows(_changed([7]), [8])
+    )
+    dataset = UnitScan(plan(_BASE.schema, unit), _BASE.schema.names).dataset()
+    met: list[int] = []
+    original = FoldedEvents.meet
+
+    def counting(self: FoldedEvents, batch: pa.RecordBatch, *args: Any) -> Words:
+        met.append(batch.num_rows)
+        return original(self, batch, *args)
+
+    monkeypatch.setattr(FoldedEvents, "meet", counting)
+    for _ in range(3):
+        assert dataset.to_table(columns=["v"]).num_rows == _ROWS - 1
+        assert dataset.to_table(columns=["s"], filter=pc.field("v") == -7).num_rows == 1
+
+    assert sum(met) == _ROWS

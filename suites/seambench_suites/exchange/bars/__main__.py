@@ -23,7 +23,9 @@ from seambench.records.files import write_record
 from seambench.records.model import Moved, Origin, Record, Step, Timing
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Measurement, Recording, Sample, failures, moved
+from seambench_suites.exchange.bars.dealing import PARTS, dealing
 from seambench_suites.exchange.bars.load import Load
+from seambench_suites.exchange.bars.slow import seconds_of_the_others
 from seambench_suites.exchange.bars.stopped import Stopped, stopped
 from seambench_suites.exchange.bars.ways import FORMATS, WITHIN, Way, timing_of
 
@@ -118,6 +120,44 @@ def _print_bars(timings: Sequence[Timing], load: Load, say: Callable[[str], None
             say(f"{name}: {ratio:.2f} ({least:g} is wanted)")
 
 
+#: With `--one-driver`: at least so many times Polars' dealing from Arrow, and the best network way.
+_LEAST_OVER_POLARS = 1.4
+_LEAST_OVER_NETWORK = 1.4
+#: The seven others may take so many times as long when one of eight reads at a tenth of the speed.
+_MOST_BY_A_SLOW_ONE = 1.5
+_SLOW_PASSES = 10
+_ONE_DRIVER = ("pass-through/rows", *(f"rows+{name}+arrow-batch" for name in _TRANSPORTS))
+
+
+def _one_driver(timings: Sequence[Timing], load: Load, say: Callable[[str], None]) -> bool:
+    """What bounds one driver, the worst first; whether all of it is within its bar."""
+    found = []
+    for parts in PARTS:
+        took = dealing(parts)
+        ratio = took["polars, from Arrow"] / took["accumulating"]
+        shown = ", ".join(f"{name} {seconds * 1e3:.2f} ms" for name, seconds in took.items())
+        about = f"dealing 65,536 rows to {parts} parts / Polars, from Arrow ({shown})"
+        found.append((ratio / _LEAST_OVER_POLARS, ratio, about))
+    rates = {
+        timing.case.partition("/")[2]: load.bytes / statistics.median(timing.hot)
+        for timing in timings
+        if timing.reason is None
+    }
+    network = [rate for name, rate in rates.items() if name.startswith("rows+")]
+    if network and "pass-through/rows" in rates:
+        ratio = rates["pass-through/rows"] / max(network)
+        about = "passed through, one driver / best transport"
+        found.append((ratio / _LEAST_OVER_NETWORK, ratio, about))
+    small = Load(_SLOW_PASSES)
+    even = min(seconds_of_the_others(small) for _ in range(3))
+    slow = min(seconds_of_the_others(small, 10 * even) for _ in range(3))
+    about = f"seven receivers beside a slow one ({slow:.2f} s) / without it ({even:.2f} s)"
+    found.append((_MOST_BY_A_SLOW_ONE / (slow / even), slow / even, about))
+    for margin, ratio, about in sorted(found):
+        say(f"{ratio:5.2f}  {'met ' if margin >= 1 else 'NOT met'}  {about}")
+    return all(margin >= 1 for margin, _, _ in found)
+
+
 def main() -> int:
     """Run with command-line arguments; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m seambench_suites.exchange.bars")
@@ -133,6 +173,11 @@ def main() -> int:
         type=float,
         default=0.0,
         help="for which the receiver of each transport reads nothing, once; 0 leaves that out",
+    )
+    parser.add_argument(
+        "--one-driver",
+        action="store_true",
+        help="instead: what bounds one driver, sorted; exit code 1 where a bar is not met",
     )
     asked = parser.parse_args()
     names = [
@@ -151,6 +196,8 @@ def main() -> int:
     ]
     if asked.only:
         names = [name for name in names if any(word in name for word in asked.only.split(","))]
+    if asked.one_driver:
+        names = list(_ONE_DRIVER)
     load = Load(asked.passes)
     command = shlex.join(["seambench_suites.exchange.bars", *sys.argv[1:]])
     recording = Recording(command, asked.samples)
@@ -166,14 +213,18 @@ def main() -> int:
         made = _record(recording, [*timings, *(_timing_stopped(h, load) for h in halts)], load)
         if asked.results is not None:
             write_record(asked.results, made)
-        _print_bars(timings, load, say)
+        met = True
+        if asked.one_driver:
+            met = _one_driver(timings, load, say)
+        else:
+            _print_bars(timings, load, say)
     except SeambenchError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     finally:
         for way in ways:
             way.close()
-    return 1 if failures([made]) else 0
+    return 1 if failures([made]) or not met else 0
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ BATCHED_BYTES = 2 << 20
 #: The same where chunks are there already: no memory waits to be filled, requests cost.
 READY_BYTES = 4 << 20
 #: The same where nothing is copied: bytes cost nothing, requests do.
-HANDED_OVER_BYTES = 8 << 20
+HANDED_OVER_BYTES = 2 << 20
 _SECONDS_TO_END = 5.0
 _GRPC_PAYLOAD = 256 << 10
 _GRPC_IN_FLIGHT = 64

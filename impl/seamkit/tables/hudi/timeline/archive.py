@@ -89,8 +89,8 @@ class Archive:
             where = self.storage.full(path)
             try:
                 file = open_parquet(self.storage.open(path), where)
-                rows = file.read(columns=columns).to_pylist()
-            except PARQUET_ERRORS as error:
+                rows = file.read(columns=columns).select(columns).to_pylist()
+            except (*PARQUET_ERRORS, KeyError) as error:
                 raise InputError(f"{where}: not readable as archived instants ({error})") from error
             for row in rows:
                 yield _listed_instant(row, where), _body_of(row, where)

@@ -19,6 +19,7 @@ __all__ = ["FileEntry", "VectorRange", "changed_files", "live_files", "live_vect
 
 _FOLDER = "manifest"
 _ADD, _DELETE = 0, 1
+_KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
 
 
@@ -136,8 +137,11 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
         return {}
     vectors: dict[VectorKey, VectorRange] = {}
     for record, where in _records(storage, snapshot.index_manifest, "index"):
-        if _get(record, "_INDEX_TYPE", str, where) != "DELETION_VECTORS":
-            continue
+        kind = _get(record, "_INDEX_TYPE", str, where)
+        if kind == _KEY_INDEX:
+            continue  # of writers: which bucket a key is in
+        if kind != _VECTORS:
+            raise RefusedError(f"{where}: indexes of the type {kind!r} are not supported")
         if _get(record, "_KIND", int, where) != _ADD:
             raise InputError(f"{where}: it deletes an index file, and should hold live ones alone")
         partition = _get(record, "_PARTITION", bytes, where)

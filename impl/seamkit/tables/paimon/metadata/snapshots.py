@@ -1,6 +1,7 @@
 """Snapshots: which there are, which of them is meant, and what each says.
 
-The hints `LATEST` and `EARLIEST` may be stale or missing, so the folder is listed instead.
+The hints `LATEST` and `EARLIEST` may be stale or missing, so the folder is listed instead. A hint
+that is newer than all snapshots is never stale: a snapshot is lost.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from seamkit.tables.paimon.metadata.json_files import field, read_json
 __all__ = ["Snapshot", "SnapshotFolder", "list_snapshots"]
 
 _NEWEST_VERSION = 3
+_HINT_DIGITS = 20
 _NAME = re.compile(r"snapshot-(\d{1,19})")
 _TAG = re.compile(r"tag-(.+)")
+_HINT = "snapshot/LATEST"
 _KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
 
 
@@ -59,11 +62,25 @@ class SnapshotFolder:
         storage: the table's folder.
         paths: file by number of the snapshot.
         tags: file by name of the tag.
+        hint: the snapshot that is said to be the newest; None where nothing readable is.
     """
 
     storage: Storage
     paths: Mapping[int, str]
     tags: Mapping[str, str]
+    hint: int | None
+
+    @property
+    def lost(self) -> str | None:
+        """What is wrong where the newest snapshot is not there; None if nothing is."""
+        if self.hint is None or self.hint <= max(self.paths, default=0):
+            return None
+        return f"it says that snapshot {self.hint} is the newest, which is not there"
+
+    @property
+    def hint_path(self) -> str:
+        """The hint's file, for messages."""
+        return self.storage.full(_HINT)
 
     @property
     def newest(self) -> int | None:
@@ -144,7 +161,14 @@ def list_snapshots(storage: Storage) -> SnapshotFolder:
     if numbers and numbers[-1] - numbers[0] + 1 != len(numbers):
         gap = next(n for n in range(numbers[0], numbers[-1]) if n not in paths)
         raise InputError(f"{storage.full('snapshot')}: snapshot {gap} is missing between others")
-    return SnapshotFolder(storage, paths, tags)
+    return SnapshotFolder(storage, paths, tags, _hint(storage))
+
+
+def _hint(storage: Storage) -> int | None:
+    if not storage.exists(_HINT):
+        return None
+    text = storage.read(_HINT).strip()
+    return int(text) if text.isdigit() and len(text) < _HINT_DIGITS else None
 
 
 def _snapshot(storage: Storage, path: str) -> Snapshot:

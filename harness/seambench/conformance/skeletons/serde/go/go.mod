@@ -1,0 +1,3 @@
+module serde
+
+go 1.21

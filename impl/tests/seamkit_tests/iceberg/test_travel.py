@@ -1,0 +1,156 @@
+"""Which snapshot is meant, and what was appended between two of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.samples.iceberg_tables import ICEBERG_GOLDEN, unpack_iceberg
+
+
+def _origin(name: str) -> dict[str, Any]:
+    return tomllib.loads((ICEBERG_GOLDEN / name / "origin.toml").read_text(encoding="utf-8"))
+
+
+def _keys(table: IcebergTable, **how: Any) -> list[int]:
+    return sorted(table.scan(columns=["k"], **how).to_table().column("k").to_pylist())
+
+
+@pytest.fixture
+def travel(tmp_path: Path) -> IcebergTable:
+    """A table with a branch, a tag, a column added later, and a rollback."""
+    return IcebergTable(str(unpack_iceberg("travel", tmp_path)))
+
+
+def test_branches_have_the_current_schema_and_tags_that_of_their_time(
+    travel: IcebergTable,
+) -> None:
+    """As Iceberg's own readers take them."""
+    side, first = travel.scan(as_of="side"), travel.scan(as_of="ref:first")
+
+    assert side.schema.names == ["k", "v", "n"]
+    assert first.schema.names == ["k", "v"]
+    assert _keys(travel, as_of="side") == [1, 2, 8]
+    assert _keys(travel, as_of="first") == [1]
+
+
+def test_times_follow_the_log_and_not_the_snapshots(travel: IcebergTable) -> None:
+    """Just after the rollback the snapshot of the tag was the current one again."""
+    origin = _origin("travel")
+    log = json.loads(Path(travel.metadata_file).read_text(encoding="utf-8"))["snapshot-log"]
+    rolled_back = log[-2]
+    assert str(rolled_back["snapshot-id"]) == origin["instants"][1]
+
+    moment = dt.datetime.fromtimestamp(rolled_back["timestamp-ms"] / 1000, dt.UTC)
+    assert _keys(travel, as_of=moment) == [1]
+    assert _keys(travel, as_of=moment - dt.timedelta(milliseconds=1)) == [1, 2, 3]
+    assert _keys(travel, as_of=origin["instants"][3]) == [1, 2]
+    assert _keys(travel, as_of=int(origin["instants"][7])) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"as_of": 7}, "there is no snapshot 7"),
+        ({"as_of": "nowhere"}, "no branch or tag"),
+        ({"as_of": "ref:7"}, "no branch or tag '7'"),
+        ({"as_of": "2001-01-01"}, "is as old as"),
+        ({"as_of": 1.5}, "a snapshot id"),
+        ({"begin": 1}, "begin goes with query='incremental'"),
+        ({"query": "incremental", "as_of": 1}, "as_of goes with query='snapshot'"),
+        ({"query": "incremental", "begin": "side"}, "is no ancestor"),
+        ({"query": "cdc"}, "cdc queries of Iceberg tables are not supported"),
+        ({"columns": ["_row_id"]}, "there is no column '_row_id'"),
+    ],
+)
+def test_what_is_not_there_is_told(travel: IcebergTable, how: dict[str, Any], says: str) -> None:
+    """Never another snapshot in its place, nor fewer rows."""
+    with pytest.raises((UsageError, RefusedError), match=says.replace("(", r"\(")):
+        travel.scan(**how)
+
+
+def test_appends_are_those_of_the_line_of_parents(travel: IcebergTable) -> None:
+    """What was rolled back is not on it, and a branch has a line of its own."""
+    assert _keys(travel, query="incremental") == [1, 4]
+    assert _keys(travel, query="incremental", begin="first", end="side") == [2, 8]
+    assert _keys(travel, query="incremental", begin="first", end="first") == []
+
+
+def test_appends_that_are_no_longer_known_are_refused(tmp_path: Path) -> None:
+    """Expired snapshots are not passed over; an explicit begin would say so."""
+    table = IcebergTable(str(unpack_iceberg("expired", tmp_path)))
+
+    with pytest.raises(UsageError, match="are gone, so what they appended is not known"):
+        table.scan(query="incremental")
+
+
+def test_what_is_left_out_of_appends_is_noted(tmp_path: Path) -> None:
+    """Deletes and overwrites are no appends."""
+    table = IcebergTable(str(unpack_iceberg("appends", tmp_path)))
+
+    plan = table.scan(query="incremental").explain()
+    assert plan.count("left out: ") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("hint", "99", "names version 99, which is missing"),
+        ("format-version", 4, "format version 4 is not supported"),
+        ("format-version", 0, "the format version is 0"),
+        ("current-snapshot-id", 5, "the current snapshot 5 is not there"),
+        ("current-schema-id", 5, "the current schema 5 is not there"),
+        ("location", 5, "not readable as metadata"),
+        ("schemas", [], "not readable as metadata"),
+        ("snapshots", [{}], "not readable as metadata"),
+    ],
+)
+def test_metadata_that_contradicts_itself_is_refused(
+    tmp_path: Path, name: str, change: Any, says: str
+) -> None:
+    """There is no fallback to an older version."""
+    folder = unpack_iceberg("positions", tmp_path)
+    hint = folder / "metadata" / "version-hint.text"
+    if name == "hint":
+        hint.write_text(change)
+    else:
+        file = folder / "metadata" / f"v{hint.read_text().strip()}.metadata.json"
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content[name] = change
+        file.write_text(json.dumps(content), encoding="utf-8")
+
+    with pytest.raises((InputError, RefusedError), match=says):
+        IcebergTable(str(folder)).scan()
+
+
+@pytest.mark.parametrize("kind", ["variant", "geometry(OGC:CRS84)", "decimal(39,2)", 7])
+def test_types_that_are_not_known_are_refused_by_name(tmp_path: Path, kind: Any) -> None:
+    """A column of such a type is not left out."""
+    folder = unpack_iceberg("positions", tmp_path)
+    for file in (folder / "metadata").glob("v*.metadata.json"):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["schemas"][0]["fields"][1]["type"] = kind
+        file.write_text(json.dumps(content), encoding="utf-8")
+
+    with pytest.raises(SeambenchError) as raised:
+        IcebergTable(str(folder)).scan()
+    assert isinstance(raised.value, InputError | RefusedError)
+
+
+def test_a_copy_reads_its_own_files(tmp_path: Path) -> None:
+    """Paths below the stated location are files of the folder, wherever it lies."""
+    here = unpack_iceberg("vectors-shared", tmp_path / "a")
+    there = unpack_iceberg("vectors-shared", tmp_path / "b")
+    for file in (there / "data").rglob("*.parquet"):
+        file.unlink()
+
+    assert IcebergTable(str(here)).scan().count_rows() == 2
+    with pytest.raises(InputError, match="no such file"):
+        IcebergTable(str(there)).scan().to_table()
