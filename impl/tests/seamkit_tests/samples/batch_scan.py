@@ -44,7 +44,7 @@ class BatchScan(Scan):
         """See `Scan`."""
         return ScanReport(paths={}, peak_bytes=0)
 
-    def explain(self) -> str:
+    def explain(self, *, engine: bool = False) -> str:  # noqa: ARG002 - of the interface
         """See `Scan`."""
         return f"{len(self._parts)} parts in memory"
 
