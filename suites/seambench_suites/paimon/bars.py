@@ -1,8 +1,8 @@
 """Measures what merging Paimon tables costs, in one process and a few minutes.
 
-    seambench data --scale 1 --slices 8 --data data \\
-        --layout paimon-runs-commit-u20-s100 --layout paimon-compacted-commit-u20-s100 \\
-        --layout paimon-dv-commit-u20-s100
+    seambench data --scale 1 --slices 8 --data data --layout paimon-runs-commit-u20-s100
+    seambench data --scale 1 --slices 8 --data data --layout paimon-dv-commit-u20-s100
+    seambench data --scale 1 --slices 8 --data data --layout paimon-compacted-commit-u20-s100
     python -m seambench_suites.paimon.bars data/sf1
 
 Each figure is CPU time over CPU time, least of several, read in turns: lineitem as sorted runs, or
