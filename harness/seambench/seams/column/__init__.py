@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seambench.contracts.common import TimedFamily
 from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Seam
 
@@ -33,6 +34,18 @@ class _ColumnSeam(Seam):
     title = "rows cross a language border in off-heap columns"
     method = "chunks"
     words = _WORDS
+
+    @property
+    def timed(self) -> Sequence[TimedFamily]:
+        note = "One thread. The copy moves as many bytes between two warm blocks."
+        return (
+            TimedFamily(
+                "column",
+                "batches of lineitem across a language border",
+                ("step", "rows"),
+                note=note,
+            ),
+        )
 
     def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
         from seambench.seams.column.cases import column_cases
