@@ -19,6 +19,11 @@ from seamkit.serde.presto.write import PageWriter, serialize
 from seamkit.serde.rows.codec import RowCodec
 from seamkit.serde.rows.compact_row import CompactRows
 from seamkit.serde.rows.unsafe_row import UnsafeRows
+from seamkit.serde.selection import Rows
+from seamkit.serde.stream.arena import StreamArena
+from seamkit.serde.stream.byte_stream import ByteInputStream
+from seamkit.serde.stream.presto import PrestoVectorSerde, append_partitions
+from seamkit.serde.stream.result import VectorResult
 
 __all__ = ["PAGE_VARIANTS", "page_stages", "row_stages"]
 
@@ -33,7 +38,9 @@ _PARTS = 64
 def page_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[Stage]:
     """Pages written and read, plain and with LZ4 and a checksum; one written in 64 parts.
 
-    Bytes are those of the uncompressed payload. Rows dealt to 64 parts are every 64th row.
+    `append` collects rows in iterative serializers and flushes them, `reread` reads a page into a
+    result with the buffers of the one before. Bytes are those of the uncompressed payload. Rows
+    dealt to 64 parts are every 64th row.
 
     Raises:
         seambase.errors.RefusedError: a column that Presto has no type for.
@@ -46,6 +53,11 @@ def page_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[Stag
     return [
         *stages,
         _parts_stage(batch, fields, payload, allocator),
+        _append_stage("presto/append", batch, fields, [None], payload, allocator),
+        _append_stage(
+            f"presto/append {_PARTS} parts", batch, fields, _parts(batch), payload, allocator
+        ),
+        _reread_stage(batch, fields, payload, allocator),
         _checksum_stage(batch, fields, allocator),
     ]
 
@@ -74,11 +86,15 @@ def _page_stages(
     ]
 
 
+def _parts(batch: pa.RecordBatch) -> list[Any]:
+    numbers = np.arange(batch.num_rows, dtype=np.int32)
+    return [np.ascontiguousarray(numbers[part::_PARTS]) for part in range(_PARTS)]
+
+
 def _parts_stage(
     batch: pa.RecordBatch, fields: Sequence[SerdeField], payload: int, allocator: TrackedAllocator
 ) -> Stage:
-    numbers = np.arange(batch.num_rows, dtype=np.int32)
-    parts = [np.ascontiguousarray(numbers[part::_PARTS]) for part in range(_PARTS)]
+    parts = _parts(batch)
     writer = PageWriter(fields, allocator=allocator)
     return Stage(
         f"presto/serialize {_PARTS} parts",
@@ -88,6 +104,77 @@ def _parts_stage(
         ),
         payload,
     )
+
+
+class _Pieces:
+    """An output stream that keeps what it gets where it lies, as a socket's call takes it."""
+
+    def __init__(self) -> None:
+        self.pieces: list[memoryview] = []
+
+    def write(self, data: memoryview) -> None:
+        """Keep it."""
+        self.pieces.append(data)
+
+
+class _Appended:
+    """Serializers of a batch's parts, emptied before they are filled again."""
+
+    def __init__(
+        self, fields: Sequence[SerdeField], parts: Sequence[Rows], allocator: TrackedAllocator
+    ) -> None:
+        serde = PrestoVectorSerde(allocator)
+        self._parts = parts
+        self._arenas = [StreamArena(allocator) for _ in parts]
+        self._serializers = [serde.iterative(fields, {}, arena) for arena in self._arenas]
+
+    def run(self, batch: pa.RecordBatch) -> list[_Pieces]:
+        """Append all parts and flush each; the pieces are good until the next run."""
+        self._clear()
+        append_partitions(self._serializers, batch, self._parts)
+        outs = [_Pieces() for _ in self._parts]
+        for serializer, out in zip(self._serializers, outs, strict=True):
+            serializer.flush(out)
+        return outs
+
+    def _clear(self) -> None:
+        for serializer, arena in zip(self._serializers, self._arenas, strict=True):
+            serializer.clear()
+            arena.clear()
+
+    def __del__(self) -> None:
+        self._clear()
+
+
+def _append_stage(
+    name: str,
+    batch: pa.RecordBatch,
+    fields: Sequence[SerdeField],
+    parts: Sequence[Rows],
+    payload: int,
+    allocator: TrackedAllocator,
+) -> Stage:
+    appended = _Appended(fields, parts, allocator)
+
+    def rows(outs: list[_Pieces]) -> pa.Table:
+        pages = [b"".join(out.pieces) for out in outs]
+        return pa.Table.from_batches([one for page in pages for one in deserialize(page, fields)])
+
+    return Stage(name, lambda: appended.run(batch), rows, payload)
+
+
+def _reread_stage(
+    batch: pa.RecordBatch, fields: Sequence[SerdeField], payload: int, allocator: TrackedAllocator
+) -> Stage:
+    page = memoryview(serialize(batch, fields, allocator=allocator))
+    serde, result = PrestoVectorSerde(allocator), VectorResult()
+
+    def run() -> pa.RecordBatch:
+        result.clear()
+        source = ByteInputStream([page], allocator)
+        return serde.deserialize(source, fields, {}, result).batch()
+
+    return Stage("presto/reread", run, lambda found: pa.Table.from_batches([found]), payload)
 
 
 def _checksum_stage(

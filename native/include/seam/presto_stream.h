@@ -14,6 +14,7 @@
 #include "seam/arrow.h"
 #include "seam/error.h"
 #include "seam/memory.h"
+#include "seam/pieces.h"
 #include "seam/presto_page.h"
 #include "seam/stream_arena.h"
 
@@ -67,6 +68,14 @@ int seam_presto_stream_size(const struct seam_presto_stream *stream, int64_t *si
                             struct seam_error *error);
 /* Writes the payload to `out`, which has exactly that room. The stream keeps its rows. */
 void seam_presto_stream_write(const struct seam_presto_stream *stream, uint8_t *out);
+/* How many pieces the payload has at most, and how many of its bytes are in ranges that are large
+ * enough to leave from where they lie. */
+int64_t seam_presto_stream_apart(const struct seam_presto_stream *stream, int64_t *apart_bytes);
+/* Lists the payload as pieces: large ranges where they lie, the rest copied to `out`, which has
+ * room for what is not apart. Returns their number. They are good until the stream is appended to
+ * or cleared. */
+int64_t seam_presto_stream_pieces(const struct seam_presto_stream *stream, uint8_t *out,
+                                  struct seam_piece *pieces);
 /* The same for one column alone, without the count of columns before it. */
 int seam_presto_stream_column_size(const struct seam_presto_stream *stream, int32_t column,
                                    int64_t *size_bytes, struct seam_error *error);

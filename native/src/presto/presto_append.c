@@ -116,24 +116,81 @@ static int64_t length_of(const struct presto_type *type, const struct seam_node 
     return seam_node_start(node, row + 1) - seam_node_start(node, row);
 }
 
-/* Strings are read most, and most of them have offsets of 32 bits. */
+/* Of strings with offsets of 32 bits, which are read most. */
+static int64_t ends_of_strings(const int32_t *restrict offsets, const struct presto_rows *rows,
+                               int64_t end, uint8_t *restrict ends) {
+    const int32_t *restrict list = rows->rows;
+    const int64_t count = rows->count;
+    if (list == NULL) { /* as they are, moved */
+        offsets += rows->begin;
+        const int64_t shift = end - offsets[0];
+        for (int64_t i = 0; i < count; i++) {
+            presto_store_i32(ends + i * 4, offsets[i + 1] + shift);
+        }
+        return offsets[count] + shift;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        end += offsets[list[i] + 1] - offsets[list[i]];
+        presto_store_i32(ends + i * 4, end);
+    }
+    return end;
+}
+
+/* Where rows without nulls end, behind `end`, into 4 bytes each; returns where the last one does.
+ */
 static int64_t ends_of_present(const struct presto_type *type, const struct seam_node *node,
-                               const struct presto_rows *rows, int64_t end, int32_t *ends) {
+                               const struct presto_rows *rows, int64_t end, uint8_t *ends) {
     if (type->kind != SEAM_PRESTO_SLICE && node->view.layout == SEAM_LAYOUT_VAR32 &&
         type->encoding != PRESTO_ROW) {
         const int32_t *offsets = (const int32_t *)node->view.offsets + node->view.offset;
-        for (int64_t i = 0; i < rows->count; i++) {
-            int64_t row = presto_row(rows, i);
-            end += offsets[row + 1] - offsets[row];
-            ends[i] = (int32_t)end;
-        }
-        return end;
+        return ends_of_strings(offsets, rows, end, ends);
     }
     for (int64_t i = 0; i < rows->count; i++) {
         end += length_of(type, node, presto_row(rows, i));
-        ends[i] = (int32_t)end;
+        presto_store_i32(ends + i * 4, end);
     }
     return end;
+}
+
+static int check_end(const struct appender *appender, const struct stream_column *column,
+                     int64_t end) {
+    if (end <= INT32_MAX) {
+        return SEAM_OK;
+    }
+    return seam_fail(appender->error, SEAM_TOO_LARGE, -1,
+                     "column '%s' grows to %lld bytes or elements, a page holds at most %d",
+                     column->type->name, (long long)end, INT32_MAX);
+}
+
+/* Ends of many rows without nulls, straight into the ranges; one may straddle two. */
+static int append_many_ends(const struct appender *appender, struct stream_column *column,
+                            const struct seam_node *node, const struct presto_rows *rows) {
+    int64_t end = column->end;
+    for (int64_t done = 0; done < rows->count;) {
+        uint8_t *to;
+        int64_t room;
+        int code = seam_byte_output_space(column->offsets, (rows->count - done) * 4, &to, &room,
+                                          appender->error);
+        if (code != SEAM_OK) {
+            return code;
+        }
+        const int64_t rest = room % 4;
+        struct presto_rows part = part_of(rows, done, room / 4);
+        end = part.count == 0 ? end : ends_of_present(column->type, node, &part, end, to);
+        done += part.count;
+        if (rest > 0) {
+            uint8_t word[4];
+            part = part_of(rows, done++, 1);
+            end = ends_of_present(column->type, node, &part, end, word);
+            memcpy(to + room - rest, word, (size_t)rest);
+            code = seam_byte_output_append(column->offsets, word + rest, 4 - rest, appender->error);
+        }
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    column->end = end;
+    return check_end(appender, column, end);
 }
 
 static int append_ends(const struct appender *appender, struct stream_column *column,
@@ -142,7 +199,7 @@ static int append_ends(const struct appender *appender, struct stream_column *co
     int32_t ends[PIECE_ROWS];
     int64_t end = column->end;
     if (!piece->any_null) {
-        end = ends_of_present(type, node, &piece->rows, end, ends);
+        end = ends_of_present(type, node, &piece->rows, end, (uint8_t *)ends);
     } else {
         int64_t present = 0;
         for (int64_t i = 0; i < piece->rows.count; i++) {
@@ -152,10 +209,9 @@ static int append_ends(const struct appender *appender, struct stream_column *co
             ends[i] = (int32_t)end;
         }
     }
-    if (end > INT32_MAX) {
-        return seam_fail(appender->error, SEAM_TOO_LARGE, -1,
-                         "column '%s' grows to %lld bytes or elements, a page holds at most %d",
-                         type->name, (long long)end, INT32_MAX);
+    int code = check_end(appender, column, end);
+    if (code != SEAM_OK) {
+        return code;
     }
     column->end = end;
     if (type->encoding == PRESTO_ROW && (appender->flags & SEAM_PRESTO_NULLS_FIRST)) {
@@ -201,109 +257,6 @@ static int append_fixed(const struct appender *appender, struct stream_column *c
                 code = seam_byte_output_append(&column->values, value + rest, width - rest,
                                                appender->error);
             }
-        }
-        if (code != SEAM_OK) {
-            return code;
-        }
-    }
-    return SEAM_OK;
-}
-
-/* Where the bytes of a column's rows lie, and where those of its last row end. */
-struct strings {
-    const struct seam_view *view;
-    int64_t width_bytes; /* of every row, or 0 where offsets say it */
-    const uint8_t *end;
-};
-
-static int64_t string_at(const struct strings *strings, int64_t row, const uint8_t **bytes) {
-    if (strings->width_bytes > 0) {
-        *bytes = strings->view->data + (strings->view->offset + row) * strings->width_bytes;
-        return strings->width_bytes;
-    }
-    return seam_view_bytes(strings->view, row, bytes);
-}
-
-static struct strings strings_of(const struct stream_column *column, const struct seam_view *view) {
-    struct strings strings = {.view = view};
-    strings.width_bytes = column->type->kind == SEAM_PRESTO_SLICE ? view->width_bytes : 0;
-    if (view->length > 0) {
-        int64_t size = string_at(&strings, view->length - 1, &strings.end);
-        strings.end += size;
-    }
-    return strings;
-}
-
-/* Where both sides have room, whole steps are copied, of which the next string overwrites what is
- * too much: that saves a branch that nobody can predict. */
-enum { STEP_BYTES = 32 };
-
-/* Rows of one destination lie far apart: their strings are fetched before they are needed. */
-enum { ROWS_AHEAD = 24 };
-
-static inline void copy_steps(uint8_t *to, const uint8_t *from, int64_t size) {
-    memcpy(to, from, STEP_BYTES);
-    for (int64_t done = STEP_BYTES; done < size; done += STEP_BYTES) {
-        memcpy(to + done, from + done, STEP_BYTES);
-    }
-}
-
-/* The strings that fit into `room` bytes, from number `at` on; returns the number after the last
- * of them. */
-static int64_t copy_fitting(const struct strings *strings, const struct presto_rows *rows,
-                            int64_t at, uint8_t **to, int64_t *room_bytes) {
-    uint8_t *out = *to;
-    int64_t room = *room_bytes;
-    for (; at < rows->count; at++) {
-        const uint8_t *bytes;
-        if (at + ROWS_AHEAD < rows->count) {
-            string_at(strings, rows->rows[at + ROWS_AHEAD], &bytes);
-            __builtin_prefetch(bytes);
-            __builtin_prefetch(bytes + STEP_BYTES - 1);
-        }
-        int64_t size = string_at(strings, rows->rows[at], &bytes);
-        if (size > room) {
-            break;
-        }
-        if (room >= size + STEP_BYTES && strings->end - bytes >= size + STEP_BYTES) {
-            copy_steps(out, bytes, size);
-        } else if (size > 0) {
-            memcpy(out, bytes, (size_t)size);
-        }
-        out += size;
-        room -= size;
-    }
-    *to = out;
-    *room_bytes = room;
-    return at;
-}
-
-/* `total_bytes` of all rows together. */
-static int append_strings(const struct appender *appender, struct stream_column *column,
-                          const struct seam_node *node, const struct presto_rows *rows,
-                          int64_t total_bytes) {
-    const struct strings strings = strings_of(column, &node->view);
-    const uint8_t *bytes;
-    int64_t at = 0;
-    if (rows->rows == NULL) { /* neighbours lie end to end */
-        string_at(&strings, rows->begin, &bytes);
-        return seam_byte_output_append(&column->values, bytes, total_bytes, appender->error);
-    }
-    while (total_bytes > 0) {
-        uint8_t *to;
-        int64_t room;
-        int code =
-            seam_byte_output_space(&column->values, total_bytes, &to, &room, appender->error);
-        total_bytes -= code == SEAM_OK ? room : 0;
-        if (code == SEAM_OK) {
-            at = copy_fitting(&strings, rows, at, &to, &room);
-        }
-        if (code == SEAM_OK && room > 0) { /* the next string straddles two ranges */
-            int64_t size = string_at(&strings, rows->rows[at++], &bytes);
-            memcpy(to, bytes, (size_t)room);
-            total_bytes -= size - room;
-            code = seam_byte_output_append(&column->values, bytes + room, size - room,
-                                           appender->error);
         }
         if (code != SEAM_OK) {
             return code;
@@ -399,7 +352,9 @@ static int append_piece(const struct appender *appender, struct stream_column *c
     const struct presto_rows *present = &piece->present;
     int64_t begin = column->end;
     int code = append_flags(appender, column, piece);
-    if (code == SEAM_OK && !presto_is_fixed(column->type)) {
+    if (code == SEAM_OK && piece->rows.count > PIECE_ROWS && !presto_is_fixed(column->type)) {
+        code = append_many_ends(appender, column, node, &piece->rows);
+    } else if (code == SEAM_OK && !presto_is_fixed(column->type)) {
         code = append_ends(appender, column, node, piece);
     }
     column->rows += piece->rows.count;
@@ -408,7 +363,7 @@ static int append_piece(const struct appender *appender, struct stream_column *c
     }
     switch (column->type->encoding) {
     case PRESTO_VARIABLE_WIDTH:
-        return append_strings(appender, column, node, present, column->end - begin);
+        return presto_append_strings(column, node, present, column->end - begin, appender->error);
     case PRESTO_ARRAY:
     case PRESTO_MAP:
         return append_elements(appender, column, node, present);
@@ -455,8 +410,10 @@ static int append(const struct appender *appender, struct stream_column *column,
                          column->type->name, (long long)(column->rows + rows->count), INT32_MAX);
     }
     struct piece piece;
-    bool at_once = presto_is_fixed(column->type) && node->kind == SEAM_NODE_FLAT &&
-                   node->view.validity == NULL && !rows->gaps;
+    /* Strings without nulls, too, need no lists of rows. */
+    bool simple = presto_is_fixed(column->type) || column->type->encoding == PRESTO_VARIABLE_WIDTH;
+    bool at_once =
+        simple && node->kind == SEAM_NODE_FLAT && node->view.validity == NULL && !rows->gaps;
     int64_t most = at_once ? rows->count : PIECE_ROWS;
     int code = SEAM_OK;
     for (int64_t done = 0; done < rows->count && code == SEAM_OK; done += most) {

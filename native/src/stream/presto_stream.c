@@ -1,4 +1,4 @@
-/* Streams of a page's columns: their making, measuring and writing. */
+/* Streams of a page's columns: their making and measuring. */
 #include "stream/presto_stream.h"
 
 int seam_presto_stream_new(const struct seam_presto_program *program,
@@ -77,10 +77,6 @@ int32_t seam_presto_stream_broken(const struct seam_presto_stream *stream) {
 
 /* --- sizes --- */
 
-static const struct stream_column *after(const struct stream_column *column) {
-    return column + column->type->span;
-}
-
 static int64_t flags_bytes(const struct stream_column *column) {
     return 1 + (column->nulls != NULL ? presto_flag_bytes(column->rows) : 0);
 }
@@ -89,7 +85,7 @@ static int64_t column_bytes(const struct stream_column *column, int32_t flags) {
     const struct presto_type *type = column->type;
     const struct stream_column *child = column + 1;
     int64_t size = 4 + PRESTO_NAMES[type->encoding].size_bytes + 4 + flags_bytes(column);
-    for (int32_t i = 0; i < type->n_children; i++, child = after(child)) {
+    for (int32_t i = 0; i < type->n_children; i++, child = stream_after(child)) {
         size += column_bytes(child, flags);
     }
     switch (type->encoding) {
@@ -124,18 +120,10 @@ int seam_presto_stream_size(const struct seam_presto_stream *stream, int64_t *si
                             struct seam_error *error) {
     const struct stream_column *column = stream->columns;
     int64_t size = 4;
-    for (int32_t i = 0; i < stream->program->n_columns; i++, column = after(column)) {
+    for (int32_t i = 0; i < stream->program->n_columns; i++, column = stream_after(column)) {
         size += column_bytes(column, stream->flags);
     }
     return checked_size(stream, size, size_bytes, error);
-}
-
-static const struct stream_column *nth_column(const struct seam_presto_stream *stream, int32_t n) {
-    const struct stream_column *column = stream->columns;
-    for (int32_t i = 0; i < n; i++) {
-        column = after(column);
-    }
-    return column;
 }
 
 int seam_presto_stream_column_size(const struct seam_presto_stream *stream, int32_t column,
@@ -144,90 +132,6 @@ int seam_presto_stream_column_size(const struct seam_presto_stream *stream, int3
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "there is no column %d among %d", column,
                          stream->program->n_columns);
     }
-    int64_t size = column_bytes(nth_column(stream, column), stream->flags);
+    int64_t size = column_bytes(stream_nth(stream, column), stream->flags);
     return checked_size(stream, size, size_bytes, error);
-}
-
-/* --- writing --- */
-
-static uint8_t *put_i32(uint8_t *out, int64_t value) {
-    presto_store_i32(out, value);
-    return out + 4;
-}
-
-static uint8_t *put_stream(uint8_t *out, const struct seam_byte_output *stream) {
-    seam_byte_output_copy(stream, out);
-    return out + seam_byte_output_bytes(stream);
-}
-
-static uint8_t *put_flags(uint8_t *out, const struct stream_column *column) {
-    *out++ = column->nulls != NULL;
-    return column->nulls == NULL ? out : put_stream(out, column->nulls);
-}
-
-static uint8_t *put_column(uint8_t *out, const struct stream_column *column, int32_t flags);
-
-static uint8_t *put_children(uint8_t *out, const struct stream_column *column, int32_t flags) {
-    const struct stream_column *child = column + 1;
-    for (int32_t i = 0; i < column->type->n_children; i++, child = after(child)) {
-        out = put_column(out, child, flags);
-    }
-    return out;
-}
-
-/* Count, offsets with a zero before them, flags: how arrays, maps and rows end. */
-static uint8_t *put_offsets(uint8_t *out, const struct stream_column *column) {
-    out = put_i32(out, column->rows);
-    out = put_i32(out, 0);
-    out = put_stream(out, column->offsets);
-    return put_flags(out, column);
-}
-
-static uint8_t *put_column(uint8_t *out, const struct stream_column *column, int32_t flags) {
-    const struct presto_name *name = &PRESTO_NAMES[column->type->encoding];
-    out = put_i32(out, name->size_bytes);
-    memcpy(out, name->text, (size_t)name->size_bytes);
-    out += name->size_bytes;
-    switch (column->type->encoding) {
-    case PRESTO_VARIABLE_WIDTH:
-        out = put_i32(out, column->rows);
-        out = put_stream(out, column->offsets);
-        out = put_flags(out, column);
-        out = put_i32(out, column->end);
-        return put_stream(out, &column->values);
-    case PRESTO_ARRAY:
-        out = put_children(out, column, flags);
-        return put_offsets(out, column);
-    case PRESTO_MAP:
-        out = put_children(out, column, flags);
-        out = put_i32(out, -1); /* no hash table */
-        return put_offsets(out, column);
-    case PRESTO_ROW:
-        if (flags & SEAM_PRESTO_NULLS_FIRST) {
-            out = put_i32(out, column->rows);
-            out = put_flags(out, column);
-            out = put_i32(out, column->type->n_children);
-            return put_children(out, column, flags);
-        }
-        out = put_i32(out, column->type->n_children);
-        out = put_children(out, column, flags);
-        return put_offsets(out, column);
-    default:
-        out = put_i32(out, column->rows);
-        out = put_flags(out, column);
-        return put_stream(out, &column->values);
-    }
-}
-
-void seam_presto_stream_write(const struct seam_presto_stream *stream, uint8_t *out) {
-    const struct stream_column *column = stream->columns;
-    out = put_i32(out, stream->program->n_columns);
-    for (int32_t i = 0; i < stream->program->n_columns; i++, column = after(column)) {
-        out = put_column(out, column, stream->flags);
-    }
-}
-
-void seam_presto_stream_write_column(const struct seam_presto_stream *stream, int32_t column,
-                                     uint8_t *out) {
-    put_column(out, nth_column(stream, column), stream->flags);
 }

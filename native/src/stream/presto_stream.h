@@ -40,6 +40,19 @@ static inline struct stream_column *stream_next(struct stream_column *column) {
     return column + column->type->span;
 }
 
+static inline const struct stream_column *stream_after(const struct stream_column *column) {
+    return column + column->type->span;
+}
+
+static inline const struct stream_column *stream_nth(const struct seam_presto_stream *stream,
+                                                     int32_t n) {
+    const struct stream_column *column = stream->columns;
+    for (int32_t i = 0; i < n; i++) {
+        column = stream_after(column);
+    }
+    return column;
+}
+
 /* The nodes that hold a map's keys and values. */
 static inline const struct seam_node *stream_entry(const struct seam_node *map, int which) {
     return &map->children[0].children[which];
@@ -48,6 +61,11 @@ static inline const struct seam_node *stream_entry(const struct seam_node *map, 
 /* Appends rows of a node, which fits the column's type. Allocates nothing but ranges. */
 int presto_append_rows(struct stream_column *column, const struct seam_node *node,
                        const struct presto_rows *rows, int32_t flags, struct seam_error *error);
+
+/* Appends the bytes of rows without nulls, `total_bytes` of all together. */
+int presto_append_strings(struct stream_column *column, const struct seam_node *node,
+                          const struct presto_rows *rows, int64_t total_bytes,
+                          struct seam_error *error);
 
 /* SEAM_BAD_ARGUMENT when a row of the selection is not one of `rows`. */
 int presto_rows_check(const struct seam_presto_rows *selection, int64_t rows,

@@ -25,7 +25,17 @@ _CAPABILITIES = {
 
 
 def bundle(version: str | None = None) -> SparkBundle:
-    """What Spark needs for Paimon tables; the connector 0.9.0 unless another version is named."""
+    """What Spark needs for Paimon tables; the connector 0.9.0 unless another version is named.
+
+    A version `core-1.4.2` is that of Paimon's Java core alone, of which Spark knows nothing.
+    """
+    if version is not None and version.startswith("core-"):
+        return SparkBundle(
+            title="Paimon",
+            packages=(f"org.apache.paimon:paimon-bundle:{version.removeprefix('core-')}",),
+            settings={},
+            probe="org.apache.paimon.table.FileStoreTableFactory",
+        )
     return SparkBundle(
         title="Paimon",
         packages=(f"org.apache.paimon:paimon-spark-3.5:{version or '0.9.0'}",),

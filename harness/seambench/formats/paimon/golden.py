@@ -24,22 +24,25 @@ class TableSpec:
 
     Attributes:
         columns: its latest schema, with the types of cases (`seambench.conformance.plain`).
-        steps: statements of Spark's SQL; the table is called `golden`.
+        steps: statements of Spark's SQL, the table being called `golden`; or, where the core
+            writes, tables (`seambench.formats.paimon.core_writer`).
         partition: its partition columns.
         features: words of capabilities that reading it takes.
         settings: of the Spark session, for all steps.
+        core: version of Paimon's Java core if it is that which writes; empty for Spark.
     """
 
     name: str
     note: str
     columns: Mapping[str, str]
-    steps: Sequence[str]
+    steps: Sequence[Any]
     partition: Sequence[str] = ()
     features: Sequence[str] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    core: str = ""
 
     @property
-    def writes(self) -> Sequence[str]:
+    def writes(self) -> Sequence[Any]:
         """The steps."""
         return self.steps
 

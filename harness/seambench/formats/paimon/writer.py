@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from seambase.errors import SeambenchError
 from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.paimon.buckets import bucket_numbers as groups
+from seambench.formats.paimon.core_writer import Core
 from seambench.formats.paimon.layouts import PaimonLayout
 from seambench.formats.rows import plain_value
 
@@ -127,9 +129,8 @@ def _end_of_creation(path: Path) -> int:
 
 
 def writer_version(spec: Any) -> str | None:
-    """Golden Paimon tables are all written by the default version."""
-    del spec
-    return None
+    """The core's, where that writes; otherwise the default version of the connector."""
+    return f"core-{spec.core}" if spec.core else None
 
 
 def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
@@ -141,6 +142,8 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
         table: where.
         lenient: go on after a step that fails, with the table as it then is.
     """
+    if spec.core:
+        return _write_by_core(session, spec, table)
     for name, value in spec.settings.items():
         session.conf.set(name, value)
     done = Written()
@@ -153,20 +156,28 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
                     if not lenient or number == 1:
                         raise
                     done.failures[number] = str(error)[:500]
-                _note(session, table, done)
+                _note(table, done, partial(_read, session))
     finally:
         for name in spec.settings:
             session.conf.unset(name)
     return done
 
 
-def _note(session: Any, table: Path, done: Written) -> None:
-    """Note the newest snapshot, when it was made, and the rows that Spark reads of it."""
+def _write_by_core(session: Any, spec: Any, table: Path) -> Written:
+    core, done = Core(session, table), Written()
+    for step in spec.steps:
+        core.carry_out(step)
+        _note(table, done, core.read)
+    return done
+
+
+def _note(table: Path, done: Written, read: Callable[[], Mapping[str, Any]]) -> None:
+    """Note the newest snapshot, when it was made, and the rows that the engine reads of it."""
     snapshots = {int(f.name.rpartition("-")[2]): f for f in table.glob("snapshot/snapshot-*")}
     newest = max(snapshots, default=None)
     done.instants.append("" if newest is None else str(newest))
     done.completions.append("" if newest is None else _time(snapshots[newest]))
-    done.witness.append(_read(session))
+    done.witness.append(read())
 
 
 def _time(snapshot: Path) -> str:

@@ -18,11 +18,11 @@ from seambase.errors import UsageError
 from seambase.serde import SerdeField
 from seambase.types import parse_presto
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.arrow_data import ExportedBatch, address
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper
-from seamkit.serde.presto.header import HEADER_BYTES, read_header
+from seamkit.serde.presto.header import HEADER_BYTES, PageHeader, read_header
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.read import PageReader
 from seamkit.serde.presto.schema import PageSchema, page_schema
@@ -170,12 +170,30 @@ class PrestoIterativeSerializer:
     def flush(self, out: OutputStream) -> int:
         """Write a page; rows stay, so that flushing again writes them again.
 
+        A large page that is neither compressed nor checked leaves in pieces, from where they lie:
+        they are good until rows are appended or cleared.
+
         Returns:
             Bytes of the page.
         """
-        page = self.page()
-        out.write(page)
-        return len(page)
+        size, apart = self._payload_bytes(), ffi.new("int64_t *")
+        most = lib.seam_presto_stream_apart(self.pointer, apart)
+        if self.options.codec != "none" or self.options.checksum or 4 * apart[0] < size:
+            page = self.page()
+            out.write(page)
+            return len(page)
+        block = Block(self.arena.allocator, HEADER_BYTES + size - apart[0])
+        PageHeader(self.num_rows, 0, size, size, 0).write_to(block.view)
+        out.write(block.view[:HEADER_BYTES])
+        pieces = ffi.new("struct seam_piece[]", most)
+        to = block.pointer + HEADER_BYTES
+        for piece in pieces[0 : lib.seam_presto_stream_pieces(self.pointer, to, pieces)]:
+            at = int(ffi.cast("uintptr_t", piece.data)) - address(block.pointer)
+            if 0 <= at < len(block.view):  # copied: the view keeps the block alive
+                out.write(block.view[at : at + piece.size_bytes].toreadonly())
+            else:
+                out.write(memoryview(ffi.buffer(piece.data, piece.size_bytes)).toreadonly())
+        return HEADER_BYTES + size
 
     def page(self) -> memoryview:
         """The page that a flush writes, in memory of its own."""

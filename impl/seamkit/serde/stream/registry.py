@@ -65,7 +65,10 @@ class IterativeSerializer(Protocol):
         ...
 
     def flush(self, out: OutputStream) -> int:
-        """Write what was appended; returns how many bytes. May be repeated: rows stay."""
+        """Write what was appended, in one call of `out` or in several; returns how many bytes.
+
+        May be repeated: rows stay.
+        """
         ...
 
     def clear(self) -> None:

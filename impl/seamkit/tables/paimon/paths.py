@@ -91,9 +91,11 @@ def _timestamp(value: pa.Scalar, legacy: bool) -> str:
     micros = value.cast(pa.timestamp("us", value.type.tz)).cast(pa.int64()).as_py()
     moment = _EPOCH + dt.timedelta(microseconds=micros)
     clock = moment.strftime("%H:%M:%S")
+    if not legacy:  # as many digits as the type has
+        digits = {"ms": 3, "us": 6, "ns": 9}[value.type.unit]
+        fraction = f"{moment.microsecond:06d}".ljust(digits, "0")[:digits]
+        return f"{moment.date().isoformat()} {clock}.{fraction}"
     fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""
-    if not legacy:
-        return f"{moment.date().isoformat()} {clock}{fraction.rstrip('0')}"
     fraction = fraction.removesuffix("000")
     if not fraction and not moment.second:
         clock = clock[:5]

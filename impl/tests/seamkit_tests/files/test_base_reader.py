@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError
+from seamkit.files import storage
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.files.texts import check_texts
@@ -125,3 +126,21 @@ def test_row_groups_with_nulls_are_not_ruled_out_by_ranges(tmp_path: Path) -> No
     matching = reader.row_groups_that_may_match
     assert matching(pc.field("a").is_null(), schema, counted=["a"]) == [1]
     assert matching(pc.field("a") > 2, schema, counted=["a", "b"]) == [1]
+
+
+@pytest.mark.parametrize("large_bytes", [10, 1 << 20])
+def test_a_file_that_is_cut_while_it_is_read_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large_bytes: int
+) -> None:
+    """It takes nobody's process with it; a small one has been read before."""
+    monkeypatch.setattr(storage, "LARGE_BYTES", large_bytes)
+    table = pa.table({"c": [f"text {i}" for i in range(1000)]})
+    reader = _reader(tmp_path, table, use_dictionary=False)
+    with (tmp_path / "base.parquet").open("r+b") as file:
+        file.truncate(100)
+    batches = reader.batches(table.schema, 1000, use_threads=False)
+    if large_bytes == 10:
+        with pytest.raises(InputError, match="broken after row"):
+            list(batches)
+    else:
+        assert sum(batch.num_rows for batch in batches) == 1000

@@ -186,3 +186,13 @@ def test_an_emptied_commit_is_told(tmp_path: Path) -> None:
     assert any("is empty" in warning.reason for warning in scan.report().warnings)
     with pytest.raises(InputError, match="is empty"):
         HudiTable(str(table)).scan(strict=True)
+
+
+def test_logs_for_a_compaction_that_nobody_knows_are_refused(tmp_path: Path) -> None:
+    """Its plan is gone: the rows of the base file below would be lost without a word."""
+    table = unpack_table("mor-v6-compaction-pending", tmp_path)
+    assert HudiTable(str(table)).scan().count_rows() > 0
+    (plan,) = table.glob(".hoodie/*.compaction.requested")
+    plan.unlink()
+    with pytest.raises(InputError, match=r"compaction of .* does not know"):
+        HudiTable(str(table)).scan()

@@ -539,3 +539,61 @@ class AppendsFlushesClears(RuleBasedStateMachine):
 
 TestAppendsFlushesClears = AppendsFlushesClears.TestCase
 TestAppendsFlushesClears.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+
+
+class _Calls:
+    """An output stream that keeps every piece apart."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def write(self, data: memoryview) -> None:
+        """Take the bytes."""
+        self.pieces.append(bytes(data))
+
+
+@pytest.mark.parametrize("nulls_first", [False, True])
+@pytest.mark.parametrize("tiny_ranges", [False, True])
+def test_large_pages_leave_in_pieces(
+    allocator: TrackedAllocator, tiny_ranges: bool, nulls_first: bool
+) -> None:
+    """Thousands of rows in ranges cut anywhere are the witness's page, large ranges not joined.
+
+    With a checksum the page leaves as one, and holds the same payload.
+    """
+    rng = np.random.default_rng(3)
+    rows = 20_000
+    texts = pa.array([None if i % 11 == 0 else "x" * (i % 40) for i in range(rows)])
+    full = pa.array([f"{i:0{i % 29}d}" for i in range(rows)])
+    inner = pa.StructArray.from_arrays([full, pa.array(np.arange(rows))], names=["s", "n"])
+    numbers = pa.array(rng.integers(0, 1 << 60, rows))
+    columns = [texts, full, numbers, full, inner]
+    batch = pa.RecordBatch.from_arrays(columns, names=list("tfngr"))
+    types = ["varchar", "varchar", "bigint", "varchar", "row(s varchar, n bigint)"]
+    fields = [SerdeField(name, kind) for name, kind in zip("tfngr", types, strict=True)]
+    options = {"dialect": "velox", "nulls_first": nulls_first}
+    arena = StreamArena(allocator, tiny_ranges=tiny_ranges)
+    serde = PrestoVectorSerde(allocator)
+    serializer = serde.iterative(fields, options, arena)
+    checked = serde.iterative(fields, {**options, "checksum": True}, arena)
+    other = serde.iterative(fields, options, arena)  # its ranges lie between the others
+    picked = []
+    for count in (3, 600, 1, 15_000, 777):
+        listed = rng.permutation(rows)[:count].astype(np.int32)
+        begin = int(rng.integers(0, rows - count))
+        for one in (serializer, checked):
+            one.append(batch, listed)
+            one.append(batch, range(begin, begin + count))
+        other.append(batch, range(count % 7))
+        picked += [(batch, listed.tolist()), (batch, list(range(begin, begin + count)))]
+    out, whole = _Calls(), _Calls()
+    size = serializer.flush(out)
+    checked.flush(whole)
+    page = b"".join(out.pieces)
+    assert len(page) == size == serializer.max_serialized_size
+    assert page[21:] == _expected(fields, options, picked) == whole.pieces[0][21:]
+    assert page == bytes(serializer.page())
+    assert (len(out.pieces) > 4, len(whole.pieces)) == (True, 1)
+    for one in (serializer, checked, other):
+        one.clear()
+    arena.clear()

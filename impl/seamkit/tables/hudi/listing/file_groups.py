@@ -117,8 +117,21 @@ class FileGroups:
             others = self._check_nothing_missing(group, window)
             found = _latest_slice(key, group, self._timeline, window)
             if found is not None:
+                self._check_begin(found, group)
                 slices.append(_with_lengths(found, others) if others else found)
         return slices
+
+    def _check_begin(self, slice_: FileSlice, group: _Group) -> None:
+        """Logs alone, above base files: they wait for a compaction, which must be known.
+
+        Up to version 6 it is the logs' names that say so; without its plan, which tells that it is
+        pending, the rows of the base file below would not count.
+        """
+        if slice_.base is None and group.bases and not self._timeline.knows(slice_.instant):
+            raise InputError(
+                f"{self._timeline.storage.full(slice_.logs[0].path)}: its name says that it is for "
+                f"the compaction of {slice_.instant}, which the timeline does not know"
+            )
 
     def _add_listed(self) -> None:
         timeline = self._timeline

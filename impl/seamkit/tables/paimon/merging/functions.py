@@ -369,7 +369,9 @@ class ListAgg(Computing):
             raise RefusedError(f"{where}: listagg of distinct texts is not supported")
 
     def together(self, kept: Any, value: Any) -> Any:
-        """Both, with a delimiter."""
+        """Both, with a delimiter unless one is empty (as in Paimon 1.4; 0.9.0 puts one always)."""
+        if not kept or not value:
+            return kept or value
         return f"{kept}{self._delimiter}{value}"
 
 

@@ -1,0 +1,220 @@
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.paimon.data.BinaryRow;
+import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.GenericRow;
+import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.reader.RecordReaderIterator;
+import org.apache.paimon.schema.Schema;
+import org.apache.paimon.schema.SchemaChange;
+import org.apache.paimon.schema.SchemaManager;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.FileStoreTableFactory;
+import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataType;
+import org.apache.paimon.types.DataTypeRoot;
+import org.apache.paimon.types.RowKind;
+import org.apache.paimon.types.RowType;
+import org.apache.paimon.utils.JsonSerdeUtil;
+
+/** Carries out steps of golden tables through Paimon's own core, and reads what came of them. */
+public class PaimonCore {
+    private static FileStoreTable open(String path) throws Exception {
+        return FileStoreTableFactory.create(LocalFileIO.create(), new Path(path));
+    }
+
+    /** One step, as JSON: create, set, write or compact. */
+    public static void step(String path, String text, String temporary) throws Exception {
+        JsonNode step = new ObjectMapper().readTree(text);
+        if (step.has("create")) {
+            create(path, step);
+        } else if (step.has("set")) {
+            List changes = new ArrayList();
+            Iterator options = step.get("set").fields();
+            while (options.hasNext()) {
+                Map.Entry option = (Map.Entry) options.next();
+                changes.add(
+                        SchemaChange.setOption(
+                                (String) option.getKey(), ((JsonNode) option.getValue()).asText()));
+            }
+            new SchemaManager(LocalFileIO.create(), new Path(path)).commitChanges(changes);
+        } else if (step.has("write")) {
+            write(path, step.get("write"), temporary, false);
+        } else {
+            write(path, null, temporary, true);
+        }
+    }
+
+    private static void create(String path, JsonNode step) throws Exception {
+        Schema.Builder schema = Schema.newBuilder();
+        Iterator columns = step.get("create").fields();
+        while (columns.hasNext()) {
+            Map.Entry column = (Map.Entry) columns.next();
+            String type = ((JsonNode) column.getValue()).toString();
+            schema.column(
+                    (String) column.getKey(),
+                    (DataType) JsonSerdeUtil.fromJson(type, DataType.class));
+        }
+        schema.primaryKey(texts(step.get("keys")));
+        schema.partitionKeys(texts(step.get("partition")));
+        Iterator options = step.get("options").fields();
+        while (options.hasNext()) {
+            Map.Entry option = (Map.Entry) options.next();
+            schema.option((String) option.getKey(), ((JsonNode) option.getValue()).asText());
+        }
+        new SchemaManager(LocalFileIO.create(), new Path(path)).createTable(schema.build());
+    }
+
+    private static JsonNode at(JsonNode array, int i) {
+        return (JsonNode) array.get(i);
+    }
+
+    private static List texts(JsonNode names) {
+        List found = new ArrayList();
+        for (int i = 0; names != null && i < names.size(); i++) {
+            found.add(at(names, i).asText());
+        }
+        return found;
+    }
+
+    private static void write(String path, JsonNode rows, String temporary, boolean compact)
+            throws Exception {
+        FileStoreTable table = open(path);
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        BatchTableWrite write = builder.newWrite();
+        write.withIOManager(IOManager.create(temporary));
+        for (int i = 0; rows != null && i < rows.size(); i++) {
+            write.write(row(at(rows, i), table.rowType()));
+        }
+        if (compact) {
+            write.compact(BinaryRow.EMPTY_ROW, 0, true);
+        }
+        BatchTableCommit commit = builder.newCommit();
+        commit.commit(write.prepareCommit());
+        commit.close();
+        write.close();
+    }
+
+    /** A row: its kind, then the values. */
+    private static GenericRow row(JsonNode values, RowType type) {
+        GenericRow row = new GenericRow(type.getFieldCount());
+        String kind = at(values, 0).asText();
+        row.setRowKind(
+                kind.equals("+I")
+                        ? RowKind.INSERT
+                        : kind.equals("-U")
+                                ? RowKind.UPDATE_BEFORE
+                                : kind.equals("+U") ? RowKind.UPDATE_AFTER : RowKind.DELETE);
+        for (int i = 0; i < type.getFieldCount(); i++) {
+            row.setField(i, value(at(values, i + 1), type.getTypeAt(i)));
+        }
+        return row;
+    }
+
+    private static Object value(JsonNode value, DataType type) {
+        DataTypeRoot root = type.getTypeRoot();
+        if (value.isTextual() && value.asText().equals("null")) {
+            return null;
+        }
+        if (root == DataTypeRoot.INTEGER || root == DataTypeRoot.DATE) {
+            return Integer.valueOf(value.asInt());
+        }
+        if (root == DataTypeRoot.BIGINT) {
+            return Long.valueOf(value.asLong());
+        }
+        if (root == DataTypeRoot.DOUBLE) {
+            return Double.valueOf(value.asDouble());
+        }
+        if (root == DataTypeRoot.BOOLEAN) {
+            return Boolean.valueOf(value.asBoolean());
+        }
+        if (root == DataTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE) {
+            return Timestamp.fromMicros(value.asLong());
+        }
+        if (root == DataTypeRoot.ROW) {
+            RowType inner = (RowType) type;
+            GenericRow row = new GenericRow(inner.getFieldCount());
+            for (int i = 0; i < inner.getFieldCount(); i++) {
+                row.setField(i, value(at(value, i), inner.getTypeAt(i)));
+            }
+            return row;
+        }
+        return BinaryString.fromString(value.asText());
+    }
+
+    /** All rows, as JSON: arrays of the texts that witnesses have for values. */
+    public static String rows(String path) throws Exception {
+        FileStoreTable table = open(path);
+        ReadBuilder builder = table.newReadBuilder();
+        List splits = builder.newScan().plan().splits();
+        RecordReaderIterator rows =
+                new RecordReaderIterator(builder.newRead().createReader(splits));
+        List found = new ArrayList();
+        while (rows.hasNext()) {
+            found.add(texts((InternalRow) rows.next(), table.rowType()));
+        }
+        rows.close();
+        return new ObjectMapper().writeValueAsString(found);
+    }
+
+    private static List texts(InternalRow row, RowType type) {
+        List found = new ArrayList();
+        for (int i = 0; i < type.getFieldCount(); i++) {
+            found.add(text(row, i, type.getTypeAt(i)));
+        }
+        return found;
+    }
+
+    private static String text(InternalRow row, int i, DataType type) {
+        DataTypeRoot root = type.getTypeRoot();
+        if (row.isNullAt(i)) {
+            return "NoneType:None";
+        }
+        if (root == DataTypeRoot.INTEGER) {
+            return "int:" + row.getInt(i);
+        }
+        if (root == DataTypeRoot.BIGINT) {
+            return "int:" + row.getLong(i);
+        }
+        if (root == DataTypeRoot.DATE) {
+            return "date:" + java.time.LocalDate.ofEpochDay(row.getInt(i));
+        }
+        if (root == DataTypeRoot.BOOLEAN) {
+            return row.getBoolean(i) ? "bool:True" : "bool:False";
+        }
+        if (root == DataTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE) {
+            String text = row.getTimestamp(i, 6).toLocalDateTime().toString();
+            return "timestamp:" + (text.length() == 16 ? text + ":00" : text);
+        }
+        if (root == DataTypeRoot.ROW) {
+            RowType inner = (RowType) type;
+            InternalRow own = row.getRow(i, inner.getFieldCount());
+            StringBuilder whole = new StringBuilder("{");
+            for (int k = 0; k < inner.getFieldCount(); k++) {
+                DataField field = (DataField) inner.getFields().get(k);
+                whole.append(k == 0 ? "" : ",").append(field.name()).append("=");
+                whole.append(text(own, k, field.type()));
+            }
+            return whole.append("}").toString();
+        }
+        return "str:" + row.getString(i).toString();
+    }
+
+    /** Names of the columns, in order, as JSON. */
+    public static String columns(String path) throws Exception {
+        return new ObjectMapper().writeValueAsString(open(path).rowType().getFieldNames());
+    }
+}

@@ -1,0 +1,140 @@
+"""Manifests that say what no reader may believe: Spark's own ones, with entries changed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+
+from seambase.errors import InputError, RefusedError, SeambenchError
+from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+
+Entries = list[dict[str, Any]]
+
+
+def _read(file: Path) -> tuple[Any, dict[str, str], Entries]:
+    with file.open("rb") as stream:
+        reader = fastavro.reader(stream)
+        rows = list(reader)
+        metadata = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
+    return reader.writer_schema, metadata, rows
+
+
+def _write(file: Path, schema: Any, metadata: dict[str, str], rows: Entries) -> None:
+    out = io.BytesIO()
+    fastavro.writer(out, schema, rows, codec="deflate", metadata=metadata)
+    file.write_bytes(out.getvalue())
+
+
+def _rewrite(
+    table: Path, content: int, edit: Callable[[Entries], None], *, settle: bool = True
+) -> None:
+    """Change the entries of the newest snapshot's manifests of data (0) or deletes (1).
+
+    Args:
+        table: its folder.
+        content: which manifests.
+        edit: changes the entries in place.
+        settle: make the list right about lengths and counts.
+    """
+    snapshot = IcebergTable(str(table))._metadata.current
+    assert snapshot is not None
+    listed = table / "metadata" / snapshot.manifest_list.rpartition("/")[2]
+    schema, metadata, rows = _read(listed)
+    for row in rows:
+        if row["content"] != content:
+            continue
+        file = table / "metadata" / row["manifest_path"].rpartition("/")[2]
+        own_schema, own_metadata, entries = _read(file)
+        edit(entries)
+        _write(file, own_schema, own_metadata, entries)
+        if settle:
+            row["manifest_length"] = file.stat().st_size
+            for status, name in enumerate(("existing", "added", "deleted")):
+                count = sum(entry["status"] == status for entry in entries)
+                row[f"{name}_files_count"] = count
+    _write(listed, schema, metadata, rows)
+
+
+def _set(name: str, value: Any) -> Callable[[Entries], None]:
+    """Give every live entry's file another value."""
+
+    def edit(entries: Entries) -> None:
+        for entry in entries:
+            if entry["status"] != 2:
+                target = entry["data_file"] if name in entry["data_file"] else entry
+                target[name] = value
+
+    return edit
+
+
+def _twice(entries: Entries) -> None:
+    entries += [dict(entry) for entry in entries if entry["status"] != 2]
+
+
+@pytest.mark.parametrize(
+    ("table", "content", "edit", "error", "says"),
+    [
+        ("vectors", 1, _twice, InputError, "a second deletion vector"),
+        ("vectors", 1, _set("referenced_data_file", None), InputError, "names no data file"),
+        ("vectors", 1, _set("sequence_number", 0), InputError, "is older than"),
+        ("vectors", 1, _set("record_count", 3), InputError, "positions|values"),
+        ("vectors", 1, _set("content_offset", 5), InputError, "its length is|ends before"),
+        ("vectors", 1, _set("content_offset", None), InputError, "its entry gives it"),
+        ("vectors", 1, _set("content_size_in_bytes", 9), InputError, "its entry gives it 9"),
+        ("vectors", 1, _set("file_size_in_bytes", 9), InputError, "its manifest says 9"),
+        ("vectors", 1, _set("key_metadata", b"k"), RefusedError, "is encrypted"),
+        ("vectors", 1, _set("file_format", "PARQUET"), InputError, "no.*Parquet|Parquet"),
+        ("positions", 1, _set("file_format", "PUFFIN"), InputError, "vector"),
+        ("positions", 1, _set("content", 0), InputError, "is in a manifest of deletes"),
+        ("positions", 1, _set("content", 3), RefusedError, "unknown content 3"),
+        ("positions", 1, _set("record_count", 9), InputError, "its manifest says 9"),
+        ("positions", 0, _set("file_format", "LANCE"), RefusedError, "the format 'LANCE'"),
+        ("positions", 0, _set("record_count", 1), InputError, "its manifest says 1"),
+        ("positions", 0, _set("status", 7), InputError, "the status 7"),
+        ("equality", 1, _set("equality_ids", None), InputError, "without the ids"),
+        ("equality", 1, _set("equality_ids", [77]), RefusedError, "by the field 77"),
+        ("equality", 1, _set("record_count", 7), InputError, "its manifest says 7"),
+    ],
+)
+def test_what_cannot_be_believed_is_refused(
+    tmp_path: Path,
+    table: str,
+    content: int,
+    edit: Callable[[Entries], None],
+    error: type[SeambenchError],
+    says: str,
+) -> None:
+    """By name, and before a row is handed out."""
+    folder = unpack_iceberg(table, tmp_path)
+    _rewrite(folder, content, edit)
+
+    with pytest.raises(error, match=says):
+        IcebergTable(str(folder)).scan(threads=1).to_table()
+
+
+@pytest.mark.parametrize("content", [0, 1])
+def test_a_manifest_is_as_its_list_says(tmp_path: Path, content: int) -> None:
+    """An Avro file that ends after an earlier block would pass for a whole one."""
+    folder = unpack_iceberg("positions", tmp_path)
+    _rewrite(folder, content, list.clear, settle=False)
+
+    with pytest.raises(InputError, match="its list says"):
+        IcebergTable(str(folder)).scan()
+
+
+def test_a_newer_position_delete_does_not_reach_back(tmp_path: Path) -> None:
+    """Position deletes count for files that are as old as they are, or older."""
+    folder = unpack_iceberg("positions-by-partition", tmp_path)
+    whole = IcebergTable(str(folder)).scan().to_table().column("k").to_pylist()
+    assert sorted(whole) == [3, 4]
+
+    _rewrite(folder, 1, _set("sequence_number", 1))
+    rows = IcebergTable(str(folder)).scan().to_table().column("k").to_pylist()
+    # Of the first commit's file alone rows are gone.
+    assert sorted(rows) == [3, 4, 4, 5]

@@ -1,0 +1,156 @@
+"""Random Iceberg tables: declarations that a seed decides, of all that Spark can do to one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from seambench.formats.iceberg.golden import TableSpec
+
+__all__ = ["random_table"]
+
+_KEYS = 12
+_PARTS = ("x", "y", None)
+
+
+def random_table(seed: int) -> TableSpec:
+    """The table of a seed: some ten steps after its creation."""
+    return _Life(random.Random(seed)).table(seed)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "NULL"
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+class _Life:
+    """A table as it comes to be; its columns are known at every step, by what they were at first.
+
+    Args:
+        chance: decides.
+    """
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._names = {"k": "k", "v": "v", "p": "p", "s": "s"}
+        self._wide = False
+        self._more = 0
+        self._version = chance.choice([1, 2, 2, 2, 3, 3])
+        self._by = chance.choice(["", "", "p", "bucket(3, k)", "truncate(2, v)"])
+        self._evolved = False
+
+    def table(self, seed: int) -> TableSpec:
+        """All of its steps."""
+        mode = self._chance.choice(["merge-on-read", "merge-on-read", "copy-on-write"])
+        properties = {
+            "format-version": str(self._version),
+            **{f"write.{what}.mode": mode for what in ("delete", "update", "merge")},
+            "write.delete.granularity": self._chance.choice(["file", "partition"]),
+            "write.format.default": self._chance.choice(["parquet", "parquet", "orc", "avro"]),
+        }
+        stated = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
+        by = f"PARTITIONED BY ({self._by})" if self._by else ""
+        create = (
+            "CREATE TABLE {table} (k INT, v STRING, p STRING, s STRUCT<x: INT, y: STRING>) "
+            f"USING iceberg {by} TBLPROPERTIES ({stated})"
+        )
+        steps: list[Any] = [create, self._insert(), self._insert()]
+        doings: list[Callable[[], Any]] = [self._insert] * 4 + [self._delete] * 4
+        doings += [self._update] * 2 + [self._equality] * 4
+        doings += [self._rename, self._widen, self._add, self._compact, self._format]
+        doings += [self._partition, self._upgrade, self._overwrite]
+        steps += [self._chance.choice(doings)() for _ in range(self._chance.randint(6, 12))]
+        return TableSpec(f"random-{seed}", "random", {}, [step for step in steps if step])
+
+    def _row(self) -> dict[str, Any]:
+        chance = self._chance
+        return {
+            "k": chance.choice([None, *range(_KEYS), *range(_KEYS)]),
+            "v": chance.choice([None, "", "a", "ab", "abc", "b€"]),
+            "p": chance.choice(_PARTS),
+        }
+
+    def _insert(self) -> str:
+        rows = []
+        for _ in range(self._chance.randint(1, 8)):
+            row = self._row()
+            values = [_text(row[name]) for name in ("k", "v", "p")]
+            x = _text(self._chance.choice([None, 1, 2]))
+            struct = self._chance.choice(
+                ["NULL", f"named_struct('x', {x}, 'y', {_text(row['v'])})"]
+            )
+            more = [str(self._chance.randint(0, 3)) for _ in range(self._more)]
+            rows.append(f"({', '.join([*values, struct, *more])})")
+        return f"INSERT INTO {{table}} VALUES {', '.join(rows)}"  # noqa: S608 - our own text
+
+    def _where(self) -> str:
+        k, p = self._names["k"], self._names["p"]
+        keys = ", ".join(str(self._chance.randrange(_KEYS)) for _ in range(3))
+        return self._chance.choice(
+            [f"{k} IN ({keys})", f"{k} IS NULL", f"{p} = 'x'", f"{k} % 3 = 1", f"{p} IS NULL"]
+        )
+
+    def _delete(self) -> str:
+        return f"DELETE FROM {{table}} WHERE {self._where()}"  # noqa: S608 - our own text
+
+    def _update(self) -> str:
+        change = f"{self._names['v']} = 'new'"
+        return f"UPDATE {{table}} SET {change} WHERE {self._where()}"  # noqa: S608 - our own text
+
+    def _overwrite(self) -> str | None:
+        return None if self._more else "INSERT OVERWRITE {table} VALUES (1, 'over', 'x', NULL)"
+
+    def _equality(self) -> Any:
+        """Deletes by keys, where the table's partitions can be told by the row."""
+        if self._version == 1 or self._evolved or self._by not in ("", "p"):
+            return self._delete()
+        by = self._chance.choice([["k"], ["k"], ["v"], ["k", "v"]])
+        rows = []
+        for _ in range(self._chance.randint(1, 5)):
+            row = self._row()
+            rows.append({self._names[n]: row[n] for n in by if row[n] is not None})
+        step: dict[str, Any] = {
+            "op": "equality-delete",
+            "by": [self._names[n] for n in by],
+            "rows": rows,
+        }
+        step["format"] = self._chance.choice(["parquet", "parquet", "avro", "orc"])
+        if self._by == "p":
+            part = self._chance.choice(_PARTS)
+            step["partition"] = {} if part is None else {"p": part}
+        return step
+
+    def _rename(self) -> str:
+        old = self._chance.choice(sorted(self._names))
+        before, after = self._names[old], f"{old}{self._chance.randrange(1000)}"
+        self._names[old] = after
+        return f"ALTER TABLE {{table}} RENAME COLUMN {before} TO {after}"
+
+    def _widen(self) -> str:
+        self._wide = True
+        return f"ALTER TABLE {{table}} ALTER COLUMN {self._names['k']} TYPE BIGINT"
+
+    def _add(self) -> str:
+        self._more += 1
+        return f"ALTER TABLE {{table}} ADD COLUMN more{self._more} INT"
+
+    def _compact(self) -> str:
+        return (
+            "CALL {catalog}.system.rewrite_data_files(table => '{name}', "
+            "options => map('rewrite-all','true'))"
+        )
+
+    def _format(self) -> str:
+        kind = self._chance.choice(["parquet", "orc", "avro"])
+        return f"ALTER TABLE {{table}} SET TBLPROPERTIES ('write.format.default'='{kind}')"
+
+    def _partition(self) -> str:
+        self._evolved = True
+        name = self._chance.choice(["k", "v"])
+        return f"ALTER TABLE {{table}} ADD PARTITION FIELD truncate(3, {self._names[name]})"
+
+    def _upgrade(self) -> str:
+        self._version = min(self._version + 1, 3)
+        return f"ALTER TABLE {{table}} SET TBLPROPERTIES ('format-version'='{self._version}')"
