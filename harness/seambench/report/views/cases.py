@@ -85,6 +85,7 @@ def _column(column: Column, number: Mapping[str, int]) -> Mapping[str, Any]:
     return {
         "key": column.key,
         "name": column.name,
+        "asked": column.asked,
         "version": column.version,
         "about": column.about,
         "date": column.date,

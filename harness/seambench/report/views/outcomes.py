@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from seambench.contracts.outcomes import Word
-from seambench.records.model import Conformance, Differing
+from seambench.contracts.peers.catalogue import AT
+from seambench.records.model import Conformance, Differing, Implementation
 from seambench.report.views.load import Shown
 
 __all__ = [
@@ -72,6 +73,7 @@ class Column:
 
     Attributes:
         about: `reference`, `native`, `peer` or `variant`.
+        asked: the name by which commands know it.
         link: copy of its newest record.
         date: of that record.
         outcomes: by case, its kind and its word.
@@ -86,6 +88,7 @@ class Column:
     name: str
     version: str
     about: str
+    asked: str = ""
     link: str = ""
     date: str = ""
     outcomes: dict[str, tuple[str, Word]] = field(default_factory=dict)
@@ -108,6 +111,7 @@ class Column:
     def add(self, shown: Shown, part: Conformance) -> None:
         """Take over the outcomes of a newer run."""
         self.link, self.date = shown.link, shown.record.run.started_utc[:10]
+        self.asked = shown.record.implementation.name
         refused, should = set(part.refused), set(part.should)
         for case, word in part.cases():
             if word == "unavailable":
@@ -151,12 +155,18 @@ def columns_of(records: Iterable[Shown]) -> list[Column]:
         for part in shown.record.conformance:
             if part.consumer is not None or all(w == "unavailable" for _, w in part.cases()):
                 continue
-            key = (part.seam, about.name, about.version)
+            key = (part.seam, _plain_name(about), about.version)
             found.setdefault(key, Column(*key, about.kind)).add(shown, part)
     return sorted(
         found.values(),
         key=lambda one: (one.seam, one.is_peer, one.name, version_key(one.version)),
     )
+
+
+def _plain_name(about: Implementation) -> str:
+    """The name without a version that was asked for by it."""
+    name, at, version = about.name.partition(AT)
+    return name if at and version == about.version else about.name
 
 
 def version_key(version: str) -> list[tuple[int, int | str]]:

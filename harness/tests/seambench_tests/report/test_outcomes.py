@@ -107,6 +107,18 @@ def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
     assert cell.failures == [("wrong", "1 expected, 2 came", "serde/a/two", 1)]
 
 
+def test_a_version_that_was_asked_for_is_one_of_the_same_implementation(tmp_path: Path) -> None:
+    """`NAME@VERSION` and `NAME` share their history; commands keep the name that they know."""
+    for minute, (name, version) in enumerate([("peer", "0.5.0"), ("peer@0.4.0", "0.4.0")]):
+        record = make_record("hudi-rs", run_id=f"00000{minute}")
+        record["implementation"] |= {"name": name, "version": version}
+        write_record(tmp_path, record | {"timings": [], "conformance": [conformance("pass")]})
+    first, second = columns(tmp_path)
+
+    assert [one.key for one in (first, second)] == ["peer@0.4.0", "peer@0.5.0"]
+    assert [one.asked for one in (first, second)] == ["peer@0.4.0", "peer"]
+
+
 def test_versions_are_ordered_as_numbers() -> None:
     """0.9 comes before 0.10, a candidate before its release."""
     versions = ["0.10.0", "0.9", "1.0", "1.0rc1", "unknown"]

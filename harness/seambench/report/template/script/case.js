@@ -21,7 +21,7 @@ function diffTable(rows) {
   ];
 }
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-const command = (seam, column, id) => `seambench check --seam ${seam} --impl ${quoted(column.name)} --case ${quoted(id)}`;
+const command = (seam, column, id) => `seambench check --seam ${seam} --impl ${quoted(column.asked)} --case ${quoted(id)}`;
 
 function verdict(data, column, number, id, chosen) {
   const { kind, word } = column.of(number);
