@@ -101,12 +101,12 @@ class _HudiReader:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
+        if "formats.iceberg" in self.capabilities and is_iceberg(request):
+            return open_iceberg(request)
         if is_delta(request):
             if not self.capabilities.get("formats.delta"):
                 raise RefusedError(f"{request.table}: {self.name} does not read Delta tables")
             return open_delta(request)
-        if "formats.iceberg" in self.capabilities and is_iceberg(request):
-            return open_iceberg(request)
         if is_paimon(request):
             if not self.capabilities.get("formats.paimon"):
                 raise RefusedError(f"{request.table}: {self.name} does not read Paimon tables")

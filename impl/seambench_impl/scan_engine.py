@@ -81,12 +81,13 @@ class _EngineScan:
         import duckdb
 
         plan = self._scan.engine_plan()
-        rest = [] if plan.rest is None else [plan.rest]
-        with duckdb.connect() as connection, original_errors(*rest):
+        rest = None if plan.rest is None else plan.rest.dataset()
+        watched = [] if rest is None else [rest]
+        with duckdb.connect() as connection, original_errors(*watched):
             connection.execute("SET TimeZone = 'UTC'")
             if self._request.threads is not None:
                 connection.execute(f"SET threads = {int(self._request.threads)}")
-            with duckdb_relation(plan, connection).to_arrow_reader(
+            with duckdb_relation(plan, rest, connection).to_arrow_reader(
                 self._request.batch_rows or _BATCH_ROWS
             ) as stream:
                 self._rows = 0

@@ -24,7 +24,7 @@ down where they are given its dataset:
     [(3,)]
 
 Fastest in DuckDB is a name for the table: what needs no merge is then read by DuckDB itself
-(`Scan.relation`; in Polars `Scan.lazy`):
+(`Scan.relation`; `Scan.lazy` in Polars, `Scan.spark_frame` in Spark):
 
     >>> connection = duckdb.connect()
     >>> seamkit.register(connection, "journeys", table)
@@ -43,8 +43,8 @@ Its table has `schema` and `scan(...)`, whose options are
 - `strict`: refuse what the format's own reader would skip with a warning.
 
 A scan has `schema`, `to_table`, `to_reader`, `to_pandas`, `to_polars`, `head`, `limit`,
-`count_rows`, `dataset`, `relation`, `lazy`, and `explain`, which tells how each part of the table
-is read and why; `report` tells afterwards what was skipped. Each call reads anew.
+`count_rows`, `dataset`, `relation`, `lazy`, `spark_frame`, and `explain`, which tells how each part
+of the table is read and why; `report` tells afterwards what was skipped. Each call reads anew.
 
 Whatever cannot be read exactly is refused with one sentence that names the file and the reason:
 `UsageError` for wrong arguments, `InputError` for a broken or missing file, `RefusedError` for what

@@ -1,12 +1,13 @@
-"""`seambench report`: build the page from the result records."""
+"""`seambench report`: the pages from the result records, and what they hold in other forms."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from seambase.errors import UsageError
 from seambench.cli.shared.common import Results, Site
 
 __all__ = ["report"]
@@ -21,8 +22,22 @@ def report(
     schema: Annotated[
         bool, typer.Option("--schema", help="Only print the records' form as JSON Schema.")
     ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="Only print all outcomes: as markdown, json, csv or junit (XML)."
+        ),
+    ] = None,
+    publish: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the pages with what static hosts want to find."),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="PNG file for a picture of the first page; needs a browser."),
+    ] = None,
 ) -> None:
-    """Build the page over all records of a results folder, or check the records.
+    """Build the pages over all records of a results folder, or check or print the records.
 
     A check holds every record against the published form and makes its verdicts again.
     """
@@ -34,13 +49,30 @@ def report(
         typer.echo(json.dumps(json_schema(), indent=1))
         return
     if validate:
-        from seambench.records.files import validate_tree
+        _validate(results)
+    if form is not None:
+        from seambench.report import exported, load_records
 
-        broken = validate_tree(results)
-        for line in broken:
-            typer.echo(line)
-        typer.echo(f"{len(broken)} broken" if broken else "all records are sound", err=True)
-        raise typer.Exit(1 if broken else 0)
-    from seambench.report import build
+        if not results.is_dir():
+            raise UsageError(f"{results}: no such results folder")
+        loaded = load_records(results)
+        for problem in loaded.problems:
+            typer.echo(f"no record: {problem.file}: {problem.reason}", err=True)
+        typer.echo(exported(loaded, form), nl=False)
+        raise typer.Exit(1 if loaded.problems else 0)
+    from seambench import report as pages
 
-    typer.echo(str(build(results, site)))
+    index = pages.publish(results, publish) if publish else pages.build(results, site)
+    if picture is not None:
+        typer.echo(str(pages.take_picture(index, picture)), err=True)
+    typer.echo(str(index))
+
+
+def _validate(results: Path) -> NoReturn:
+    from seambench.records.files import validate_tree
+
+    broken = validate_tree(results)
+    for line in broken:
+        typer.echo(line)
+    typer.echo(f"{len(broken)} broken" if broken else "all records are sound", err=True)
+    raise typer.Exit(1 if broken else 0)

@@ -12,7 +12,7 @@ from seambench.contracts.seam import Case, refusal_in_words
 
 __all__ = ["explain_file", "place"]
 
-_MOST = 6000
+_MOST = 3000
 
 
 def explain_file(case: Case, file: Path, request: Mapping[str, object]) -> Explanation:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-__all__ = ["Kind", "Level", "Stage", "Staged"]
+__all__ = ["Kind", "Level", "Stage", "Staged", "TimedFamily"]
 
 
 Kind = Literal["reference", "native", "peer", "variant"]
@@ -38,6 +38,25 @@ class Stage:
     rows: Callable[[Any], pa.RecordBatch | pa.Table]
     bytes: int | None = None
     passes: int = 1
+
+
+@dataclass(frozen=True)
+class TimedFamily:
+    """How the page shows timings whose cases begin with one word.
+
+    Attributes:
+        prefix: that word, the first part of the cases: `exchange-workers`.
+        title: for people.
+        parts: what the further parts of a case are, in order; the last is a number of rows.
+        ways: those of them that compete with each other; none: implementations do.
+        note: what was measured, in a sentence.
+    """
+
+    prefix: str
+    title: str
+    parts: Sequence[str] = ()
+    ways: Sequence[str] = ()
+    note: str = ""
 
 
 @runtime_checkable

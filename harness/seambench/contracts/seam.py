@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import RefusedError, UsageError
-from seambench.contracts.common import Level
+from seambench.contracts.common import Level, TimedFamily
 from seambench.contracts.explain import Explanation
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import Peer
@@ -206,6 +206,11 @@ class Seam(ABC):
             UsageError: they make none.
         """
         raise UsageError(f"{name} against {against}: the {self.name} seam has no pairs")
+
+    @property
+    def timed(self) -> Sequence[TimedFamily]:
+        """How the page shows what was timed of this seam; other timings are shown by their case."""
+        return ()
 
     @property
     def requests(self) -> Mapping[str, Request]:

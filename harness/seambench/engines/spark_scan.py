@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkScan", "SparkScanner", "data_frame"]
+__all__ = ["SparkScan", "SparkScanner"]
 
 
 class SparkScanner:
@@ -123,34 +123,6 @@ class SparkScan:
                 yield from pa.ipc.open_stream(pa.py_buffer(row.batch))
 
 
-def data_frame(session: SparkSession, scan: Scan) -> DataFrame:
-    """A planned scan as a DataFrame, read by tasks when Spark asks for it.
-
-    Types become those that Spark's own reader of the format has: times of day are integers, fixed
-    binaries are binaries, milliseconds are microseconds.
-
-    Args:
-        session: the Spark session whose tasks read.
-        scan: made by a scanner whose scans are `Parted`.
-
-    Raises:
-        RefusedError: a column of a type that Spark does not have.
-    """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    plan = session.sparkContext.broadcast(_parted(scan))
-    columns = scan.schema.names
-    target = pa.schema([pa.field(f.name, _spark_type(f.type, f.name)) for f in scan.schema])
-
-    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number in _each(numbers):
-            for batch in plan.value.part(number, columns, None).to_reader():
-                yield batch.cast(target)
-
-    numbers = _one_task_each(session, plan.value.n_parts)
-    return numbers.mapInArrow(read, from_arrow_schema(target))
-
-
 def _parted(scan: Scan) -> Parted:
     if not isinstance(scan, Parted):
         raise RefusedError(
@@ -194,28 +166,6 @@ def _reports(session: SparkSession) -> Accumulator[list[ScanReport]]:
             return value1 + value2
 
     return session.sparkContext.accumulator([], Listing())
-
-
-def _spark_type(kind: pa.DataType, name: str) -> pa.DataType:
-    """The type of a column as Spark knows it."""
-    if pa.types.is_time32(kind):
-        return pa.int32()
-    if pa.types.is_time64(kind) and kind.unit == "us":
-        return pa.int64()
-    if pa.types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_struct(kind):
-        return pa.struct([f.with_type(_spark_type(f.type, f"{name}.{f.name}")) for f in kind])
-    if pa.types.is_map(kind):
-        value = _spark_type(kind.item_type, f"{name}.value")
-        return pa.map_(_spark_type(kind.key_type, f"{name}.key"), value)
-    if pa.types.is_list(kind):
-        return pa.list_(_spark_type(kind.value_type, f"{name}.element"))
-    if (pa.types.is_timestamp(kind) and kind.unit == "ns") or pa.types.is_time(kind):
-        raise RefusedError(f"column '{name}' is {kind}: Spark has no nanoseconds; leave it out")
-    return kind
 
 
 @contextmanager

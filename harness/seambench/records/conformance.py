@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
+
+import msgspec
 
 from seambase.errors import SeambenchError
 from seambench.contracts import registry
 from seambench.contracts.outcomes import Outcome, Word
 from seambench.contracts.registry import PAIR
 from seambench.records.facts import implementation_info, without_folders
-from seambench.records.model import Conformance, Consumer, Differing, Record
+from seambench.records.model import Conformance, Consumer, Differing, Implementation, Record
 from seambench.records.writer import Recording
 
 __all__ = ["conformance_of", "conformance_records"]
@@ -97,7 +99,7 @@ def conformance_records(recording: Recording, outcomes: Iterable[Outcome]) -> li
         found.setdefault(producer, {}).setdefault((one.seam, consumer), []).append(one)
     return [
         recording.record(
-            implementation_info(name, _implementation(next(iter(parts))[0], name)),
+            _about(name, parts),
             conformance=[
                 conformance_of(seam, listed, _consumer(seam, consumer))
                 for (seam, consumer), listed in parts.items()
@@ -105,6 +107,15 @@ def conformance_records(recording: Recording, outcomes: Iterable[Outcome]) -> li
         )
         for name, parts in found.items()
     ]
+
+
+def _about(name: str, parts: Mapping[tuple[str, str], Sequence[Outcome]]) -> Implementation:
+    """An implementation; of one that is made elsewhere the version is what its own process said."""
+    about = implementation_info(name, _implementation(next(iter(parts))[0], name))
+    said = [one.version for listed in parts.values() for one in listed if one.version]
+    if about.version != "unknown" or not said:
+        return about
+    return msgspec.structs.replace(about, version=said[0].partition(PAIR)[0])
 
 
 def _consumer(seam: str, name: str) -> Consumer | None:

@@ -1,7 +1,11 @@
-"""The report: a static page over the records, which opens from disk without server or network."""
+"""The report: static pages over the records, which open from disk without server or network."""
 
 from __future__ import annotations
 
+from seambench.report.exports.tables import exported
+from seambench.report.picture import take_picture
+from seambench.report.publish import publish
 from seambench.report.site import build
+from seambench.report.views.load import load_records
 
-__all__ = ["build"]
+__all__ = ["build", "exported", "load_records", "publish", "take_picture"]

@@ -1,6 +1,7 @@
-"""Write the static site: one page, its script and style, its data, and copies of the records.
+"""Write the static site: eight pages, their script and style, parts of the data, the records.
 
-Data is a script rather than a JSON file because a page opened from disk may not fetch anything.
+What the pages say stands in their HTML. Parts of the data, which the matrix loads when they are
+needed, are scripts rather than JSON files, because a page opened from disk may not fetch anything.
 """
 
 from __future__ import annotations
@@ -8,36 +9,39 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jinja2
-from plotly.offline import get_plotlyjs
-
 from seambase.errors import UnavailableError, UsageError
 from seambase.whole_file import whole_file
-from seambench import __version__
 from seambench.records.model import json_schema
-from seambench.report.load import Loaded, load_records
-from seambench.report.matrix import columns_of, matrices, summary
+from seambench.report.exports.badge import badges
+from seambench.report.pages import Pages, render
 from seambench.report.script import joined
+from seambench.report.views.cases import explained, outcome_parts
+from seambench.report.views.load import Loaded, load_records
+from seambench.report.views.outcomes import Column, columns_of
 
-__all__ = ["NOTICE", "build"]
+__all__ = ["build"]
 
-NOTICE = "Derived from TPC-H, not comparable with published TPC-H results."
+#: Files of the site of which nobody else writes any.
+_OURS = ("badges/*", "data/*", "records/*", "cost-*.html", "queries-*.html")
 
 
 def build(results_dir: Path, out_dir: Path) -> Path:
-    """Build the page over all records of a results folder.
+    """Build the pages over all records of a results folder.
 
     Each file is written under a temporary name and renamed, `index.html` last; other content of
-    `out_dir` (asv's pages under `history/`) stays. Copies of records that are gone are removed.
+    `out_dir` (asv's pages under `history/`) stays. What an earlier build wrote and this one does
+    not need is removed.
 
     Args:
         results_dir: the folder `results`, with `runs/<implementation>/<date>/*.json`. Without any
-            record the page says how to make one.
+            record the pages say how to make one.
         out_dir: folder of the site; made if missing.
 
     Returns:
@@ -53,77 +57,80 @@ def build(results_dir: Path, out_dir: Path) -> Path:
         raise UsageError(f"{out_dir}: the site needs a folder, and a file is in its place")
     loaded = load_records(results_dir)
     try:
-        return _write_site(loaded, out_dir)
+        return _write_site(loaded, results_dir, out_dir)
     except OSError as error:
         reason = error.strerror
         raise UnavailableError(f"{out_dir}: the site cannot be written: {reason}") from error
 
 
-def _write_site(loaded: Loaded, out_dir: Path) -> Path:
-    records_dir = out_dir / "records"
-    records_dir.mkdir(parents=True, exist_ok=True)
-    names = _copy_names(loaded)
-    for shown, name in zip(loaded.records, names, strict=True):
-        with whole_file(records_dir / name) as temporary:
-            shutil.copyfile(shown.path, temporary)
-    for stale in records_dir.glob("*.json"):
-        if stale.name not in names:
-            stale.unlink()
-
-    copies = [f"records/{name}" for name in names]
-    tables = matrices(columns_of(zip(loaded.records, copies, strict=True)))
-    template_dir = resources.files("seambench.report") / "template"
-    built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    data = {
-        "built_utc": built,
-        "seambench": __version__,
-        "history": (out_dir / "history" / "index.html").is_file(),
-        "matrix": [column.view(found.depth) for found in tables for _, column in found.columns],
-        "records": [
-            shown.view(f"records/{name}") for shown, name in zip(loaded.records, names, strict=True)
-        ],
-        "problems": [{"file": p.file, "reason": p.reason} for p in loaded.problems],
-    }
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string((template_dir / "index.html.j2").read_text("utf-8"))
-    _write(out_dir / "plotly.min.js", get_plotlyjs())
-    _write(out_dir / "page.css", (template_dir / "page.css").read_text("utf-8"))
-    _write(out_dir / "page.js", joined(template_dir / "script"))
-    _write(out_dir / "data.js", _data_script(data))
-    _write(out_dir / "record-schema.json", json.dumps(json_schema(), indent=1) + "\n")
-    page = template.render(
-        notice=NOTICE, built=built, version=__version__, matrices=tables, summary=summary(tables)
+def _write_site(loaded: Loaded, results_dir: Path, out_dir: Path) -> Path:
+    columns = columns_of(loaded.records)
+    pictures = badges(columns)
+    pages = Pages(
+        loaded=loaded,
+        columns=columns,
+        history=results_dir / "history",
+        asv_pages=(out_dir / "history" / "index.html").is_file(),
+        badges=[(name, text) for name, (text, _) in pictures.items()],
+        built=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    _write(out_dir / "index.html", page)
+    files: dict[str, Callable[[Path], object]] = {
+        shown.link: partial(shutil.copyfile, shown.path) for shown in loaded.records
+    }
+    texts = {f"badges/{name}": picture for name, (_, picture) in pictures.items()}
+    texts |= dict(_parts(columns))
+    texts |= _fixed()
+    texts |= dict(render(pages))
+    files |= {name: partial(_fill, text) for name, text in texts.items()}
+    start = files.pop("index.html")
+    for name, fill in files.items():
+        _replace(out_dir / name, fill)
+    _replace(out_dir / "index.html", start)
+    for pattern in _OURS:
+        for path in out_dir.glob(pattern):
+            if path.relative_to(out_dir).as_posix() not in files and path.is_file():
+                path.unlink()
     return out_dir / "index.html"
 
 
-def _copy_names(loaded: Loaded) -> list[str]:
-    """Names for the copies: from the records' paths, safe in a URL, unique whatever the case."""
-    names: list[str] = []
-    taken: set[str] = set()
-    for record in loaded.records:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "--".join(record.path.parts[-3:]))
-        stem = stem.removesuffix(".json").lstrip(".-")[-150:] or "record"
-        name, number = f"{stem}.json", 1
-        while name.lower() in taken:
-            number += 1
-            name = f"{stem}-{number}.json"
-        taken.add(name.lower())
-        names.append(name)
-    return names
+def _fixed() -> Mapping[str, str]:
+    """What is the same for any records."""
+    template = resources.files("seambench.report") / "template"
+    return {
+        "page.css": (template / "page.css").read_text("utf-8"),
+        "page.js": joined(template / "script"),
+        "record-schema.json": json.dumps(json_schema(), indent=1) + "\n",
+    }
 
 
-def _data_script(data: dict[str, Any]) -> str:
-    """Data as a script that any record may be part of.
+def _parts(columns: list[Column]) -> Iterator[tuple[str, str]]:
+    """Data of the matrix: the outcomes of a seam, and the cases of each of its groups."""
+    for seam in dict.fromkeys(column.seam for column in columns):
+        own = [column for column in columns if column.seam == seam]
+        said = explained(seam, (case for column in own for case in column.outcomes))
+        yield _part(f"outcomes-{seam}", outcome_parts(own, said))
+        for group, part in said.parts.items():
+            yield _part(f"cases-{seam}-{group}", part)
+
+
+def _part(words: str, data: Mapping[str, Any]) -> tuple[str, str]:
+    """Data as a script that any text may be part of, and its file.
 
     The JSON goes through `JSON.parse` of a string rather than an object literal, so that a key
     such as `__proto__` stays a key; `<` is escaped so that no text can end a script element.
     """
-    text = json.dumps(json.dumps(data, allow_nan=False), ensure_ascii=True)
-    return f"globalThis.SEAMBENCH = JSON.parse({text.replace('<', chr(92) + 'u003c')});\n"
+    name = re.sub(r"[^A-Za-z0-9.-]+", "_", words)
+    packed = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(packed, ensure_ascii=True).replace("<", "\\u003c")
+    return f"data/{name}.js", f"SEAMBENCH.part({json.dumps(name)}, JSON.parse({text}));\n"
 
 
-def _write(path: Path, text: str) -> None:
+def _fill(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _replace(path: Path, fill: Callable[[Path], object]) -> None:
+    """Let `fill` write a file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        fill(temporary)

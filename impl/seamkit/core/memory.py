@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
@@ -59,7 +60,7 @@ class TrackedAllocator:
             handed out again; `total_blocks` counts fresh ones alone. Not with a host.
 
     Raises:
-        UsageError: a pool that is no leaf.
+        UsageError: a pool that is no leaf, or a host with a pool or with blocks that are kept.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class TrackedAllocator:
         pool: Any = None,
         keeps_blocks: bool = False,
     ) -> None:
+        if host is not None and (pool is not None or keeps_blocks):
+            raise UsageError("memory of a host is in no pool, and its blocks go back when freed")
         if host is None:
             out, error = ffi.new("struct seam_allocator **"), new_error()
             above = ffi.NULL if pool is None else pool

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
@@ -14,7 +15,7 @@ from seamkit.files.reader import FileReader
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["EngineFiles", "EnginePlan", "why_not"]
+__all__ = ["EngineFiles", "EnginePlan", "Rest", "why_not"]
 
 _PATTERN_CHARACTERS = frozenset("*?[]{}")
 
@@ -37,18 +38,35 @@ class EngineFiles:
     absent: frozenset[str]
 
 
+class Rest(Protocol):
+    """What is read by us: a scan. It can be pickled, and cut into parts for several processes."""
+
+    def dataset(self) -> ds.Dataset:
+        """Its rows, to which engines push columns and filters."""
+        ...
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts there are."""
+        ...
+
+    def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Any:
+        """One part, a scan of some columns."""
+        ...
+
+
 @dataclass(frozen=True)
 class EnginePlan:
     """A scan as an engine reads it.
 
     Attributes:
         files: what its own reader reads; each entry is one read.
-        rest: a dataset over all other rows; None where there are none.
+        rest: a scan of all other rows; None where there are none.
         schema: the columns, in order.
     """
 
     files: Sequence[EngineFiles]
-    rest: ds.Dataset | None
+    rest: Rest | None
     schema: pa.Schema
 
 

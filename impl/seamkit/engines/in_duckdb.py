@@ -9,17 +9,19 @@ from seamkit.engines.files import EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow.dataset as ds
 
 __all__ = ["duckdb_relation"]
 
 
 def duckdb_relation(
-    plan: EnginePlan, connection: duckdb.DuckDBPyConnection
+    plan: EnginePlan, rest: ds.Dataset | None, connection: duckdb.DuckDBPyConnection
 ) -> duckdb.DuckDBPyRelation:
     """The rows of a plan: files by DuckDB's own reader, all others by ours.
 
     Args:
         plan: what to read.
+        rest: the dataset of the plan's rest, if it has any.
         connection: where the relation lives.
     """
     from seambase.dataset import without_views
@@ -28,8 +30,8 @@ def duckdb_relation(
     shown = connection.from_arrow(without_views(plan.schema).empty_table())
     types = dict(zip(shown.columns, shown.types, strict=True))
     parts = [_read_parquet(files, types, connection) for files in plan.files]
-    if plan.rest is not None or not parts:
-        parts.append(shown if plan.rest is None else connection.from_arrow(plan.rest))
+    if rest is not None or not parts:
+        parts.append(shown if rest is None else connection.from_arrow(rest))
     return reduce(lambda whole, part: whole.union(part), parts)
 
 

@@ -27,7 +27,7 @@ def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
     assert isinstance(shown, pl.DataFrame)
     parts = [_scan_parquet(files, shown.schema) for files in plan.files]
     if plan.rest is not None:
-        rest = pl.scan_pyarrow_dataset(plan.rest)
+        rest = pl.scan_pyarrow_dataset(plan.rest.dataset())
         parts.append(
             rest.select(_typed(pl.col(name), kind, name) for name, kind in shown.schema.items())
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow.dataset as ds
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["Scan"]
 
@@ -54,17 +55,17 @@ class Scan(ABC):
         """The plan in words, a line for each unit: its path, its files, and why.
 
         Args:
-            engine: as `relation` and `lazy` read: files that go to the engine's own reader have the
-                path `engine`, and of all others it is said why they stay.
+            engine: as `relation`, `lazy` and `spark_frame` read: files that go to the engine's own
+                reader have the path `engine`, and of all others it is said why they stay.
         """
 
     def engine_plan(self) -> EnginePlan:
-        """The scan for `relation` and `lazy`: all rows by our dataset, unless a scan knows better.
+        """The scan for engines: all rows by our reader, unless a scan knows better.
 
         Raises:
             InputError: a file is missing or broken.
         """
-        return EnginePlan([], self.dataset(), self.schema)
+        return EnginePlan([], self, self.schema)
 
     def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The rows as a relation of DuckDB.
@@ -84,7 +85,26 @@ class Scan(ABC):
             raise UsageError("a relation of DuckDB has at least one column: name some")
         from seamkit.engines.in_duckdb import duckdb_relation
 
-        return duckdb_relation(self.engine_plan(), connection)
+        plan = self.engine_plan()
+        rest = None if plan.rest is None else plan.rest.dataset()
+        return duckdb_relation(plan, rest, connection)
+
+    def spark_frame(self, session: SparkSession) -> DataFrame:
+        """The rows as a DataFrame of Spark; files are shared out as `relation` does.
+
+        What stays with our reader is read by tasks, part by part, when Spark asks for it: see
+        docs/spark.md for what workers need, and for the types that columns have there.
+
+        Args:
+            session: the Spark session whose tasks read.
+
+        Raises:
+            InputError: a file is missing or broken.
+            RefusedError: a column of a type that Spark does not have.
+        """
+        from seamkit.engines.in_spark import spark_frame
+
+        return spark_frame(self.engine_plan(), session)
 
     def lazy(self) -> pl.LazyFrame:
         """The rows as a lazy frame of Polars; files are shared out as `relation` does.

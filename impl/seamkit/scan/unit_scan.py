@@ -127,13 +127,13 @@ class UnitScan(Scan):
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, events=events))
 
     def engine_plan(self) -> EnginePlan:
-        """Files without changes for an engine's own reader, a dataset over the rest; see `Scan`.
+        """Files without changes for an engine's own reader, a scan of the rest; see `Scan`.
 
         All stays with this scan where something other than columns was asked of it: a condition, a
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self.dataset(), self.schema)
+            return EnginePlan([], self, self.schema)
         share = engine_share(self._plan, self._columns)
         if not share.rest.units:
             return EnginePlan(share.files, None, self.schema)
@@ -141,7 +141,7 @@ class UnitScan(Scan):
         rest._plan = share.rest
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
-        return EnginePlan(share.files, rest.dataset(), self.schema)
+        return EnginePlan(share.files, rest, self.schema)
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""

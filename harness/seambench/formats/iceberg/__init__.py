@@ -62,5 +62,4 @@ FORMAT = TableFormat(
     layouts=layouts,
     writer=writer,
     capabilities=_CAPABILITIES,
-    peers={"pyiceberg": "pyiceberg"},
 )

@@ -16,6 +16,7 @@ import org.apache.paimon.schema.Schema;
 import org.apache.paimon.schema.SchemaChange;
 import org.apache.paimon.schema.SchemaManager;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.FileStoreTableFactory;
 import org.apache.paimon.table.sink.BatchTableCommit;
@@ -37,7 +38,7 @@ public class PaimonCore {
 
     /** One step, as JSON: create, set, write or compact. */
     public static void step(String path, String text, String temporary) throws Exception {
-        JsonNode step = JsonSerdeUtil.OBJECT_MAPPER_INSTANCE.readTree(text);
+        JsonNode step = new ObjectMapper().readTree(text);
         if (step.has("create")) {
             create(path, step);
         } else if (step.has("set")) {
@@ -166,7 +167,7 @@ public class PaimonCore {
             found.add(texts((InternalRow) rows.next(), table.rowType()));
         }
         rows.close();
-        return JsonSerdeUtil.toFlatJson(found);
+        return new ObjectMapper().writeValueAsString(found);
     }
 
     private static List texts(InternalRow row, RowType type) {
@@ -214,6 +215,6 @@ public class PaimonCore {
 
     /** Names of the columns, in order, as JSON. */
     public static String columns(String path) throws Exception {
-        return JsonSerdeUtil.toFlatJson(open(path).rowType().getFieldNames());
+        return new ObjectMapper().writeValueAsString(open(path).rowType().getFieldNames());
     }
 }

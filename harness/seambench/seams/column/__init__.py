@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seambench.contracts.common import TimedFamily
 from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Seam
 
@@ -21,6 +22,7 @@ _KINDS = (
 )
 _WORDS = {
     **{f"kinds.{kind}": f"columns of kind {kind}" for kind in _KINDS},
+    "batches": "batches of the kinds native, arrow and arrow-c, each made of any other",
     "pruning": "parts of nested columns alone",
     "missing-columns": "columns that the source does not have are NULL",
     "type-strings": "parses type strings (`parse_type`)",
@@ -33,6 +35,18 @@ class _ColumnSeam(Seam):
     title = "rows cross a language border in off-heap columns"
     method = "chunks"
     words = _WORDS
+
+    @property
+    def timed(self) -> Sequence[TimedFamily]:
+        note = "One thread. The copy moves as many bytes between two warm blocks."
+        return (
+            TimedFamily(
+                "column",
+                "batches of lineitem across a language border",
+                ("step", "rows"),
+                note=note,
+            ),
+        )
 
     def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
         from seambench.seams.column.cases import column_cases

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambench.contracts.common import TimedFamily
 from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Seam
 
@@ -60,6 +61,33 @@ class _ExchangeSeam(Seam):
     title = "rows move between the workers of a query"
     method = "open"
     words = _WORDS
+
+    @property
+    def timed(self) -> Sequence[TimedFamily]:
+        parts, ways = ("plan", "transport", "chunks", "workers", "rows"), ("transport", "chunks")
+        return (
+            TimedFamily(
+                "exchange-workers",
+                "plans over workers of one machine",
+                parts,
+                ways,
+                "Pass-through and local run between threads of one process, everything else "
+                "between processes. The copy is as many bytes over a bare Unix socket.",
+            ),
+            TimedFamily(
+                "exchange-spark",
+                "plans over executors of Spark",
+                parts,
+                ways,
+                "Tasks of a barrier job exchange rows between the executors of a cluster.",
+            ),
+            TimedFamily(
+                "exchange-bars",
+                "lineitem carried in each way",
+                note="Two processes, but for what is passed through. The copy is the bytes of the "
+                "pages over a bare Unix socket.",
+            ),
+        )
 
     def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
         from seambase.errors import UsageError

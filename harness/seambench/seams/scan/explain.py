@@ -78,8 +78,13 @@ def _listed(rows: Sequence[Mapping[str, Any]]) -> ShownRows:
 
 
 def _edit(edit: Edit) -> Step:
-    step = _step(edit, "afterwards, by hand")
-    return Step(f"damage: {edit.op} {edit.file}", step.detail)
+    said = [
+        f"{field.name} = {_text(value)}"
+        for field in fields(Edit)
+        if field.name not in ("file", "op")
+        and (value := getattr(edit, field.name)) != _default(field)
+    ]
+    return Step(f"{edit.op} {edit.file}", "; ".join(["damaged by hand", *said]))
 
 
 def _request(case: ScanCase) -> Iterator[tuple[str, str]]:

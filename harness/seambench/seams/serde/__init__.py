@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambench.contracts.common import TimedFamily
 from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, Pass, Request, Seam
 
@@ -54,6 +55,18 @@ class _SerdeSeam(Seam):
     title = "batches become bytes, and bytes batches"
     method = "serialize"
     words = _WORDS
+
+    @property
+    def timed(self) -> Sequence[TimedFamily]:
+        note = "One thread. The copy moves as many bytes between two warm blocks."
+        return (
+            TimedFamily(
+                "serde",
+                "batches of lineitem into bytes and back",
+                ("format", "step", "rows"),
+                note=note,
+            ),
+        )
 
     def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
         from seambench.seams.serde.cases import serde_cases

@@ -35,7 +35,8 @@ def test_a_tables_life_is_told_step_by_step() -> None:
     assert [step.title for step in said.life[:4]] == ["bulk_insert", "upsert", "delete", "upsert"]
     assert said.life[0].rows is not None
     assert said.life[0].rows.columns == ["k", "v", "ts"]
-    assert said.life[-1].title.startswith("damage: replace path:.hoodie/")
+    assert said.life[-1].title.startswith("replace path:.hoodie/")
+    assert said.life[-1].detail == "damaged by hand; find = .log.3_; text = .log.1_"
     assert ['"log-only"', '"log3"', "1"] in said.expected[0].rows
 
 

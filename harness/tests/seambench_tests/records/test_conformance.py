@@ -120,6 +120,14 @@ def test_a_pair_stands_in_the_record_of_its_producer(tmp_path: Path) -> None:
     assert validate_tree(tmp_path) == []
 
 
+def test_the_version_is_what_the_process_said_where_it_cannot_be_made_here() -> None:
+    """A peer in another environment is no `unknown` in its record."""
+    one = dataclasses.replace(outcome("scan/a"), implementation="elsewhere@2.1", version="2.1")
+    [made] = conformance_records(Recording("seambench check --record"), [one])
+
+    assert (made.implementation.name, made.implementation.version) == ("elsewhere@2.1", "2.1")
+
+
 def test_a_pass_without_pairs_is_not_recorded(tmp_path: Path) -> None:
     """Its outcomes would stand where those of the check belong."""
     asked = ["check", "--pass", "invariants", "--impl", "auto", "--record"]

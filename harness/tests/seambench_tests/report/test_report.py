@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import html
 import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
+from typer.testing import CliRunner
 
 from seambase.errors import UsageError
+from seambench.cli.app import app
 from seambench.records.files import validate_tree
 from seambench.records.model import json_schema
-from seambench.report import build
+from seambench.report import build, load_records, publish
+from seambench.report.pages import PAGES
 from seambench_tests.samples.report_records import (
+    DIGEST,
     OTHER,
-    READERS,
+    exchange_record,
     make_record,
     make_results,
     write_record,
@@ -25,14 +32,26 @@ from seambench_tests.samples.report_records import (
 HOSTILE = '<img src=x onerror="fetch(1)"></script><script>alert(1)</script>\u2028`${1}`\\"'
 
 
-def page_data(site: Path) -> dict[str, Any]:
-    """What data.js hands to the page: the text inside JSON.parse("...")."""
-    script = (site / "data.js").read_text("utf-8")
-    match = re.fullmatch(r'globalThis\.SEAMBENCH = JSON\.parse\((".*")\);\n', script)
+def part(site: Path, name: str) -> Any:
+    """What a part of the data hands to the page: the text inside JSON.parse("...")."""
+    script = (site / "data" / f"{name}.js").read_text("utf-8")
+    match = re.fullmatch(r'SEAMBENCH\.part\("([^"]+)", JSON\.parse\((".*")\)\);\n', script)
     assert match is not None
-    data = json.loads(json.loads(match[1]))
-    assert isinstance(data, dict)
-    return data
+    assert match[1] == name
+    return json.loads(json.loads(match[2]))
+
+
+def page(site: Path, name: str) -> str:
+    """The HTML of a page."""
+    return (site / f"{name}.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site over all made-up records, which nobody changes."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "results").mkdir()
+    return build(make_results(folder / "results"), folder / "site").parent
 
 
 @pytest.fixture
@@ -48,74 +67,114 @@ def test_made_up_records_are_sound(results: Path) -> None:
     assert validate_tree(make_results(results)) == []
 
 
-def test_the_form_of_records_is_published_with_the_page(results: Path, tmp_path: Path) -> None:
+def test_the_form_of_records_is_published_with_the_page(site: Path) -> None:
     """The schema beside the page is the one that records are held against."""
-    site = build(make_results(results), tmp_path / "site").parent
     schema = json.loads((site / "record-schema.json").read_text("utf-8"))
 
     assert schema == json_schema()
-    for path in results.rglob("*.json"):
+    for path in (site / "records").glob("*-c0ffee.json"):
         jsonschema.validate(json.loads(path.read_bytes()), schema)
 
 
-def test_site_is_complete_and_self_contained(results: Path, tmp_path: Path) -> None:
-    """A site is its five files and the records, and names no other address."""
-    index = build(make_results(results), tmp_path / "site")
-
-    assert index == tmp_path / "site" / "index.html"
-    names = {p.name for p in index.parent.iterdir()}
-    assert names == {
-        *("index.html", "page.js", "page.css", "data.js", "plotly.min.js"),
-        *("record-schema.json", "records"),
+def test_site_is_complete_and_self_contained(site: Path) -> None:
+    """A site is eight pages with style and script, parts, badges and records; it names no host."""
+    names = {path.name for path in site.iterdir()}
+    pages = {f"{name}.html" for name, _ in PAGES}
+    assert len(pages) == 8
+    more = {name for name in names if name.startswith(("cost-", "queries-"))}
+    assert names - more == pages | {
+        *("page.js", "page.css", "record-schema.json", "records", "data", "badges"),
     }
-    for name in ("index.html", "page.js", "page.css"):
-        assert "://" not in (index.parent / name).read_text("utf-8")
+    for path in site.rglob("*"):
+        if path.suffix in (".html", ".css", ".js"):
+            assert "://" not in path.read_text("utf-8"), path
 
 
-def test_page_says_where_the_workload_comes_from(results: Path, tmp_path: Path) -> None:
-    """The limit of the numbers stands in the page itself, before any result."""
-    html = build(make_results(results), tmp_path / "site").read_text("utf-8")
+def test_the_site_is_light(site: Path, results: Path, tmp_path: Path) -> None:
+    """Without records it is small; with them each page, its style and script are, too."""
+    empty = build(results, tmp_path / "empty").parent
+    shared = sum(path.stat().st_size for path in site.glob("page.*"))
 
-    notice = html.index("Derived from TPC-H, not comparable with published TPC-H results.")
-    assert notice < html.index('id="verdict"')
+    assert sum(path.stat().st_size for path in empty.rglob("*.*")) < 100_000
+    assert max(path.stat().st_size for path in site.glob("*.html")) + shared < 400_000
 
 
-def test_the_first_view_needs_no_script(results: Path, tmp_path: Path) -> None:
-    """What was found about whom stands in the HTML itself, before everything else."""
-    html = build(make_results(results), tmp_path / "site").read_text("utf-8")
-    body = html[html.index("<main") :]
+def test_every_page_says_where_the_workload_comes_from(site: Path) -> None:
+    """The limit of the numbers stands on each of them."""
+    for name, _ in PAGES:
+        assert "Derived from TPC-H, not comparable with published TPC-H results." in page(
+            site, name
+        )
 
-    assert body.index("Who is right") < body.index('class="limits"')
-    assert "Wrong rows, and no word: hudi-rs (scan) in 1." in body
-    assert body.index("1 refused, 1 right") < body.index('class="limits"')
+
+def test_the_first_view_needs_no_script(site: Path) -> None:
+    """What was found about whom stands in the HTML itself."""
+    first, costs = page(site, "index"), page(site, "cost")
+
+    assert "12 cases, 3 implementations: 1 gives wrong answers without a word: hudi-rs" in first
+    assert "From so many rows a chunk on" in first
+    assert "<b>512</b> sockets presto" in first
+    assert costs.count('class="chart"') > 4
+    assert "no difference" in costs
+    assert "1 refused, 1 right" in page(site, "matrix")
+    assert "1 wrong without a word" in page(site, "pairs")
+
+
+def test_stale_readers_are_called_so(site: Path) -> None:
+    """Whoever reads base files alone is named stale by design, and has no ratio."""
+    assert re.search(r'class="stale"><th scope="row">native · hudi', page(site, "index"))
+    assert "stale by design" in page(site, "queries")
 
 
 def test_each_record_is_copied_and_linked(results: Path, tmp_path: Path) -> None:
-    """Every record of the page names a copy with the very bytes of the original."""
+    """Every record has a copy with the very bytes of the original, and the last page names it."""
     site = build(make_results(results), tmp_path / "site").parent
-    records = page_data(site)["records"]
+    shown = load_records(results).records
 
-    assert len(records) == len(READERS) + 3
-    for record in records:
-        assert (site / record["file"]).read_bytes() == (results / record["source"]).read_bytes()
-
-
-def test_samples_and_failures_reach_the_page(results: Path, tmp_path: Path) -> None:
-    """Raw samples, not summaries, and every failed timing with its reason are in the data."""
-    record = make_record("hudi-rs")
-    write_record(results, record)
-    (shown,) = page_data(build(results, tmp_path / "site").parent)["records"]
-
-    assert [t.get("hot") for t in shown["timings"]] == [t.get("hot") for t in record["timings"]]
-    failed = [t["reason"] for t in shown["timings"] if "reason" in t]
-    assert failed == ["3 of 42 rows differ from the oracle"] * 4
+    assert len(shown) == len(list(results.rglob("*.json")))
+    for one in shown:
+        assert (site / one.link).read_bytes() == one.path.read_bytes()
+        assert f'href="{one.link}"' in page(site, "about")
 
 
-def test_results_without_records_make_a_page(results: Path, tmp_path: Path) -> None:
-    """No results is a state of a fresh checkout, not an error."""
-    data = page_data(build(results, tmp_path / "site").parent)
+def test_every_link_leads_somewhere(site: Path) -> None:
+    """Links and pictures of every page are files of the site."""
+    for path in site.glob("*.html"):
+        for target in re.findall(r'(?:href|src)="([^"#]+)[^"]*"', path.read_text("utf-8")):
+            assert target == "data:," or (site / target).is_file(), (path.name, target)
 
-    assert (data["records"], data["problems"]) == ([], [])
+
+def test_wrong_rows_reach_the_matrix(site: Path) -> None:
+    """Outcomes, reasons, and the rows that differ are in the part of their seam."""
+    found = part(site, "outcomes-scan")
+    [column] = [one for one in found["columns"] if one["name"] == "hudi-rs"]
+    number = str(found["cases"].index("scan/deletes/late"))
+
+    assert int(number) in column["outcomes"]["wrong fail"]
+    assert column["reasons"][number] == "2 rows expected, 3 read"
+    assert column["differences"][number]["unexpected_rows"] == 2
+
+
+def test_installed_cases_are_explained(results: Path, tmp_path: Path) -> None:
+    """Of a case that is installed here the page knows rule, life and answer."""
+    record = make_record("auto")
+    case = {"scan/hudi/commit-v6": ["delete"]}
+    part_ = {"seam": "scan", "seconds": 1, "outcomes": {"pass": case}}
+    write_record(results, record | {"timings": [], "conformance": [part_]})
+    site = build(results, tmp_path / "site").parent
+    said = part(site, "cases-scan-hudi")["cases"]["scan/hudi/commit-v6/delete"]
+
+    assert said["rule"] == "commit time: a delete removes the row"
+    assert [step["title"] for step in said["life"]][:2] == ["bulk_insert", "upsert"]
+    assert said["expected"] == [{"columns": ["k", "v", "ts"], "rows": []}]
+
+
+def test_results_without_records_make_pages(results: Path, tmp_path: Path) -> None:
+    """No results is a state of a fresh checkout, not an error; each page says what fills it."""
+    site = build(results, tmp_path / "site").parent
+
+    for name in ("index", "matrix", "pairs", "cost", "queries", "seams"):
+        assert "<code>seambench" in page(site, name), name
 
 
 def test_missing_results_folder_is_refused(tmp_path: Path) -> None:
@@ -151,12 +210,11 @@ def test_unreadable_record_is_shown_as_a_problem(
     """A file that holds no record is named on the page; the others are still shown."""
     write_record(results, make_record("auto"))
     (results / "runs" / "broken.json").write_bytes(content)
-    data = page_data(build(results, tmp_path / "site").parent)
+    about = page(build(results, tmp_path / "site").parent, "about")
 
-    (problem,) = data["problems"]
-    assert problem["file"] == "runs/broken.json"
-    assert reason in problem["reason"]
-    assert len(data["records"]) == 1
+    assert "<code>runs/broken.json</code>" in about
+    assert reason in html.unescape(about)
+    assert "1 records" in page(tmp_path / "site", "index")
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), "1", -1, True, 10**400])
@@ -167,11 +225,10 @@ def test_a_record_with_samples_that_are_no_seconds_is_no_result(
     record = make_record("auto")
     record["timings"][0]["hot"][0] = bad
     write_record(results, record)
-    data = page_data(build(results, tmp_path / "site").parent)
+    site = build(results, tmp_path / "site").parent
 
-    assert data["records"] == []
-    reason = data["problems"][0]["reason"]
-    assert "timings[0].hot[0]" in reason or "no number of JSON" in reason
+    assert list(site.glob("records/*")) == []
+    assert re.search(r"timings\[0\]\.hot\[0\]|no number of JSON", page(site, "about"))
 
 
 def test_a_verdict_that_does_not_follow_is_no_result(results: Path, tmp_path: Path) -> None:
@@ -179,25 +236,60 @@ def test_a_verdict_that_does_not_follow_is_no_result(results: Path, tmp_path: Pa
     record = make_record("auto")
     record["timings"][0]["answer"] = OTHER
     write_record(results, record)
-    data = page_data(build(results, tmp_path / "site").parent)
+    site = build(results, tmp_path / "site").parent
 
-    assert data["records"] == []
-    assert "the verdict pass does not follow" in data["problems"][0]["reason"]
+    assert list(site.glob("records/*")) == []
+    assert "the verdict pass does not follow" in page(site, "about")
 
 
 def test_hostile_text_stays_text(results: Path, tmp_path: Path) -> None:
     """No text of a record can end a script or become markup, and none is lost."""
     record = make_record("auto")
-    record["implementation"]["version"] = HOSTILE
-    record["timings"][0]["case"] = HOSTILE
-    record["versions"] = {"__proto__": HOSTILE}
+    record["implementation"] |= {"name": HOSTILE, "version": HOSTILE}
+    record["timings"] = [one for one in record["timings"] if one["case"] == "scan/all"]
+    record["timings"].append(record["timings"][0] | {"case": f"{HOSTILE}/x"})
+    outcomes = {"fail": {f"scan/{HOSTILE}": [HOSTILE]}}
+    reasons = {
+        f"scan/{HOSTILE}/{HOSTILE}": HOSTILE,
+    }
+    conformance = {"seam": "scan", "seconds": 1, "outcomes": outcomes, "reasons": reasons}
+    record["conformance"] = [conformance]
     write_record(results, record)
     site = build(results, tmp_path / "site").parent
 
-    assert "<" not in (site / "data.js").read_text("utf-8")
-    (shown,) = page_data(site)["records"]
-    assert shown["implementation"]["version"] == HOSTILE
-    assert shown["versions"] == {"__proto__": HOSTILE}
+    for path in (*site.glob("*.html"), *site.glob("badges/*")):
+        assert "<img src=x" not in path.read_text("utf-8")
+        assert "<script>alert" not in path.read_text("utf-8")
+    assert "<" not in (site / "data" / "outcomes-scan.js").read_text("utf-8")
+    [column] = part(site, "outcomes-scan")["columns"]
+    assert column["reasons"] == {"0": HOSTILE}
+    assert column["version"] == HOSTILE
+
+
+def test_sound_records_of_any_content_make_pages(results: Path, tmp_path: Path) -> None:
+    """Times of zero, dimensions that are no numbers, odd names of seams and cases are drawn."""
+    record = make_record("auto")
+    scan = next(one for one in record["timings"] if one["case"] == "scan/all")
+    zero = {"hot": [0.0], "cold": [0.0], "cpu": [0.0], "peak_bytes": 0, "bytes": 0}
+    odd = scan["over"] | {"dimensions": {"update_ratio": "many", "slice_share": True}}
+    bare = {"name": "x", "scale": 0, "digest": DIGEST}
+    query = scan | zero | {"case": "tpch/q01"}
+    record["timings"] = [
+        *(scan | zero, scan | {"over": odd}, query, query | {"case": "odd"}),
+        *(
+            scan | zero | {"case": case, "over": bare | {"digest": DIGEST}}
+            for case in ("x", "a//4")
+        ),
+    ]
+    outcomes = {"pass": {"": ["a"], "b": ["", "../c"]}, "not-offered": {"..": ["d"]}}
+    record["conformance"] = [{"seam": "../odd seam", "seconds": 0, "outcomes": outcomes}]
+    record["timings"] += [scan | zero | {"case": case, "over": bare} for case in ("x", "a//4")]
+    write_record(results, record)
+    site = build(results, tmp_path / "site").parent
+
+    assert "runs/auto" not in page(site, "about")
+    assert {path.parent.name for path in site.rglob("*.js")} == {"site", "data"}
+    assert part(site, "outcomes-.._odd_seam")["cases"] == ["../d", "/a", "b/", "b/../c"]
 
 
 def test_names_of_copies_are_safe_and_distinct(results: Path, tmp_path: Path) -> None:
@@ -206,8 +298,8 @@ def test_names_of_copies_are_safe_and_distinct(results: Path, tmp_path: Path) ->
         target = results / "runs" / "x" / name / "m.json"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(make_record("auto")))
-    site = build(results, tmp_path / "site").parent
-    files = [r["file"] for r in page_data(site)["records"]]
+    build(results, tmp_path / "site")
+    files = [shown.link for shown in load_records(results).records]
 
     assert len({f.lower() for f in files}) == len(files) == len(list(results.rglob("*.json")))
     assert all(re.fullmatch(r"records/[A-Za-z0-9_][A-Za-z0-9._-]*\.json", f) for f in files)
@@ -216,17 +308,100 @@ def test_names_of_copies_are_safe_and_distinct(results: Path, tmp_path: Path) ->
 def test_building_again_keeps_other_pages_and_drops_stale_copies(
     results: Path, tmp_path: Path
 ) -> None:
-    """The history pages beside the report survive; a copy whose record is gone does not."""
+    """The history pages beside the report survive; what a record that is gone left does not."""
     path = write_record(results, make_record("auto"))
     site = build(results, tmp_path / "site").parent
+    assert list(site.glob("cost-*.html"))
     (site / "history").mkdir()
     (site / "history" / "index.html").write_text("asv")
     path.unlink()
-    write_record(results, make_record("merge"))
+    write_record(results, exchange_record())
     build(results, site)
 
-    assert page_data(site)["history"] is True
+    assert 'href="history/index.html"' in page(site, "history")
     assert [p.name for p in (site / "records").iterdir()] == [
-        "merge--2026-11-20--example-a1b2c3.json"
+        "seambench--2026-11-20--example-e4c4a9.json"
     ]
+    assert not list(site.glob("cost-*.html"))
     assert not list(site.rglob(".*"))
+
+
+def test_a_published_folder_is_ready_for_a_host(results: Path, tmp_path: Path) -> None:
+    """It has the workflow that publishes it; one that was changed by hand stays as it is."""
+    folder = tmp_path / "public"
+    write_record(results, exchange_record())
+    index = publish(results, folder)
+    workflow = folder / ".github" / "workflows" / "pages.yml"
+
+    assert index.is_file()
+    assert (folder / ".nojekyll").is_file()
+    assert "actions/deploy-pages@" in workflow.read_text()
+    workflow.write_text("mine")
+    publish(results, folder)
+    assert workflow.read_text() == "mine"
+
+
+def command(results: Path, *arguments: str) -> str:
+    """What `seambench report` prints."""
+    done = CliRunner().invoke(app, ["report", "--results", str(results), *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_outcomes_as_a_table(results: Path) -> None:
+    """CSV has a line for every outcome, with the record that it is from."""
+    rows = list(csv.DictReader(command(make_results(results), "--format", "csv").splitlines()))
+    [wrong] = [row for row in rows if row["kind"] == "wrong"]
+
+    assert wrong["implementation"] == "hudi-rs"
+    assert wrong["case"] == "scan/deletes/late"
+    assert wrong["reason"] == "2 rows expected, 3 read"
+    assert wrong["record"].startswith("records/hudi-rs--")
+
+
+def test_outcomes_as_data(results: Path) -> None:
+    """JSON says the schema of itself, and holds the rows that differ."""
+    found = json.loads(command(make_results(results), "--format", "json"))
+    outcomes = [one for about in found["implementations"] for one in about["outcomes"]]
+    [wrong] = [one for one in outcomes if one["kind"] == "wrong"]
+
+    assert found["schema"] == 1
+    assert wrong["difference"]["missing"] == [['"a"', "1"]]
+
+
+def test_outcomes_as_a_test_report(results: Path) -> None:
+    """JUnit's XML counts as CI does: wrong and refused fail, crashes are errors, others skip."""
+    make_results(results)
+    path = next(results.rglob("hudi-rs/**/example-c0ffee.json"))
+    record = json.loads(path.read_bytes())
+    record["conformance"][0]["reasons"]["scan/deletes/late"] = "bad \x00 text <b>"
+    path.write_text(json.dumps(record))
+    root = ET.fromstring(command(results, "--format", "junit").split("?>")[1])  # noqa: S314 - our own
+    [suite] = [one for one in root if "hudi-rs" in one.attrib["name"]]
+
+    assert suite.attrib["tests"] == str(len(suite))
+    [failure] = suite.findall("testcase[@name='late'][@classname='scan/deletes']/failure")
+    assert failure.attrib["message"] == "bad \N{REPLACEMENT CHARACTER} text <b>"
+    assert suite.attrib["errors"] == "1"
+    assert int(suite.attrib["skipped"]) == len(suite.findall("testcase/skipped"))
+
+
+def test_outcomes_as_a_document(results: Path) -> None:
+    """Markdown names wrong answers with their reasons, and no text in it is markup."""
+    record = make_record("auto")
+    record["implementation"]["name"] = "a|b"
+    outcomes = {"fail": {"scan/x": ["y"]}}
+    conformance = {"seam": "scan", "seconds": 1, "outcomes": outcomes}
+    conformance["reasons"] = {"scan/x/y": "<b> [x](y)"}
+    write_record(results, record | {"timings": [], "conformance": [conformance]})
+    text = command(results, "--format", "markdown")
+
+    assert r"| a\|b | 0.1.0 | x | 1 |" in text
+    assert r"- a\|b 0.1.0, `scan/x/y`: \<b\> \[x\](y)" in text
+
+
+def test_an_unknown_form_is_refused(results: Path) -> None:
+    """The message names those that there are."""
+    done = CliRunner().invoke(app, ["report", "--results", str(results), "--format", "xml"])
+
+    assert "markdown, json, csv, junit" in str(done.exception)

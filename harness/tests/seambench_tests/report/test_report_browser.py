@@ -1,8 +1,11 @@
-"""The report in a real browser: it opens from disk, reacts, and its address restores it."""
+"""The pages in a real browser: they open from disk, react, and their addresses restore them."""
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +13,21 @@ from typing import Any
 import pytest
 
 from seambench.report import build
+from seambench.report.pages import PAGES
 from seambench_tests.samples.report_records import make_record, make_results, write_record
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"><u>bold</u>"
-SIZES = [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)]
+SIZES = [("light", 1280), ("dark", 390)]
+NAMES = [name for name, _ in PAGES]
+#: Pages that do more with a script; they say when they are drawn.
+SCRIPTED = ("matrix", "cost", "queries")
+#: Addresses that show what a script draws.
+DRAWN = [
+    "matrix.html#seam=scan&kind=wrong",
+    "matrix.html#seam=scan&case=scan%2Fdeletes%2Flate&impl=hudi-rs%400.1.0",
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,267 +54,282 @@ class Visit:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(url)
+        if any(f"/{name}.html" in url for name in SCRIPTED):
+            self.page.wait_for_selector("body[data-drawn]")
 
     def check_quiet(self) -> None:
         """No error, no warning, and nothing fetched but files and inline images."""
         assert self.complaints == []
-        assert [u for u in self.requests if not u.startswith(("file:", "data:", "blob:"))] == []
+        assert [u for u in self.requests if not u.startswith(("file:", "data:"))] == []
+        self.page.close()
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Address of a site over the whole made-up run."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Address of the folder of a site over all made-up runs."""
     folder = tmp_path_factory.mktemp("report")
     (folder / "results").mkdir()
-    return build(make_results(folder / "results"), folder / "site").as_uri()
+    return build(make_results(folder / "results"), folder / "site").parent.as_uri()
 
 
 def site_of(tmp_path: Path, *records: dict[str, Any]) -> str:
-    """Build a site over these records and return its address."""
+    """Build a site over these records and return the address of its folder."""
     results = tmp_path / "results"
     results.mkdir()
     for record in records:
         write_record(results, record)
-    return build(results, tmp_path / "site").as_uri()
+    return build(results, tmp_path / "site").parent.as_uri()
 
 
-def floor_of(timing: dict[str, Any]) -> dict[str, Any]:
-    """The same times as those of a plain copy."""
-    answer = ("expected", "answer", "query", "paths")
-    kept = {name: value for name, value in timing.items() if name not in answer}
-    return kept | {"kind": "floor", "moved": {"unit": "bytes", "sent": 1, "arrived": 1}}
-
-
-def test_choices_go_into_the_address_and_come_back(browser: Any, url: str) -> None:
-    """Reader, metric and struck-out query are in the link; opening the link restores them."""
-    visit = Visit(browser, url)
-    page = visit.page
-    mean = page.locator("#query-table tfoot td").nth(1)
-    before = mean.get_attribute("data-mean")
-    page.get_by_role("button", name="pyarrow", exact=True).click()
-    page.locator('[data-key="metric-base"]').click()
-    page.locator('[data-key="strike-tpch/q06"]').click()
-
-    link = page.url
-    assert "metric=base" in link
-    assert "struck=q06" in link
-    assert "pyarrow" not in link
-    assert mean.get_attribute("data-mean") != before
-    assert "Geometric mean of 21" in page.locator("#query-table tfoot").inner_text()
-    after = mean.get_attribute("data-mean")
-    visit.check_quiet()
-
-    again = Visit(browser, link)
-    restored = again.page
-    chip = restored.get_by_role("button", name="pyarrow", exact=True)
-    assert chip.get_attribute("aria-pressed") == "false"
-    metric = restored.locator('[data-key="metric-base"]')
-    assert metric.get_attribute("aria-pressed") == "true"
-    assert restored.locator("#query-table tr.struck").count() == 1
-    assert restored.locator("#query-table tfoot td").nth(1).get_attribute("data-mean") == after
-    again.check_quiet()
-
-
-def test_geometric_mean_is_the_one_stated(browser: Any, tmp_path: Path) -> None:
-    """Two readers, two queries: factors (1 ms + t) / (1 ms + best), their geometric mean."""
-    records = []
-    for reader, times in (("auto", (0.009, 0.039)), ("merge", (0.019, 0.019))):
-        record = make_record(reader)
-        chosen = [
-            t
-            for t in record["timings"]
-            if t["case"] in ("tpch/q01", "tpch/q02") and t["over"]["scale"] == 1
-        ]
-        for timing in chosen:
-            timing["hot"] = [times[timing["case"] == "tpch/q02"]]
-            timing["cpu"] = [1.0]
-        records.append(record | {"timings": chosen})
-    page = Visit(browser, site_of(tmp_path, *records)).page
-
-    means = page.locator("#query-table tfoot td")
-    assert means.nth(0).get_attribute("data-mean") == f"{(1 * 2) ** 0.5:.6f}"
-    assert means.nth(1).get_attribute("data-mean") == f"{(2 * 1) ** 0.5:.6f}"
-
-
-def test_stale_reader_is_shown_but_never_best(browser: Any, url: str) -> None:
-    """Who reads base files alone skips the work of merging: said, not praised."""
-    visit = Visit(browser, url + "#scale=1&ratio=50&readers=auto,native")
-    row = visit.page.locator("#query-table tbody tr").first
-
-    assert row.locator("td.best").count() == 1
-    assert "stale" in row.locator("td").nth(1).inner_text()
-    assert visit.page.locator("#query-table tfoot td").nth(1).inner_text().endswith("stale")
-    visit.check_quiet()
-
-
-def test_wrong_and_missing_results_are_visible(browser: Any, url: str) -> None:
-    """Red for wrong, grey for unavailable, with reasons; and in the times table no time."""
-    visit = Visit(browser, url + "#scale=1&ratio=50")
-    page = visit.page
-
-    assert page.locator("#verdict td.wrong").count() > 0
-    assert page.locator("#conformance td.k-broken").count() > 0
-    assert page.locator("#verdict td.off").first.inner_text() == "unavailable"
-    row = page.locator("#query-table tr", has=page.locator('[data-key="strike-tpch/q13"]'))
-    assert "wrong" in row.locator("td.bad").inner_text()
-    assert "1 missing" in page.locator("#query-table tfoot").inner_text()
-    visit.check_quiet()
-
-
-def test_a_cell_opens_its_cases(browser: Any, url: str) -> None:
-    """A cell shows its cases with words and reasons, a rule shows everybody's; again closes it."""
-    visit = Visit(browser, url)
-    page = visit.page
-    wrong = page.locator("#matrix-scan td.k-wrong button")
-    wrong.click()
-    cases = page.locator("#cases-scan")
-
-    assert wrong.get_attribute("aria-expanded") == "true"
-    assert cases.locator("dt").count() == 3
-    assert "2 rows expected, 3 read" in cases.locator("dd").first.inner_text()
-    assert cases.locator(".word.k-wrong").count() == 1
-    wrong.click()
-    assert cases.locator("dt").count() == 0
-    page.locator("#matrix-scan th button", has_text="deletes").click()
-    assert cases.locator("dd p").count() == 9
-    visit.check_quiet()
-
-
-def test_every_number_links_to_an_existing_record(browser: Any, url: str) -> None:
-    """Each link in a table leads to a copy of a record beside the page."""
-    visit = Visit(browser, url)
-    hrefs = visit.page.eval_on_selector_all("main td a", "all => all.map((a) => a.href)")
-
-    assert len(hrefs) > 100
-    for href in set(hrefs):
-        assert Path(href.removeprefix("file://")).is_file()
-
-
-def test_hostile_text_is_shown_as_text(browser: Any, tmp_path: Path) -> None:
-    """Markup in names, cases, reasons and versions stays text, in tables and in the chart."""
-    record = make_record("auto")
-    record["implementation"] |= {"name": HOSTILE, "version": HOSTILE}
-    record["machine"]["cpu"] = HOSTILE
-    record["versions"] = {"__proto__": HOSTILE, HOSTILE: HOSTILE}
-    conformance = {"seam": "scan", "seconds": 1, "outcomes": {"fail": {HOSTILE: [HOSTILE]}}}
-    conformance["reasons"] = {f"{HOSTILE}/{HOSTILE}": HOSTILE}
-    record["conformance"] = [conformance]
-    record["timings"].append({**record["timings"][1], "case": HOSTILE, "paths": {HOSTILE: 1}})
-    visit = Visit(browser, site_of(tmp_path, record))
-
-    assert visit.page.title() != "broken"
-    assert visit.page.locator("main img, main u").count() == 0
-    assert visit.page.locator("#curve .legendtext").first.text_content() == HOSTILE
-    assert HOSTILE in visit.page.locator("#controls").inner_text()
-    visit.check_quiet()
-
-
-def test_page_without_results_says_how_to_get_some(browser: Any, tmp_path: Path) -> None:
-    """An empty page names the command that fills it."""
-    visit = Visit(browser, site_of(tmp_path))
-
-    assert "make bench" in visit.page.locator("#empty").inner_text()
-    assert visit.page.locator("section.card:visible").count() == 0
-    visit.check_quiet()
-
-
-def test_mangled_address_shows_the_page_anyway(browser: Any, url: str) -> None:
-    """Choices that do not exist fall back; a broken escape does not stop the page."""
-    visit = Visit(browser, url + "#run=none&ratio=x&struck=%25zz&readers=auto,%25zz&axis=<b>")
-
-    assert visit.page.locator("#query-table tbody tr").count() == 22
-    visit.check_quiet()
-
-
-def test_serde_section_appears_only_with_such_cases(browser: Any, url: str, tmp_path: Path) -> None:
-    """Other seams get their own tables once records have their cases."""
-    record = make_record("auto")
-    record["timings"] += [
-        record["timings"][0] | {"case": f"serde/page/{n}", "hot": [1e-5, 2e-5], "cpu": [1e-5] * 2}
-        for n in ("int", "string")
+@pytest.mark.parametrize("name", NAMES + DRAWN)
+def test_nobody_is_kept_out(browser: Any, site: str, name: str) -> None:
+    """axe-core finds nothing serious, in light and in dark: contrast, names, roles, order."""
+    spec = importlib.util.find_spec("axe_playwright_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("unavailable: no axe-playwright-python")
+    visit = Visit(browser, f"{site}/{name if '.html' in name else f'{name}.html'}")
+    visit.page.evaluate((Path(spec.origin).parent / "axe.min.js").read_text("utf-8"))
+    # Without `preload` axe fetches no style sheet, which a page from disk may not.
+    found = visit.page.evaluate("axe.run({preload: false})")["violations"]
+    visit.page.emulate_media(color_scheme="dark")
+    rules = "axe.run({preload: false, runOnly: ['color-contrast']})"
+    found += visit.page.evaluate(rules)["violations"]
+    serious = [
+        (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
     ]
-
-    assert Visit(browser, url).page.locator("#seams section").count() == 0
-    visit = Visit(browser, site_of(tmp_path, record))
-    assert visit.page.locator("#seam-serde tbody tr").count() == 2
-    visit.check_quiet()
-
-
-def test_throughput_is_shown_beside_the_copy(browser: Any, tmp_path: Path) -> None:
-    """Newer runs of another seam leave the scans in place; rates stand beside the copy's."""
-    records = [make_record("auto")]
-    for name, seconds in (("ours", 2e-3), ("memcpy", 5e-4)):
-        record = make_record("auto", "throughput")
-        record["implementation"] |= {"name": name}
-        record["run"] |= {"started_utc": "2026-11-21T10:15:00Z"}
-        timing = record["timings"][0] | {"case": "serde/presto/serialize/4096"}
-        record["timings"] = [timing | {"hot": [seconds] * 3, "cpu": [1] * 3, "bytes": 10**6}]
-        if name == "memcpy":
-            record["timings"] = [floor_of(one) for one in record["timings"]]
-        records.append(record)
-    visit = Visit(browser, site_of(tmp_path, *records))
-
-    assert visit.page.locator("#query-table tbody tr").count() == 22
-    cells = visit.page.locator("#seam-serde tbody td").all_inner_texts()
-    assert any("0.5 GB/s" in cell and "25 % of the copy" in cell for cell in cells)
-    assert any("2 GB/s" in cell and "copy" not in cell for cell in cells)
-    visit.check_quiet()
-
-
-@pytest.mark.parametrize(("day", "shown"), [("20", "widerun"), ("21", "narrow0")])
-def test_page_opens_with_the_widest_run_of_the_newest_day(
-    browser: Any, tmp_path: Path, day: str, shown: str
-) -> None:
-    """A later run of one reader hides an earlier one of more only when it is of another day."""
-    records = [make_record("auto", "widerun"), make_record("native", "widerun")]
-    records.append(make_record("auto", "narrow0"))
-    records[-1]["run"] |= {"started_utc": f"2026-11-{day}T22:00:00Z"}
-    visit = Visit(browser, site_of(tmp_path, *records))
-
-    assert visit.page.locator("#controls select").first.input_value() == shown
-    visit.check_quiet()
-
-
-def test_plans_of_workers_show_who_wins_from_which_chunk_size_on(
-    browser: Any, tmp_path: Path
-) -> None:
-    """A row for each chunk size, a column for each way; turning points and floor are in words."""
-    record = make_record("auto")
-    timing = record["timings"][0] | {"bytes": 10**6, "peak_bytes": 2**28}
-    found = {("pass-through/none", 64): 4e-3, ("sockets/presto", 64): 1e-3}
-    found |= {("pass-through/none", 4096): 1e-3, ("sockets/presto", 4096): 5e-3}
-    found |= {("copy/unix", 4096): 5e-4}
-    timings = [
-        timing
-        | {"case": f"exchange-workers/shuffle/{way}/2/{rows}", "hot": [s] * 3, "cpu": [s] * 3}
-        for (way, rows), s in found.items()
-    ]
-    record["timings"] = [*timings[:-1], floor_of(timings[-1])]
-    visit = Visit(browser, site_of(tmp_path, record))
-
-    section = visit.page.locator("#seam-exchange-workers")
-    assert section.locator("tbody tr").count() == 2
-    words = section.locator("ul.note").inner_text()
-    assert "sockets presto from 64 rows on; " in words
-    assert "pass-through from 4096 rows on" in words
-    told = section.locator("tbody").inner_text()
-    assert "256 MiB resident" in told
-    assert "10 \N{MULTIPLICATION SIGN} the copy" in told
-    assert section.locator("thead th").count() == 3
+    assert serious == []
     visit.check_quiet()
 
 
 @pytest.mark.parametrize(("scheme", "width"), SIZES)
-def test_page_fits_its_window(
-    browser: Any, url: str, tmp_path: Path, scheme: str, width: int
+@pytest.mark.parametrize("name", NAMES)
+def test_pages_fit_their_window(
+    browser: Any, site: str, tmp_path: Path, name: str, scheme: str, width: int
 ) -> None:
-    """No sideways scrolling of the page, light or dark, wide or narrow; the charts are drawn."""
-    visit = Visit(browser, url, scheme, width)
-    page = visit.page
+    """No sideways scrolling, light or dark, wide or narrow; nothing is empty; all in a second."""
+    visit = Visit(browser, f"{site}/{name}.html", scheme, width)
+    times = [_load_milliseconds(visit)]
+    for _ in range(4):
+        if times[-1] >= 1000:  # a busy machine: the page itself is as quick as its best time
+            visit.page.reload()
+            times.append(_load_milliseconds(visit))
 
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("#curve .chart .scatterlayer .trace").count() > 0
-    shot = tmp_path / f"page-{scheme}-{width}.png"
-    page.screenshot(path=shot, full_page=True)
-    assert shot.stat().st_size > 50_000
+    assert min(times) < 1000
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert visit.page.locator(f'nav a[aria-current="page"][href="{name}.html"]').count() == 1
+    shot = tmp_path / f"{name}-{scheme}-{width}.png"
+    visit.page.screenshot(path=shot, full_page=True)
+    assert shot.stat().st_size > 20_000
     visit.check_quiet()
+
+
+def _load_milliseconds(visit: Visit) -> float:
+    """From the start of a load until its end: style, script, pictures."""
+    script = "performance.getEntriesByType('navigation')[0].loadEventEnd"
+    return float(visit.page.evaluate(script))
+
+
+def test_charts_have_lines_bands_and_links(browser: Any, site: str) -> None:
+    """Each line has a point for each ratio, each point leads to its record and says what it is."""
+    visit = Visit(browser, f"{site}/cost.html")
+    figure = visit.page.locator("figure:visible")
+
+    assert figure.count() == 1
+    assert figure.locator("g.line").count() >= 5
+    assert figure.locator("path.band").count() >= 5
+    link = figure.locator("g.line a").first
+    assert link.get_attribute("href").startswith("records/")
+    assert " samples)" in link.locator("title").text_content()
+    visit.check_quiet()
+
+
+def test_choices_of_the_curves_go_into_the_address_and_come_back(browser: Any, site: str) -> None:
+    """What, measure, axis and lines that were switched off are in the link."""
+    visit = Visit(browser, f"{site}/cost.html")
+    page = visit.page
+    page.locator("select[name=what]").select_option("scan-q6")
+    page.locator("select[name=measure]").select_option("memory")
+    page.locator("figure:visible .lines button", has_text="auto").first.click()
+    link = page.url
+    visit.check_quiet()
+
+    again = Visit(browser, link)
+    figure = again.page.locator("figure:visible")
+    assert figure.get_attribute("id") == "scan-q6-memory-ratio"
+    pressed = figure.locator(".lines button", has_text="auto").first
+    assert pressed.get_attribute("aria-pressed") == "false"
+    assert figure.locator("g.line.off").count() == 1
+    again.check_quiet()
+
+
+def test_struck_out_queries_and_readers_change_the_means(browser: Any, site: str) -> None:
+    """Both are in the link, opening it restores them, and one button brings all back."""
+    visit = Visit(browser, f"{site}/queries.html")
+    page = visit.page
+    table = page.locator("table.queries:visible")
+    means = table.locator("tfoot .ratio td b")
+    before = means.all_inner_texts()
+    table.get_by_role("button", name="q06").click()
+    table.get_by_role("button", name="auto").click()
+    link = page.url
+    after = means.all_inner_texts()
+
+    assert "struck=q06" in link
+    assert "off=auto" in link
+    assert after != before
+    assert table.locator("tfoot .ratio th").inner_text() == "geometric mean of 21 ratios"
+    assert table.locator("tbody tr.struck").count() == 1
+    visit.check_quiet()
+    again = Visit(browser, link)
+    restored = again.page.locator("table.queries:visible")
+    assert restored.locator("tfoot .ratio td b").all_inner_texts() == after
+    again.page.get_by_role("button", name="All queries and readers").click()
+    assert restored.locator("tfoot .ratio td b").all_inner_texts() == before
+    again.check_quiet()
+
+
+def test_script_and_page_work_out_the_same_ratios(browser: Any, site: str) -> None:
+    """What stands in the HTML and what the script makes of it are one and the same rule."""
+    with_script = Visit(browser, f"{site}/queries.html")
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(f"{site}/queries.html")
+
+    def cells(page: Any) -> list[str]:
+        found: list[str] = page.locator("table.queries").first.locator("td").all_inner_texts()
+        return found
+
+    assert cells(with_script.page) == cells(plain)
+    assert plain.locator("form:visible").count() == 0
+    context.close()
+    with_script.check_quiet()
+
+
+def test_filters_leave_the_cases_that_fit(browser: Any, site: str) -> None:
+    """Outcome, implementation and text narrow the list; each is in the address."""
+    visit = Visit(browser, f"{site}/matrix.html")
+    page = visit.page
+    page.get_by_label("Implementation").select_option("hudi-rs@0.1.0")
+    page.get_by_label("Outcome").select_option("wrong")
+    rows = page.locator("#cases tbody tr")
+    rows.first.wait_for()
+    assert rows.count() == 1
+    assert "deletes/late" in rows.inner_text()
+    page.get_by_label("Outcome").select_option("")
+    page.get_by_label("Case, rule or reason").fill("signal 11")
+    assert rows.all_inner_texts()[0].startswith("blocks/late")
+    assert page.locator("#found").inner_text() == "1 of 12 cases"
+    assert "text=signal+11" in page.url
+    page.get_by_label("Case, rule or reason").fill("nothing is called so")
+    assert rows.count() == 0
+    visit.check_quiet()
+
+
+def test_a_cell_opens_its_cases_and_a_case_its_page(browser: Any, site: str) -> None:
+    """From the rule to the rows that differ, by keyboard, and back by the browser's button."""
+    visit = Visit(browser, f"{site}/matrix.html")
+    page = visit.page
+    cell = page.locator("#seam-scan td.k-wrong button")
+    cell.focus()
+    page.keyboard.press("Enter")
+    case = page.locator("#cases a.k-wrong")
+    case.wait_for()
+    case.focus()
+    page.keyboard.press("Enter")
+    title = page.locator("#case-title")
+    title.wait_for()
+    verdict = page.locator(".verdict.chosen")
+
+    assert title.inner_text() == "scan/deletes/late"
+    assert verdict.locator("tr.minus td").all_inner_texts()[1:] == ['"a"', "1"]
+    assert verdict.locator("tr.plus").count() == 2
+    assert "seambench check --seam scan --impl hudi-rs" in verdict.inner_text()
+    assert "--case scan/deletes/late" in verdict.inner_text()
+    assert verdict.get_by_role("link", name="record").get_attribute("href").startswith("records/")
+    page.go_back()
+    assert page.locator("#cases tbody tr").count() == 3
+    page.go_back()
+    page.locator("#seam-scan").wait_for()
+    visit.check_quiet()
+
+
+def test_an_installed_case_tells_its_life(browser: Any, tmp_path: Path) -> None:
+    """Rule, steps with their rows, what is asked and what must come."""
+    record = make_record("auto") | {"timings": []}
+    outcomes = {"pass": {"scan/hudi/commit-v6": ["older-update-wins"]}}
+    record["conformance"] = [{"seam": "scan", "seconds": 1, "outcomes": outcomes}]
+    case = "scan/hudi/commit-v6/older-update-wins"
+    visit = Visit(browser, f"{site_of(tmp_path, record)}/matrix.html#seam=scan&case={case}")
+    said = visit.page.locator(".case").first.inner_text()
+
+    assert "the last write wins though its ordering value is lower" in said
+    assert said.index("bulk_insert") < said.index("upsert") < said.index("What must come")
+    assert 'only rows are compared whose k is "older"' in said
+    visit.check_quiet()
+
+
+def test_every_link_of_what_scripts_draw_leads_to_a_file(browser: Any, site: str) -> None:
+    """Also those that stand in no HTML."""
+    for name in DRAWN:
+        visit = Visit(browser, f"{site}/{name}")
+        hrefs = visit.page.eval_on_selector_all("main a", "all => all.map((a) => a.href)")
+        assert len(hrefs) > 3
+        for href in {href.partition("#")[0] for href in hrefs}:
+            assert Path(href.removeprefix("file://")).is_file()
+        visit.check_quiet()
+
+
+def test_hostile_text_is_shown_as_text(browser: Any, tmp_path: Path) -> None:
+    """Markup in names, cases, reasons and rows stays text, in HTML and in what scripts draw."""
+    record = make_record("auto")
+    record["implementation"] |= {"name": HOSTILE, "version": HOSTILE}
+    record["machine"]["cpu"] = HOSTILE
+    outcomes = {"fail": {f"scan/{HOSTILE}": [HOSTILE]}}
+    case = f"scan/{HOSTILE}/{HOSTILE}"
+    rows = {"columns": [HOSTILE], "missing": [[HOSTILE]], "unexpected": []}
+    rows |= {"missing_rows": 1, "unexpected_rows": 0}
+    part = {"seam": "scan", "seconds": 1, "outcomes": outcomes, "reasons": {case: HOSTILE}}
+    record["conformance"] = [part | {"differences": {case: rows}}]
+    site = site_of(tmp_path, record)
+    for name in ("index.html", "cost.html", "about.html", "queries.html", "matrix.html#kind=wrong"):
+        visit = Visit(browser, f"{site}/{name}")
+        assert visit.page.title() != "broken"
+        assert visit.page.locator("main img[src=x], main u").count() == 0
+        if "kind" in name:
+            visit.page.locator("#cases a").last.click()
+            visit.page.locator(".diff").wait_for()
+            assert visit.page.locator(".diff code").first.inner_text() == HOSTILE
+            assert visit.page.locator("main img[src=x], main u").count() == 0
+        visit.check_quiet()
+
+
+@pytest.mark.parametrize(
+    "state", ["seam=none&kind=x", "seam=scan&case=none", "text=%zz", "off=%25zz"]
+)
+@pytest.mark.parametrize("name", ["matrix", "cost", "queries"])
+def test_mangled_address_shows_the_page_anyway(
+    browser: Any, site: str, name: str, state: str
+) -> None:
+    """Choices that do not exist fall back or are said; a broken escape does not stop the page."""
+    visit = Visit(browser, f"{site}/{name}.html#{state}")
+
+    assert visit.page.locator("main .card:visible").count() > 0
+    visit.check_quiet()
+
+
+def test_a_picture_of_the_first_page_is_one_command(browser: Any, tmp_path: Path) -> None:
+    """It is a PNG of the page as it stands."""
+    assert browser.is_connected()
+    site = site_of(tmp_path, make_record("auto"))
+    picture = tmp_path / "docs" / "page.png"
+    # In a process of its own: two drivers of playwright do not share a thread.
+    program = (
+        "import sys; from pathlib import Path; from seambench.report import take_picture; "
+        "take_picture(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    page = site.removeprefix("file://") + "/index.html"
+    subprocess.run([sys.executable, "-c", program, page, str(picture)], check=True, timeout=120)
+
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -10,7 +10,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-__all__ = ["make_record", "make_results", "write_record"]
+__all__ = ["exchange_record", "make_record", "make_results", "write_record"]
 
 QUERIES = [f"tpch/q{n:02d}" for n in range(1, 23)]
 SCANS = ["scan/all", "scan/count", "scan/q6"]
@@ -18,6 +18,14 @@ RATIOS = [0, 5, 20, 50, 100]
 SLICES = 8
 DIGEST = f"duckdb2:4:{'0a' * 8}:{'1b' * 8}"
 OTHER = f"duckdb2:4:{'0a' * 8}:{'2c' * 8}"
+
+DIFFERENCE = {
+    "columns": ["k", "v"],
+    "missing": [['"a"', "1"]],
+    "unexpected": [['"a"', "0"], ['"gone"', "NULL"]],
+    "missing_rows": 1,
+    "unexpected_rows": 2,
+}
 
 # Reader: kind, seconds of a full scan at scale 1, growth per 100 % updated rows.
 READERS: dict[str, tuple[str, float, float]] = {
@@ -33,11 +41,14 @@ _PATHS = {"native": "native", "pyarrow": "native", "merge": "merge", "connector"
 
 
 def make_results(folder: Path) -> Path:
-    """Write one run of all readers and one conformance run below `folder`; return `folder`."""
+    """Write runs of all readers, conformance, an exchange and pairs; return `folder`."""
     for reader in READERS:
         write_record(folder, make_record(reader))
     for reader in ("auto", "merge", "hudi-rs"):
         write_record(folder, _conformance_record(reader))
+    write_record(folder, exchange_record())
+    for producer in ("auto", "hudi-rs"):
+        write_record(folder, _pair_record(producer))
     return folder
 
 
@@ -119,7 +130,7 @@ def _timing(reader: str, case: str, scale: float, ratio: int, share: int) -> dic
         "over": {
             "name": f"mor-v9-event-avro-u{ratio}-s{share}",
             "scale": scale,
-            "digest": "d" * 16,
+            "digest": DIGEST,
             "state": "base" if base_only else "snapshot",
             "format": "hudi",
             "dimensions": {
@@ -200,7 +211,55 @@ def _conformance_record(reader: str) -> dict[str, Any]:
     failed = _names(outcomes, "fail") | _names(outcomes, "xfail")
     refusals = [case for case, reason in reasons.items() if "refused what" in reason]
     part["refused"] = [case for case in refusals if case in failed]
+    if reader == "hudi-rs":
+        part["differences"] = {"scan/deletes/late": DIFFERENCE}
     record["conformance"] = [part]
+    return record
+
+
+def exchange_record() -> dict[str, Any]:
+    """Two ways at three chunk sizes, the second faster from 512 rows on, beside a plain copy."""
+    record = make_record("auto", run_id="e4c4a9")
+    record["run"]["started_utc"] = "2026-11-20T12:00:00Z"
+    record["implementation"]["name"] = "seambench"
+    timing = record["timings"][0] | {"bytes": 10**6, "over": {"name": "shuffle", "scale": 1}}
+    timing["over"]["digest"] = DIGEST
+    seconds = {"pass-through/none": (4e-3, 4e-3, 4e-3), "sockets/presto": (8e-3, 2e-3, 1e-3)}
+    record["timings"] = [
+        timing | {"case": f"exchange-workers/shuffle/{way}/2/{rows}", "hot": [s, s], "cpu": [s, s]}
+        for way, times in seconds.items()
+        for rows, s in zip((64, 512, 4096), times, strict=True)
+    ]
+    copies = [t | {"hot": [5e-4] * 2} for t in record["timings"][:3]]
+    for copy in copies:
+        copy["case"] = copy["case"].replace("pass-through/none", "copy/unix")
+    record["timings"] += map(floor_of, copies)
+    return record
+
+
+def floor_of(timing: dict[str, Any]) -> dict[str, Any]:
+    """The same times as those of a plain copy."""
+    answer = ("expected", "answer", "query", "paths")
+    kept = {name: value for name, value in timing.items() if name not in answer}
+    return kept | {"kind": "floor", "moved": {"unit": "bytes", "sent": 1, "arrived": 1}}
+
+
+def _pair_record(producer: str) -> dict[str, Any]:
+    """What two consumers made of a producer's bytes; hudi-rs misreads two cases of auto's."""
+    record = make_record(producer, run_id="9a125b")
+    del record["timings"]
+    record["run"]["started_utc"] = "2026-11-20T13:00:00Z"
+    parts = []
+    for consumer in ("auto", "hudi-rs"):
+        outcomes: dict[str, dict[str, list[str]]] = {"pass": {"serde/a": ["one", "two", "three"]}}
+        part = {"seam": "serde", "seconds": 1.0, "outcomes": outcomes}
+        part["consumer"] = {"name": consumer, "version": "0.1.0"}
+        if (producer, consumer) == ("auto", "hudi-rs"):
+            outcomes["pass"]["serde/a"].remove("two")
+            outcomes["fail"] = {"serde/a": ["two"]}
+            part["reasons"] = {"serde/a/two": "1 expected, 2 came"}
+        parts.append(part)
+    record["conformance"] = parts
     return record
 
 

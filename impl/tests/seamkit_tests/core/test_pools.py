@@ -6,7 +6,7 @@ import pytest
 
 from seambase.errors import UsageError
 from seamkit.core.errors import NativeMemoryError
-from seamkit.core.memory import Block
+from seamkit.core.memory import Block, HostMemory, TrackedAllocator
 from seamkit.core.pools import MemoryPool, PoolCounters
 
 MIB = 1 << 20
@@ -74,6 +74,12 @@ def test_wrong_trees_are_refused() -> None:
             query.child(name)
     with pytest.raises(UsageError, match="a limit from 0 on"):
         query.child("task", -1)
+
+
+def test_memory_of_a_host_is_in_no_pool() -> None:
+    """Its blocks go back to it at once, and it counts them itself."""
+    with pytest.raises(UsageError, match="in no pool"):
+        TrackedAllocator(host=HostMemory(1, 1), keeps_blocks=True)
 
 
 def test_an_allocator_may_keep_its_blocks() -> None:

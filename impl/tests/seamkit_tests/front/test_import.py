@@ -12,7 +12,7 @@ import pytest
 import seamkit
 from seamkit_tests.samples.golden_tables import unpack_table
 
-_HEAVY = ("pandas", "duckdb", "plotly", "typer", "polars", "fsspec", "isal", "google.protobuf")
+_HEAVY = ("pandas", "duckdb", "typer", "polars", "fsspec", "isal", "google.protobuf")
 
 
 def modules_after(program: str, *arguments: object) -> set[str]:

@@ -15,7 +15,7 @@ import pytest
 from seambase.errors import InputError, RefusedError
 from seambench.contracts.scan import ScanRequest
 from seambench.engines.spark import SparkOptions, spark_session
-from seambench.engines.spark_scan import SparkScan, SparkScanner, data_frame
+from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -84,12 +84,29 @@ def test_columns_and_filters_travel_to_the_tasks(session: Any, tmp_path: Path) -
 def test_a_table_is_a_data_frame(session: Any, tmp_path: Path) -> None:
     """Spark computes over rows that our reader hands to it, in Spark's types."""
     scan = _unpack("mor-v9-types", tmp_path).scan()
-    frame = data_frame(session, scan)
+    frame = scan.spark_frame(session)
     assert frame.count() == scan.to_table().num_rows
     local = scan.to_table()
     for name in ("i", "l", "m38", "s", "day"):
         expected = _ordered(local.column(name).to_pylist())
         assert _ordered(row[0] for row in frame.select(name).collect()) == expected
+
+
+@pytest.mark.parametrize("name", ["mor-v9-mixed", "mor-v9-event"])
+def test_sparks_own_reader_takes_part_in_a_data_frame(
+    session: Any, name: str, tmp_path: Path
+) -> None:
+    """Rows of both readers are those of the local scan; the plan shows who reads."""
+    scan = _unpack(name, tmp_path).scan()
+    frame = scan.spark_frame(session)
+    local = scan.to_table()
+
+    for name in local.schema.names[:2]:
+        expected = _ordered(local.column(name).to_pylist())
+        assert _ordered(row[0] for row in frame.select(name).collect()) == expected
+    clean = " engine " in scan.explain(engine=True)
+    plan = frame._jdf.queryExecution().toString()
+    assert ("FileScan parquet" in plan) == clean
 
 
 def test_what_tasks_skip_is_told_on_the_driver(session: Any, tmp_path: Path) -> None:
@@ -122,8 +139,10 @@ def test_a_scanner_plans_on_the_driver(session: Any, tmp_path: Path) -> None:
 def test_scans_that_cannot_be_cut_are_refused(session: Any) -> None:
     """A scanner without parts cannot run on Spark, and the refusal says what can."""
 
-    class Whole:
-        schema = pa.schema([])
+    class Whole(AutoReader):
+        def open(self, request: ScanRequest) -> Any:
+            del request
+            return object()
 
     with pytest.raises(RefusedError, match="--engine local"):
-        data_frame(session, Whole())  # type: ignore[arg-type]
+        SparkScanner(Whole(), session).open(ScanRequest(table="anywhere"))

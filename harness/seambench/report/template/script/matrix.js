@@ -1,51 +1,107 @@
-/* The matrix stands in the page's HTML; here a cell opens the cases behind its number. */
-import { DATA } from "./records.js";
-import { byId, h } from "./tools.js";
+/* The matrix: filters, the cases that they leave, and one case. */
+import { drawCase } from "./case.js";
+import { KINDS, SAID, groupOf, outcomesOf, withoutVariant } from "./outcomes.js";
+import { address, all, byId, change, h, live, state } from "./tools.js";
 
-/** Words for the reader of the page; the same kinds colour the cells. */
-const SAID = { wrong: "wrong", broken: "broke", refused: "refused", disputed: "disputed", right: "right", off: "not offered" };
+const MOST = 150; // cases in one list
+const seams = () => all("section.seam").map((section) => section.dataset.seam);
 
-/** Every case of a group with its word, for one column of the matrix or for all of its seam. */
-function casesOf(seam, group, column) {
-  const found = new Map(); // case -> its outcomes, by column
-  for (const [at, one] of DATA.matrix.entries()) {
-    if (one.seam !== seam || (column !== null && column !== at)) continue;
-    for (const [word, names] of Object.entries(one.groups[group] ?? {})) {
-      const [kind, outcome] = word.split(" ");
-      for (const name of names) {
-        if (!found.has(name)) found.set(name, []);
-        found.get(name).push({ column: one, kind, outcome, reason: one.reasons[name] });
-      }
-    }
+function choice(name, label, options, chosen) {
+  const select = h("select", { name }, options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  return h("label", {}, label, select);
+}
+function drawFilters(data, chosen) {
+  const form = byId("filters");
+  const groups = [...new Set(data.cases.map(groupOf))];
+  const made = [
+    choice("seam", "Seam", seams().map((seam) => [seam, seam]), data.seam),
+    choice("group", "Format or group", [["", "all"], ...groups.map((name) => [name, name])], chosen.group),
+    choice("impl", "Implementation", [["", "all"], ...data.columns.map((c) => [c.key, `${c.name} ${c.version}`])], chosen.impl),
+    choice("kind", "Outcome", [["", "any"], ...KINDS.map((kind) => [kind, SAID[kind]])], chosen.kind),
+    h("label", {}, "Case, rule or reason", h("input", { name: "text", type: "search", value: chosen.text ?? "" })),
+    chosen.path && h("button", { type: "button", name: "path" }, `Only ${chosen.path} ✕`),
+  ].filter(Boolean);
+  const focused = form.contains(document.activeElement) ? document.activeElement.name : null;
+  const at = focused === "text" ? document.activeElement.selectionStart : null;
+  form.replaceChildren(...made);
+  if (focused && form.elements[focused]) {
+    form.elements[focused].focus();
+    if (at !== null) form.elements[focused].setSelectionRange(at, at);
   }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
 }
-const ORDER = Object.keys(SAID);
-const worst = (outcomes) => Math.min(...outcomes.map((o) => ORDER.indexOf(o.kind)));
-
-function listOf(seam, group, column) {
-  const cases = casesOf(seam, group, column).sort(([, a], [, b]) => worst(a) - worst(b));
-  const line = (o) => h("p", {}, h("span", { class: `word k-${o.kind}` }, ["off", "broken"].includes(o.kind) && o.outcome !== "xfail" ? o.outcome : SAID[o.kind]), " ",
-    column === null && h("b", {}, o.column.name, " "), h("a", { href: o.column.file }, o.reason ?? (o.kind === "right" ? "as expected" : "the capability is not stated")));
-  return h("dl", { class: "cases" }, cases.map(([name, outcomes]) => [h("dt", {}, h("code", {}, name)), h("dd", {}, outcomes.map(line))]));
+/** Numbers of the cases that the filters leave. */
+function left(data, chosen) {
+  const text = (chosen.text ?? "").toLowerCase();
+  const columns = data.columns.filter((c) => !chosen.impl || c.key === chosen.impl);
+  const fits = (id, number) => {
+    if (chosen.group && groupOf(id) !== chosen.group) return false;
+    if (chosen.path && withoutVariant(id) !== chosen.path && !withoutVariant(id).startsWith(`${chosen.path}/`)) return false;
+    const some = columns.filter((c) => c.of(number) && (!chosen.kind || c.of(number).kind === chosen.kind));
+    if (!some.length) return false;
+    return !text || id.toLowerCase().includes(text) || data.rule(number).toLowerCase().includes(text) || some.some((c) => (c.reasons[number] ?? "").toLowerCase().includes(text));
+  };
+  return data.cases.flatMap((id, number) => (fits(id, number) ? [number] : []));
 }
-
-/** One listener for all cells: the list opens below the table, a second click closes it. */
-export function connectMatrix() {
-  const section = byId("conformance");
-  section.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-group]");
-    if (!button) return;
-    const { seam, group, column } = button.dataset;
-    const place = byId(`cases-${seam}`);
-    const open = button.getAttribute("aria-expanded") !== "true";
-    for (const other of section.querySelectorAll("button[aria-expanded=true]")) if (byId(`cases-${other.dataset.seam}`) === place) other.setAttribute("aria-expanded", "false");
-    place.replaceChildren();
-    if (!open) return;
-    button.setAttribute("aria-expanded", "true");
-    const number = column === undefined ? null : Number(column);
-    const title = [group, number !== null && DATA.matrix[number].name].filter(Boolean).join(": ");
-    place.append(h("h4", {}, title), listOf(seam, group, number));
-    place.scrollIntoView({ behavior: "smooth", block: "nearest" });
+function drawList(data, chosen, numbers) {
+  const listed = numbers.slice(0, MOST);
+  const columns = data.columns.filter((c) => (!chosen.impl || c.key === chosen.impl) && listed.some((number) => c.of(number)));
+  const cell = (column, number) => {
+    const found = column.of(number);
+    if (!found) return h("td", {});
+    const href = address({ seam: data.seam, case: data.cases[number], impl: column.key });
+    return h("td", { data: { label: column.key } }, h("a", { class: `chip k-${found.kind}`, href, title: column.reasons[number] }, h("span", { class: "sr" }, `${SAID[found.kind]}: ${column.key}`)));
+  };
+  const row = (number) => h("tr", {},
+    h("th", { scope: "row" }, h("a", { href: address({ seam: data.seam, case: data.cases[number], impl: chosen.impl }) }, data.cases[number].slice(data.seam.length + 1)), h("small", {}, data.rule(number))),
+    columns.map((column) => cell(column, number)));
+  byId("cases").replaceChildren(h("section", { class: "card", "aria-label": "Cases" }, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Cases by implementation" }, h("table", { class: "matrix list cards" },
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case and rule"), columns.map((c) => h("th", { scope: "col" }, h("a", { href: c.link }, c.name), h("small", {}, c.version))))),
+    h("tbody", {}, listed.map(row))))));
+}
+let turn = 0; // whoever waits for data while the address changes again draws nothing
+async function drawMatrix() {
+  const mine = ++turn;
+  const chosen = state();
+  const seam = seams().includes(chosen.seam) ? chosen.seam : seams()[0];
+  if (!seam) return;
+  const filtered = ["group", "path", "impl", "kind", "text"].some((name) => chosen[name]);
+  for (const section of all("section.seam")) section.hidden = Boolean(chosen.case) || section.dataset.seam !== seam;
+  byId("case").hidden = !chosen.case;
+  byId("cases").hidden = Boolean(chosen.case) || !filtered;
+  for (const element of [byId("filters"), byId("found"), byId("head")]) element.hidden = Boolean(chosen.case);
+  if (chosen.case) {
+    await drawCase(seam, chosen.case, chosen.impl);
+    byId("case-title")?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    return;
+  }
+  const data = await outcomesOf(seam);
+  if (mine !== turn) return;
+  drawFilters(data, chosen);
+  const numbers = filtered ? left(data, chosen) : [];
+  byId("found").textContent = !filtered ? "" : `${numbers.length} of ${data.cases.length} cases${numbers.length > MOST ? `; the first ${MOST} are listed` : ""}`;
+  if (filtered) drawList(data, chosen, numbers);
+}
+/** A cell of the table by rule stands for its path and its column. */
+function openCell(event) {
+  const button = event.target.closest(".seam td button, .seam th button");
+  if (!button) return;
+  const row = button.closest("tr");
+  const { seam } = button.closest("section").dataset;
+  const { path } = row.querySelector("th button").dataset;
+  const at = [...row.cells].indexOf(button.closest("td"));
+  const label = at > 0 ? row.cells[at].dataset.label : "";
+  location.hash = address({ seam, path, impl: label });
+  scrollTo(0, 0);
+}
+export function startMatrix() {
+  const form = byId("filters");
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", (event) => {
+    const { name, value } = event.target;
+    change(name === "seam" ? { seam: value, group: "", path: "", impl: "", kind: "", text: "" } : { [name]: value });
   });
+  form.addEventListener("click", (event) => { if (event.target.name === "path") change({ path: "" }); });
+  addEventListener("click", openCell);
+  live(drawMatrix);
 }

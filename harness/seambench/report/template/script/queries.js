@@ -1,70 +1,68 @@
-/* Times of scans and queries side by side. */
-import { badCell, find, link, named, picker, samplesOf, scroll } from "./parts.js";
-import { current, set, state, toggled } from "./state.js";
-import { QUERY_CONSTANT, WHATS, byId, factor, geometric, h, percent, range, seconds, summary, unique } from "./tools.js";
+/* The queries: readers and queries can be struck out; ratios and means follow. */
+import { all, byId, change, joined, live, names, state, toggled } from "./tools.js";
 
-/** Cells of one row: median, factor to the best of the row, "unclear" where ranges overlap. */
-export function timeCells(timings, constant) {
-  const stats = timings.map(samplesOf);
-  const fresh = stats.filter((s, i) => s && !timings[i].stale); // who skips the updates is no measure
-  const known = fresh.length ? fresh : stats.filter(Boolean);
-  const best = known.length ? known.reduce((a, b) => (b.median < a.median ? b : a)) : null;
-  const cells = timings.map((t, i) => {
-    const s = stats[i];
-    if (!s) return badCell(t);
-    const times = (constant + s.median) / (constant + best.median);
-    const heat = `${Math.max(0, Math.min(100, Math.round((Math.log2(times) / 5) * 100)))}%`;
-    const unclear = s !== best && !t.stale && s.n > 1 && best.n > 1 && s.min <= best.max;
-    const verdict = s === best ? "best" : unclear ? h("span", { class: "unclear" }, `${factor(times)} unclear`) : t.stale ? h("span", { class: "unclear" }, `${factor(times)} stale`) : factor(times);
-    return h("td", { class: `heat${s === best ? " best" : ""}`, style: { "--heat": heat } }, link(t.record, seconds(s.median), `samples: ${t[state.samples].map(seconds).join(", ")}${t.cpu?.length ? `; processor time ${seconds(summary(t.cpu).median)}` : ""}`), h("small", {}, verdict), h("small", {}, range(s)));
-  });
-  return { stats, best, cells, stale: timings.map((t) => t?.stale) };
-}
-/** Geometric means of the factors; a missing result counts as twice the slowest time of its row. */
-function meanOf(rows, column, constant) {
-  let missing = 0;
-  const factors = rows.filter((row) => row.best).map((row) => {
-    const s = row.stats[column];
-    if (!s) missing += 1;
-    const time = s ? s.median : 2 * Math.max(...row.stats.filter(Boolean).map((x) => x.median));
-    return (constant + time) / (constant + row.best.median);
-  });
-  return factors.length && missing < factors.length ? { value: geometric(factors), missing } : null;
-}
-function meanRow(label, rows, columns, constant) {
-  const means = columns.map((_, i) => meanOf(rows, i, constant));
-  const stale = columns.map((_, i) => rows.some((row) => row.stale[i]));
-  const best = Math.min(...means.filter((m, i) => m && !stale[i]).map((m) => m.value));
-  const cells = means.map((m, i) => (m ? h("td", { data: { mean: m.value.toFixed(6) } }, factor(m.value), h("small", {}, [stale[i] ? "stale" : m.value === best && !m.missing && "best", m.missing > 0 && `${m.missing} missing`].filter(Boolean).join(", "))) : h("td", { class: "none" }, "–")));
-  return h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, label), cells));
-}
-/** Table head with a column per reader; one that gave the state before the updates says so. */
-export const header = (first, columns, stale = () => false) => h("thead", {}, h("tr", {}, h("th", { scope: "col" }, first), columns.map((r) => h("th", { scope: "col" }, named(r), stale(r) && h("small", {}, "base files, stale")))));
-export const at = (readerList, name) => readerList.map((r) => find(r, name, state.ratio, state.share));
+const CONSTANT = 0.001; // seconds added to both sides of a ratio
 
-export function drawQueries() {
-  const columns = current.shown.filter((r) => current.timings.some((t) => t.reader === r));
-  const stale = (r) => current.timings.some((t) => t.reader === r && t.ratio === state.ratio && t.share === state.share && t.stale);
-  const scans = unique(current.timings.filter((t) => t.case.startsWith("scan/")).map((t) => t.case)).sort();
-  byId("queries").hidden = !current.whats.length;
-  if (!current.whats.length) return;
-  const kept = [];
-  const body = current.queries.map((name) => {
-    const row = timeCells(at(columns, name), QUERY_CONSTANT);
-    const struck = state.struck.has(name);
-    if (!struck) kept.push(row);
-    const button = h("button", { type: "button", class: "strike", "aria-pressed": String(struck), title: struck ? "count this query again" : "strike this query out", data: { key: `strike-${name}` }, onclick: () => set({ struck: toggled([], state.struck, name) }) }, name.slice(5));
-    return h("tr", { class: struck && "struck" }, h("th", { scope: "row" }, button), row.cells);
+const factor = (x) => `${x < 10 ? x.toPrecision(2) : x.toFixed(0)}×`;
+const geometric = (list) => Math.exp(list.reduce((sum, x) => sum + Math.log(x), 0) / list.length);
+
+const seconds = (s) => (s < 1 ? `${(s * 1000).toPrecision(3)} ms` : `${s.toPrecision(3)} s`);
+
+/** Means of a reader over the queries that count; a missing one leaves none. */
+function drawMeans(table, at, values, word, text) {
+  const told = table.querySelectorAll(`tfoot .${word} td b`)[at];
+  const known = values.filter((value) => value !== null);
+  const mean = known.length > 0 && known.length === values.length ? geometric(known) : null;
+  told.textContent = mean === null ? (values.length && word === "time" ? "some are missing" : "") : text(mean);
+  told.dataset.mean = mean === null ? "" : mean.toFixed(6);
+}
+function drawTable(table, struck, off) {
+  const heads = all("thead th", table).slice(1);
+  const shown = heads.map((head) => !off.has(head.querySelector("button").dataset.reader));
+  const ratios = heads.map(() => []);
+  const times = heads.map(() => []);
+  for (const row of all("tbody tr", table)) {
+    const out = struck.has(row.dataset.query);
+    row.classList.toggle("struck", out);
+    row.querySelector("button").setAttribute("aria-pressed", String(!out));
+    const cells = all("td", row);
+    const own = cells.map((cell, i) => (shown[i] && cell.dataset.s ? Number(cell.dataset.s) : null));
+    const known = own.filter((time) => time !== null);
+    cells.forEach((cell, i) => {
+      cell.classList.toggle("struck", !shown[i]);
+      const ratio = own[i] === null || known.length < 2 ? null : (CONSTANT + own[i]) / (CONSTANT + Math.min(...known));
+      const told = cell.querySelector("b");
+      if (told) told.textContent = ratio === null ? "" : factor(ratio);
+      if (!out) { ratios[i].push(ratio); times[i].push(own[i]); }
+    });
+  }
+  heads.forEach((head, i) => {
+    head.classList.toggle("struck", !shown[i]);
+    head.querySelector("button").setAttribute("aria-pressed", String(shown[i]));
+    if (head.classList.contains("stale")) return;
+    drawMeans(table, i, shown[i] ? ratios[i] : [], "ratio", factor);
+    drawMeans(table, i, shown[i] ? times[i] : [], "time", seconds);
   });
-  const count = current.queries.length - state.struck.size;
-  byId("queries-body").replaceChildren(...[
-    h("p", { class: "note" }, `Medians of the ${state.samples} samples at scale ${state.scale}, ${state.table}. A factor compares with the best reader of its row: (1 ms + its time) / (1 ms + best time); the constant keeps tiny times from winning by infinity. Best is green, slower is warmer; a reader of base files alone, which skips the updates, is shown but never the best. “Unclear” means that its range overlaps with the best’s. Strike out a query by its name; the mean follows.`),
-    h("div", { class: "tools" }, picker("ratio", "Rows updated", current.ratios, percent), picker("share", "Slices with logs", current.shares, percent),
-      state.struck.size > 0 && h("button", { type: "button", class: "plain", data: { key: "unstrike" }, onclick: () => set({ struck: new Set() }) }, `Count all queries again (${state.struck.size} struck out)`)),
-    scans.length && h("h3", {}, "Scans"),
-    scans.length && scroll("scans", h("table", {}, header("Scan", columns, stale), h("tbody", {}, scans.map((name) => h("tr", {}, h("th", { scope: "row" }, WHATS[name]?.replace("scan, ", "") ?? name), timeCells(at(columns, name), QUERY_CONSTANT).cells))))),
-    current.queries.length && h("h3", {}, "Queries"),
-    current.queries.length && scroll("queries", h("table", { id: "query-table" }, header("Query", columns, stale), h("tbody", {}, body), meanRow(`Geometric mean of ${count}`, kept, columns, QUERY_CONSTANT))),
-    current.queries.length && h("p", { class: "note" }, "The mean is that of the factors over the queries that are not struck out. A missing, failed or wrong result counts as twice the slowest time of its row, so failing is never an advantage."),
-  ].filter(Boolean));
+  for (const count of all(".count", table)) count.textContent = String(all("tbody tr:not(.struck)", table).length);
+}
+function drawQueries() {
+  const form = byId("choices");
+  if (!form) return;
+  const chosen = state();
+  const select = form.elements.tables;
+  if ([...select.options].some((o) => o.value === chosen.tables)) select.value = chosen.tables;
+  for (const section of all("section.tables")) section.hidden = section.id !== select.value;
+  for (const table of all("table.queries")) drawTable(table, names(chosen.struck), names(chosen.off));
+}
+export function startQueries() {
+  byId("choices")?.addEventListener("change", (event) => change({ tables: event.target.value }));
+  byId("all-queries")?.addEventListener("click", () => change({ struck: "", off: "" }));
+  for (const button of all("table.queries button")) {
+    const reader = button.dataset.reader;
+    const query = button.closest("tr").dataset.query;
+    button.addEventListener("click", () => change(reader
+      ? { off: joined(toggled(names(state().off), reader)) }
+      : { struck: joined(toggled(names(state().struck), query)) }));
+  }
+  live(drawQueries);
 }

@@ -63,22 +63,16 @@ class Snapshot:
     Attributes:
         id: a number that says nothing of the order.
         parent_id: the snapshot before it; None for a first one.
-        sequence_number: of its commit; 0 in tables of version 1.
-        millis: when it was made, since 1970.
         manifest_list: path of the list of its manifests.
         schema_id: the schema it was written with; None where that is not known.
         operation: `append`, `replace`, `overwrite` or `delete`.
-        first_row_id: of the rows that it added (version 3).
     """
 
     id: int
     parent_id: int | None
-    sequence_number: int
-    millis: int
     manifest_list: str
     schema_id: int | None
     operation: str
-    first_row_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -236,12 +230,9 @@ def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
     return Snapshot(
         id=id_,
         parent_id=_optional(one.get("parent-snapshot-id")),
-        sequence_number=_whole(one.get("sequence-number", 0)),
-        millis=_whole(one["timestamp-ms"]),
         manifest_list=_text(one["manifest-list"]),
         schema_id=_optional(one.get("schema-id")),
         operation=str((one.get("summary") or {}).get("operation", "")),
-        first_row_id=_optional(one.get("first-row-id")),
     )
 
 

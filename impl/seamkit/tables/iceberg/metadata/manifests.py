@@ -8,10 +8,14 @@ block would pass for a shorter one, and deleted rows would come back.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from types import NoneType
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
@@ -37,6 +41,7 @@ _DELETES = 1
 _EXISTING, _ADDED, _DELETED = 0, 1, 2
 _FORMATS = ("PARQUET", "ORC", "AVRO", "PUFFIN")
 _MOST_BYTES = 1 << 30
+_VALUES = (NoneType, bool, int, float, str, bytes, Decimal, dt.date, dt.time, uuid.UUID)
 
 
 @dataclass(frozen=True)
@@ -118,26 +123,26 @@ def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Ma
     path = _typed(row, 500, str, where)
     if row.get(519):
         raise RefusedError(f"{where}: {path} is encrypted, which is not supported")
-    content = row.get(517) or 0
+    content = _optional(row, 517, int, where) or 0
     if content not in (0, _DELETES):
         raise RefusedError(f"{where}: {path} has the unknown content {content!r}")
     spec_id = _typed(row, 502, int, where)
     if spec_id not in metadata.specs:
         raise InputError(f"{where}: {path} has the partition spec {spec_id}, which is not there")
     counts = {
-        status: row[id_]
+        status: count
         for status, id_ in ((_ADDED, 504), (_EXISTING, 505), (_DELETED, 506))
-        if row.get(id_) is not None
+        if (count := _optional(row, id_, int, where)) is not None
     }
     return Manifest(
         path=path,
         length=_typed(row, 501, int, where),
         spec_id=spec_id,
         is_deletes=content == _DELETES,
-        sequence_number=row.get(515) or 0,
-        snapshot_id=row.get(503),
+        sequence_number=_optional(row, 515, int, where) or 0,
+        snapshot_id=_optional(row, 503, int, where),
         counts=counts,
-        first_row_id=row.get(520),
+        first_row_id=_optional(row, 520, int, where),
     )
 
 
@@ -179,14 +184,14 @@ def _entry(row: Mapping[int, Any], status: int, manifest: Manifest, where: str) 
     where = f"{where}: {path}"
     if file.get(131):
         raise RefusedError(f"{where} is encrypted, which is not supported")
-    sequence = row.get(3)
+    sequence = _optional(row, 3, int, where)
     if sequence is None:
         if status != _ADDED and manifest.sequence_number:
             raise InputError(f"{where} has no sequence number, and was not added by its manifest")
         sequence = manifest.sequence_number
-    partition = file.get(102)
+    partition = _optional(file, 102, dict, where)
     return Entry(
-        content=file.get(134) or 0,
+        content=_optional(file, 134, int, where) or 0,
         path=path,
         format=_typed(file, 101, str, where).upper(),
         spec_id=manifest.spec_id,
@@ -194,18 +199,18 @@ def _entry(row: Mapping[int, Any], status: int, manifest: Manifest, where: str) 
         records=_typed(file, 103, int, where),
         size_bytes=_typed(file, 104, int, where),
         sequence_number=sequence,
-        added_by=manifest.snapshot_id if row.get(1) is None else row.get(1),
+        added_by=manifest.snapshot_id if row.get(1) is None else _typed(row, 1, int, where),
         is_new=status == _ADDED,
         where=where,
-        value_counts=_pairs(file.get(109)),
-        null_counts=_pairs(file.get(110)),
-        lower=_pairs(file.get(125)),
-        upper=_pairs(file.get(128)),
-        equality_ids=tuple(file.get(135) or ()),
-        referenced=file.get(143),
-        offset=file.get(144),
-        length=file.get(145),
-        first_row_id=file.get(142),
+        value_counts=_pairs(file, 109, int, where),
+        null_counts=_pairs(file, 110, int, where),
+        lower=_pairs(file, 125, bytes, where),
+        upper=_pairs(file, 128, bytes, where),
+        equality_ids=tuple(_optional(file, 135, list, where) or ()),
+        referenced=_optional(file, 143, str, where),
+        offset=_optional(file, 144, int, where),
+        length=_optional(file, 145, int, where),
+        first_row_id=_optional(file, 142, int, where),
     )
 
 
@@ -221,6 +226,10 @@ def _check_content(entry: Entry, manifest: Manifest, metadata: TableMetadata) ->
         )
     if entry.content == EQUALITY_DELETES and not entry.equality_ids:
         raise InputError(f"{entry.where} has equality deletes without the ids of their fields")
+    if not all(isinstance(id_, int) for id_ in entry.equality_ids):
+        raise InputError(f"{entry.where} has the equality ids {entry.equality_ids!r}")
+    if not all(isinstance(value, _VALUES) for value in entry.partition.values()):
+        raise InputError(f"{entry.where} has a partition value of a nested type")
     if entry.records < 0 or entry.size_bytes < 0:
         raise InputError(f"{entry.where} has {entry.records} rows in {entry.size_bytes} bytes")
     known = {one.id for one in metadata.specs[entry.spec_id].fields}
@@ -243,9 +252,20 @@ def _typed(row: Mapping[int, Any], id_: int, kind: type, where: str) -> Any:
     return value
 
 
-def _pairs(listed: Any) -> dict[int, Any]:
+def _optional(row: Mapping[int, Any], id_: int, kind: type, where: str) -> Any:
+    return None if row.get(id_) is None else _typed(row, id_, kind, where)
+
+
+def _pairs(row: Mapping[int, Any], id_: int, kind: type, where: str) -> dict[int, Any]:
     """A map whose keys are numbers; Avro has it as a list of pairs."""
-    return {pair["key"]: pair["value"] for pair in listed or ()}
+    listed = _optional(row, id_, list, where) or []
+    try:
+        found = {pair["key"]: pair["value"] for pair in listed}
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{where}: field {id_} is no list of pairs") from error
+    if not all(isinstance(value, kind) for value in found.values()):
+        raise InputError(f"{where}: field {id_} has values of another type")
+    return found
 
 
 def _key(value: Any) -> Any:

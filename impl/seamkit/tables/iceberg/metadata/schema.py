@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -122,9 +123,8 @@ def field_path(fields: Sequence[Field], id_: int) -> list[Field] | None:
 
 def _fields(declared: Any, where: str) -> list[Field]:
     fields = [_field(own, where) for own in declared]
-    names = [field.name for field in fields]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(field.name for field in fields).items():
+        if count > 1:
             raise InputError(f"{where}: two fields have the name {name!r}")
     return fields
 

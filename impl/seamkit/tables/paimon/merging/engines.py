@@ -152,12 +152,15 @@ class PartialUpdate:
                 )
             deletes = _deletes(rows, flags)
             counted, gone = _after_deletes(deletes, flags, starts, ends)
+        if self.groups:
+            # A retract that nothing came before starts the row with its own values (Paimon 1.4).
+            counted = ~flags
+            counted[starts] = True
         guards = {name: seq for seq, names in self.groups.items() for name in (*names, *seq)}
         columns = {}
         for name in rows.schema.names:
             if name not in guards:
-                usable = counted & ~flags if self.groups else counted
-                columns[name] = _last_valid(rows.column(name), usable, starts)
+                columns[name] = _last_valid(rows.column(name), counted, starts)
         for seq in self.groups:
             group = _Group(self, rows, seq, starts, ends, flags)
             columns |= group.merged([name for name in rows.schema.names if guards.get(name) == seq])
@@ -224,8 +227,10 @@ class _Group:
             if name in self._seq:
                 found[name] = column.take(pa.array(winners, mask=winners < 0))
             elif rule is None:
+                # Where no row counts, the values are those of a retract that began the record.
+                begun = np.where((winners < 0) & self._flags[self._starts], self._starts, winners)
                 retracted = (winners >= 0) & self._flags[winners]
-                found[name] = column.take(pa.array(winners, mask=(winners < 0) | retracted))
+                found[name] = column.take(pa.array(begun, mask=(begun < 0) | retracted))
             else:
                 where = f"{self._engine.where}, field {name!r}"
                 function = make_function(rule.function, column, rule.options, where)
@@ -250,7 +255,7 @@ class _Group:
     def _followed(self, function: Function, rule: FieldRule, begin: int, end: int) -> Any:
         """What an aggregated field of one key becomes."""
         function.begin()
-        kept: Any = None
+        kept: Any = function.start(begin) if self._flags[begin] else None
         highest = -1
         for row in range(begin, end):
             if not self._counted[row]:

@@ -1,0 +1,188 @@
+"""The charts of the pages, out of what the views hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from seambench.report.draw.lines import Line, Point, line_chart
+from seambench.report.draw.text import factor, rate, seconds, size
+from seambench.report.views.costs import Cell, Curve, Figure
+from seambench.report.views.history import Kernel
+from seambench.report.views.stats import Stat
+from seambench.report.views.throughput import Family, Group, Rate
+
+__all__ = [
+    "Bar",
+    "copy_speed",
+    "copy_text",
+    "cost_chart",
+    "cost_text",
+    "history_chart",
+    "rate_bars",
+    "rate_chart",
+    "rate_text",
+]
+
+
+def cost_text(figure: Figure, value: float) -> str:
+    """A value of a figure: a time or a size."""
+    return seconds(value) if figure.measure == "time" else size(value)
+
+
+def cost_chart(figure: Figure, numbers: Mapping[str, int]) -> Markup:
+    """Cost against an axis; `numbers` gives each reader the same colour and mark everywhere."""
+    lines = [
+        Line(
+            curve.reader.label,
+            numbers[curve.reader.label],
+            [_cost_point(figure, curve, cell) for cell in curve.cells],
+            faint=curve.stale,
+        )
+        for curve in figure.curves
+    ]
+    return line_chart(
+        lines,
+        title=figure.title,
+        x_label=f"{figure.axis.label} (%)",
+        y_text=lambda value: cost_text(figure, value),
+        x_text=lambda value: f"{value:g}",
+    )
+
+
+def _cost_point(figure: Figure, curve: Curve, cell: Cell) -> Point:
+    said = f"{curve.reader.label}, {cell.x:g} %: {cost_text(figure, cell.stat.median)}"
+    if cell.stat.count > 1:
+        low, high = (cost_text(figure, end) for end in (cell.stat.low, cell.stat.high))
+        said += f" ({low} \N{EN DASH} {high}, {cell.stat.count} samples)"
+    if cell.times:
+        said += f", {factor(cell.times)} base files alone"
+    said += ", no difference from the fastest" if cell.same else ""
+    return _point(cell.x, cell.stat, said, cell.link)
+
+
+def _point(x: float, stat: Stat, label: str, link: str) -> Point:
+    return Point(x, stat.median, stat.low, stat.high, label, link)
+
+
+def rate_chart(family: Family, group: Group) -> Markup:
+    """Rates of a group by the number of rows, the plain copy as a faint line."""
+    lines = [
+        Line(name, number, points)
+        for number, name in enumerate(family.competitors)
+        if (points := _rate_points(name, group.rates.get(name, {})))
+    ]
+    copies = {
+        count: (one, one.moved / one.copy)
+        for by_rows in group.rates.values()
+        for count, one in by_rows.items()
+        if one.copy and one.moved
+    }
+    copy = [
+        Point(count, speed, speed, speed, f"plain copy, {count:,} rows: {rate(speed)}", one.link)
+        for count, (one, speed) in sorted(copies.items())
+    ]
+    return line_chart(
+        [*lines, *([Line("plain copy", 0, copy, faint=True)] if copy else [])],
+        title=f"{family.about.title}, {group.label}: bytes a second by rows of a chunk",
+        x_label="rows of a chunk",
+        y_text=rate,
+        x_text=lambda value: f"{value:,.0f}",
+        log_x=True,
+        small=True,
+    )
+
+
+def _rate_points(name: str, by_rows: Mapping[int, Rate]) -> list[Point]:
+    points = []
+    for count, one in sorted(by_rows.items()):
+        speed = one.bytes_per_second
+        if speed is not None and one.stat is not None and one.moved:
+            low, high = one.moved / one.stat.high, one.moved / max(one.stat.low, 1e-12)
+            said = f"{name}, {count:,} rows: {rate_text(one)}"
+            said += f", {factor(one.times)} the best other" if one.times else ""
+            points.append(Point(count, speed, low, high, said, one.link))
+    return points
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A competitor's speed as a bar; `percent` of the fastest, the plain copy included."""
+
+    name: str
+    percent: float
+    text: str
+    link: str = ""
+    times: float | None = None
+    same: bool = False
+    is_copy: bool = False
+
+
+def rate_bars(family: Family, group: Group) -> list[Bar]:
+    """Speeds of a group at its largest number of rows, and that of the plain copy."""
+    count = group.rows[-1]
+    found = [
+        (name, one, one.bytes_per_second or 1 / max(one.stat.median, 1e-12))
+        for name in family.competitors
+        if (one := group.rates.get(name, {}).get(count)) and one.stat
+    ]
+    if not found:
+        return []
+    copy = copy_speed(group, count)
+    most = max([speed for _, _, speed in found] + ([copy] if copy else []))
+    made = [
+        Bar(name, 100 * speed / most, rate_text(one), one.link, one.times, one.same)
+        for name, one, speed in sorted(found, key=lambda one: -one[2])
+    ]
+    if copy:
+        made.append(Bar("plain copy", 100 * copy / most, rate(copy), is_copy=True))
+    return made
+
+
+def rate_text(one: Rate) -> str:
+    """A speed, or a time where it is not known how much moved."""
+    if one.bytes_per_second is not None:
+        return rate(one.bytes_per_second)
+    return seconds(one.stat.median) if one.stat else "no time"
+
+
+def copy_text(group: Group, count: int) -> str:
+    """The speed of the plain copy beside a row, as text."""
+    speed = copy_speed(group, count)
+    return rate(speed) if speed else ""
+
+
+def copy_speed(group: Group, count: int) -> float | None:
+    """Bytes a second of the plain copy beside a row."""
+    speeds = [
+        one.moved / one.copy
+        for by_rows in group.rates.values()
+        if (one := by_rows.get(count)) and one.copy and one.moved
+    ]
+    return max(speeds, default=None)
+
+
+def history_chart(kernel: Kernel) -> Markup:
+    """A kernel's times by commit, oldest first."""
+    points = [
+        Point(
+            at,
+            one.seconds,
+            one.low,
+            one.high,
+            f"{one.commit}: {seconds(one.seconds)}",
+            one.link or "about.html#records",
+        )
+        for at, one in enumerate(kernel.points)
+    ]
+    first, last = kernel.points[0].commit, kernel.points[-1].commit
+    return line_chart(
+        [Line(kernel.name, 0, points)],
+        title=f"{kernel.name}, by commit",
+        x_label=f"commit, {first} to {last}",
+        y_text=seconds,
+        x_text=lambda _: "",
+        small=True,
+    )

@@ -1,0 +1,1 @@
+"""What was found, in forms for others: tables, data, test reports, badges."""

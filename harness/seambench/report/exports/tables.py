@@ -1,0 +1,155 @@
+"""Outcomes as Markdown, JSON, CSV and JUnit's XML, for documents, programs and CI."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Literal
+from xml.etree import ElementTree as ET
+
+import msgspec
+
+from seambase.errors import UsageError
+from seambench.report.views.load import Loaded
+from seambench.report.views.outcomes import KINDS, SAID, Column, columns_of, counts_of, group_of
+
+__all__ = ["FORMATS", "Format", "exported"]
+
+Format = Literal["markdown", "json", "csv", "junit"]
+
+#: Version of what `json` holds.
+_SCHEMA = 1
+#: What XML cannot hold.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def exported(loaded: Loaded, form: str) -> str:
+    """All outcomes of all records, the newest of each implementation, version and case.
+
+    Args:
+        loaded: the records.
+        form: one of `FORMATS`.
+
+    Raises:
+        UsageError: another form.
+    """
+    if form not in FORMATS:
+        raise UsageError(f"--format {form!r}: the forms are {', '.join(FORMATS)}")
+    return FORMATS[form](columns_of(loaded.records))
+
+
+def _markdown(columns: Sequence[Column]) -> str:
+    """A table for each seam: a row for each implementation and group of cases."""
+    lines = ["# What Seambench found", ""]
+    for seam in dict.fromkeys(column.seam for column in columns):
+        lines += [f"## {seam}", ""]
+        lines.append("| implementation | version | cases | " + " | ".join(SAID.values()) + " |")
+        lines.append("|---" * 3 + "|--:" * len(KINDS) + "|")
+        for column in (one for one in columns if one.seam == seam):
+            for group in sorted({group_of(case) for case in column.outcomes}):
+                counts = counts_of(column, group)
+                cells = [column.name, column.version, group, *(str(counts[k] or "") for k in KINDS)]
+                lines.append("| " + " | ".join(_cell(text) for text in cells) + " |")
+        lines.append("")
+        lines += list(_wrong([one for one in columns if one.seam == seam]))
+    return "\n".join(lines)
+
+
+def _wrong(columns: Sequence[Column]) -> Iterator[str]:
+    """Wrong answers, each with its reason."""
+    listed = [
+        f"- {_cell(column.name)} {_cell(column.version)}, `{case}`: "
+        f"{_cell(column.reasons.get(case, ''))}"
+        for column in columns
+        for case, (kind, _) in sorted(column.outcomes.items())
+        if kind == "wrong"
+    ]
+    if listed:
+        yield from ["Wrong without a word:", "", *listed, ""]
+
+
+def _cell(text: str) -> str:
+    """A text within a table: nothing in it is markup."""
+    line = " ".join(text.split())
+    return re.sub(r"([\\`*_{}\[\]<>|])", r"\\\1", line)
+
+
+def _json(columns: Sequence[Column]) -> str:
+    members = [
+        {
+            "seam": column.seam,
+            "implementation": column.name,
+            "version": column.version,
+            "kind": column.about,
+            "outcomes": [
+                {
+                    "case": case,
+                    "kind": kind,
+                    "outcome": word,
+                    "reason": column.reasons.get(case, ""),
+                    "record": column.links[case],
+                    "earlier": [asdict(one) for one in column.earlier.get(case, ())],
+                    "difference": msgspec.to_builtins(column.differences.get(case)),
+                }
+                for case, (kind, word) in sorted(column.outcomes.items())
+            ],
+        }
+        for column in columns
+    ]
+    return json.dumps({"schema": _SCHEMA, "implementations": members}, indent=1) + "\n"
+
+
+def _csv(columns: Sequence[Column]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    head = ("seam", "implementation", "version", "case", "kind", "outcome", "reason", "record")
+    writer.writerow(head)
+    for column in columns:
+        for case, (kind, word) in sorted(column.outcomes.items()):
+            about = (column.seam, column.name, column.version, case, kind, word)
+            writer.writerow((*about, column.reasons.get(case, ""), column.links[case]))
+    return out.getvalue()
+
+
+def _junit(columns: Sequence[Column]) -> str:
+    """A suite for each implementation at a seam; what fails no run of ours fails none here."""
+    root = ET.Element("testsuites", name="seambench")
+    for column in columns:
+        label = _xml(f"{column.seam}: {column.name} {column.version}")
+        suite = ET.SubElement(root, "testsuite", name=label)
+        counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+        for case, (kind, word) in sorted(column.outcomes.items()):
+            group, _, rest = case.rpartition("/")
+            one = ET.SubElement(suite, "testcase", classname=_xml(group), name=_xml(rest))
+            counts["tests"] += 1
+            tag = _junit_tag(kind, word)
+            if tag:
+                reason = _xml(column.reasons.get(case, SAID[kind]))
+                ET.SubElement(one, tag, message=reason, type=SAID[kind])
+                counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
+        for name, count in counts.items():
+            suite.set(name, str(count))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _junit_tag(kind: str, word: str) -> str | None:
+    if kind in ("off", "disputed") or word == "xfail":
+        return "skipped"
+    return {"wrong": "failure", "refused": "failure", "broken": "error"}.get(kind)
+
+
+def _xml(text: str) -> str:
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+FORMATS: dict[str, Callable[[Sequence[Column]], str]] = {
+    "markdown": _markdown,
+    "json": _json,
+    "csv": _csv,
+    "junit": _junit,
+}

@@ -1,0 +1,215 @@
+"""The pages themselves: what the views hold, put into their templates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from seambench import __version__
+from seambench.contracts.formats import announced_formats
+from seambench.contracts.registry import find_seam, seams
+from seambench.records.model import Timing
+from seambench.report.draw import charts
+from seambench.report.draw.lines import mark
+from seambench.report.draw.text import factor, seconds, size
+from seambench.report.views.costs import Cell, Curve, Figure, figures, title_of
+from seambench.report.views.history import kernels, scans_by_commit, versions
+from seambench.report.views.load import Loaded
+from seambench.report.views.matrix import matrices
+from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
+from seambench.report.views.pairs import grids
+from seambench.report.views.queries import query_tables
+from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
+from seambench.report.views.start import RATIO, start_of
+from seambench.report.views.throughput import Family, Group, families
+
+__all__ = ["NOTICE", "PAGES", "Pages", "render"]
+
+NOTICE = "Derived from TPC-H, not comparable with published TPC-H results."
+
+PAGES = (
+    ("index", "Start"),
+    ("matrix", "Every case"),
+    ("pairs", "Pairs"),
+    ("cost", "Cost of merging"),
+    ("queries", "Queries"),
+    ("seams", "Seams"),
+    ("history", "History"),
+    ("about", "About"),
+)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What the pages are made of.
+
+    Attributes:
+        history: asv's folder of results.
+        asv_pages: whether its own pages lie beside ours.
+        badges: file and text of each.
+        built: when, for people.
+    """
+
+    loaded: Loaded
+    columns: Sequence[Column]
+    history: Path
+    asv_pages: bool
+    badges: Sequence[tuple[str, str]]
+    built: str
+
+
+def render(pages: Pages) -> Iterator[tuple[str, str]]:
+    """Every page by its file's name."""
+    environment = _environment(pages)
+    known = [(name, family) for name in seams() for family in find_seam(name).timed]
+    timed = families(pages.loaded.records, known)
+    # Results that are no results of asv are told on the last page.
+    problems = list(pages.loaded.problems)
+    views: dict[str, Mapping[str, Any]] = {
+        "index": {
+            "start": start_of(pages.loaded, pages.columns, timed),
+            "machine": _machine(pages.loaded),
+            "ratio": RATIO,
+        },
+        "matrix": {"matrices": matrices(pages.columns)},
+        "pairs": {"grids": grids(pages.loaded.records)},
+        "seams": {"families": timed},
+        "history": {
+            "versions": versions(pages.columns),
+            "scans": scans_by_commit(pages.loaded, RATIO),
+            "kernels": kernels(pages.history, problems),
+            "asv": pages.asv_pages,
+        },
+        "about": {"problems": problems, "badges": pages.badges},
+    }
+    for name, view in views.items():
+        yield f"{name}.html", environment.get_template(f"{name}.html.j2").render(page=name, **view)
+    yield from _by_runs(environment, pages, "cost", _cost_view, is_scan)
+    yield from _by_runs(
+        environment, pages, "queries", _query_view, lambda timing: not is_scan(timing)
+    )
+
+
+def _environment(pages: Pages) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("seambench.report", "template"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    titles = {format_.name: format_.title for format_ in announced_formats()}
+    environment.globals |= {
+        "notice": NOTICE,
+        "pages": PAGES,
+        "built": pages.built,
+        "version": __version__,
+        "kinds": KINDS,
+        "words": SAID,
+        "formats": titles,
+        "columns": pages.columns,
+        "records": pages.loaded.records,
+        "base": "",
+        "shares_of": shares_of,
+        "title_of": title_of,
+        "seconds": seconds,
+        "factor": factor,
+        "size": size,
+        "mark": mark,
+        "heat": _heat,
+        "xs_of": _xs_of,
+        "cell_at": _cell_at,
+        "charted": _charted,
+        "text_of": charts.cost_text,
+        "rate_text": charts.rate_text,
+        "copy_text": charts.copy_text,
+        "bars_of": charts.rate_bars,
+        "rate_chart": charts.rate_chart,
+        "history_chart": charts.history_chart,
+    }
+    return environment
+
+
+def _machine(loaded: Loaded) -> str:
+    """Machine and day of the newest record, in a line."""
+    if not loaded.records:
+        return ""
+    record = loaded.records[-1].record
+    machine = record.machine
+    return (
+        f"{len(loaded.records)} records, the newest of {record.run.started_utc[:10]}, on "
+        f"{machine.name}: {machine.cpu}, {machine.cores} cores, {size(machine.memory_bytes)}."
+    )
+
+
+def _by_runs(
+    environment: jinja2.Environment,
+    pages: Pages,
+    name: str,
+    view: Callable[[RunSet], Mapping[str, Any] | None],
+    counted: Callable[[Timing], bool],
+) -> Iterator[tuple[str, str]]:
+    """A page for each set of runs; the first one is the page that all others lead to."""
+    sets = [
+        (one, found)
+        for one in run_sets(pages.loaded.records, is_of_tables, counted)
+        if (found := view(one)) is not None
+    ]
+    template = environment.get_template(f"{name}.html.j2")
+    files = [f"{name}.html", *(f"{name}-{one.id}.html" for one, _ in sets[1:])]
+    if not sets:
+        yield files[0], template.render(page=name, runs=None, figures=[], tables=[])
+    for at, (one, found) in enumerate(sets):
+        others = [(s, f) for (s, _), f in zip(sets, files, strict=True) if s is not one]
+        yield files[at], template.render(page=name, runs=one, others=others, **found)
+
+
+def _cost_view(one: RunSet) -> Mapping[str, Any] | None:
+    found = figures(one)
+    if not found:
+        return None
+    labels = dict.fromkeys(curve.reader.label for figure in found for curve in figure.curves)
+    numbers = {label: at for at, label in enumerate(labels)}
+    return {
+        "figures": found,
+        "numbers": numbers,
+        "chart": partial(charts.cost_chart, numbers=numbers),
+        "whats": list(dict.fromkeys(figure.what for figure in found)),
+    }
+
+
+def _query_view(one: RunSet) -> Mapping[str, Any] | None:
+    tables = query_tables(one)
+    return {"tables": tables} if tables else None
+
+
+def _heat(ratio: float | None) -> str:
+    """A style for a ratio: best, near it, far from it."""
+    if ratio is None:
+        return ""
+    return "h0" if ratio < 1.05 else "h1" if ratio < 1.5 else "h3" if ratio > 4 else ""
+
+
+def _xs_of(figure: Figure) -> list[float]:
+    return sorted({cell.x for curve in figure.curves for cell in curve.cells})
+
+
+def _cell_at(curve: Curve, x: float) -> Cell | None:
+    return next((cell for cell in curve.cells if cell.x == x), None)
+
+
+def _charted(family: Family) -> list[Group]:
+    """Groups in which somebody's speed is known at three numbers of rows: two are no curve."""
+    return [
+        group
+        for group in family.groups
+        if any(
+            sum(rate.bytes_per_second is not None for rate in by_rows.values()) > 2
+            for by_rows in group.rates.values()
+        )
+    ]

@@ -1,0 +1,1 @@
+"""What the pages show, worked out of the records: no markup, no script."""

@@ -1,0 +1,108 @@
+"""Cases as the page explains them, and what everybody made of them: data of the matrix."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import msgspec
+
+from seambase.errors import SeambenchError
+from seambench.conformance.load import load_cases
+from seambench.contracts.registry import find_seam
+from seambench.report.views.outcomes import Column, group_of
+
+__all__ = ["Explained", "explained", "outcome_parts"]
+
+
+@dataclass
+class Explained:
+    """The installed cases of a seam.
+
+    Attributes:
+        title: of the seam.
+        rules: by case, what must hold.
+        parts: by group of cases, their explanations by id; equal definitions stand once, by file.
+    """
+
+    seam: str
+    title: str = ""
+    rules: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def explained(seam: str, wanted: Iterable[str]) -> Explained:
+    """Explain the cases of a seam that are installed here; of others nothing is known but the id.
+
+    Args:
+        seam: its name.
+        wanted: ids of the cases that records name.
+    """
+    found = Explained(seam, seam)
+    names = set(wanted)
+    with contextlib.suppress(SeambenchError):
+        about = find_seam(seam)
+        found.title = about.title
+        for case in load_cases(seam):
+            if case.id in names:
+                said = {k: v for k, v in asdict(about.explain(case)).items() if v}
+                found.rules[case.id] = case.requirement
+                part = found.parts.setdefault(group_of(case.id), {"cases": {}, "definitions": {}})
+                if "definition" in said:
+                    part["definitions"][said["file"]] = said.pop("definition")
+                part["cases"][case.id] = {**said, "level": case.level, "needs": list(case.needs)}
+    return found
+
+
+def outcome_parts(columns: Sequence[Column], said: Explained) -> Mapping[str, Any]:
+    """Every outcome of a seam, for the page's script.
+
+    Cases are listed once; a column names them by number. Rules likewise.
+    """
+    cases = sorted({case for column in columns for case in column.outcomes})
+    number = {case: at for at, case in enumerate(cases)}
+    rules = list(dict.fromkeys(said.rules.get(case, "") for case in cases))
+    at_rule = {rule: at for at, rule in enumerate(rules)}
+    return {
+        "seam": said.seam,
+        "title": said.title,
+        "explained": sorted(said.parts),
+        "cases": cases,
+        "rules": rules,
+        "ruleOf": [at_rule[said.rules.get(case, "")] for case in cases],
+        "columns": [_column(column, number) for column in columns],
+    }
+
+
+def _column(column: Column, number: Mapping[str, int]) -> Mapping[str, Any]:
+    words: dict[str, list[int]] = {}
+    for case, (kind, word) in column.outcomes.items():
+        words.setdefault(f"{kind} {word}", []).append(number[case])
+    links = list(dict.fromkeys(column.links.values()))
+    at_link = {link: at for at, link in enumerate(links)}
+    return {
+        "key": column.key,
+        "name": column.name,
+        "asked": column.asked,
+        "version": column.version,
+        "about": column.about,
+        "date": column.date,
+        "links": links,
+        # Most outcomes are from the newest record: the others say which.
+        "linkOf": {
+            number[case]: at_link[link]
+            for case, link in column.links.items()
+            if link != column.link
+        },
+        "link": column.link,
+        "outcomes": words,
+        "reasons": {number[case]: reason for case, reason in column.reasons.items()},
+        "differences": {
+            number[case]: msgspec.to_builtins(rows) for case, rows in column.differences.items()
+        },
+        "earlier": {
+            number[case]: [asdict(one) for one in listed] for case, listed in column.earlier.items()
+        },
+    }

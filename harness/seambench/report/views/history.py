@@ -1,0 +1,203 @@
+"""How times and outcomes changed: our kernels by commit, our scans by commit, peers by version.
+
+Times of kernels are asv's, as `asv run` leaves them in `results/history`. A step is a regression
+where the best of the runs after it is slower, by a margin, than the worst of those before it: one
+noisy run makes none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seambench.report.views.costs import cost_at
+from seambench.report.views.load import Loaded, Problem, Shown
+from seambench.report.views.outcomes import Column, counts_of
+from seambench.report.views.runs import is_of_tables, run_sets
+
+__all__ = ["Kernel", "Point", "Step", "Versions", "kernels", "scans_by_commit", "steps", "versions"]
+
+_WINDOW = 3
+_MARGIN = 1.05
+
+
+@dataclass(frozen=True)
+class Point:
+    """A time at a commit; `low` and `high` are the ends of its range."""
+
+    commit: str
+    date: str
+    seconds: float
+    low: float
+    high: float
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A regression: after the commit `last_good`, at `first_bad` or between the two.
+
+    Attributes:
+        factor: how many times as slow; below 1 for a step the other way.
+    """
+
+    last_good: str
+    first_bad: str
+    factor: float
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel over commits, oldest first, and where it became slower."""
+
+    name: str
+    machine: str
+    points: Sequence[Point]
+    regressions: Sequence[Step]
+
+
+def steps(points: Sequence[Point], window: int = _WINDOW, margin: float = _MARGIN) -> list[Step]:
+    """Where times became worse for good.
+
+    Args:
+        points: oldest first.
+        window: how many runs on each side count; at the ends fewer, but never one alone.
+        margin: how many times as slow it must be.
+    """
+    found: list[Step] = []
+    for at in range(2, len(points) - 1):
+        before = [point.seconds for point in points[max(0, at - window) : at]]
+        after = [point.seconds for point in points[at : at + window]]
+        if min(after) <= margin * max(before):
+            continue
+        step = Step(points[at - 1].commit, points[at].commit, min(after) / max(before))
+        # A window that straddles one step sees it several times: the sharpest names it.
+        if found and found[-1].first_bad == points[at - 1].commit:
+            if step.factor <= found[-1].factor:
+                continue
+            found.pop()
+        found.append(step)
+    return found
+
+
+def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
+    """Kernels with results of at least two commits.
+
+    Args:
+        folder: asv's, with a folder of results for each machine.
+        problems: files that hold no results are added here.
+    """
+    found: dict[tuple[str, str], list[Point]] = {}
+    for path in sorted(folder.glob("*/*.json")):
+        if path.name == "machine.json":
+            continue
+        try:
+            read = json.loads(path.read_bytes())
+            for name, point in _points(read):
+                found.setdefault((path.parent.name, name), []).append(point)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            where = path.relative_to(folder.parent).as_posix()
+            problems.append(Problem(where, f"no results of asv: {error!r}"))
+    made = []
+    for (machine, name), points in sorted(found.items()):
+        ordered = sorted(points, key=lambda point: point.date)
+        if len({point.commit for point in ordered}) > 1:
+            made.append(Kernel(name, machine, ordered, steps(ordered)))
+    return made
+
+
+def _points(read: Mapping[str, Any]) -> Iterator[tuple[str, Point]]:
+    """Each kernel with each choice of its parameters, in asv's form of version 2."""
+    commit, date = str(read["commit_hash"])[:7], f"{int(read['date']):020d}"
+    for name, row in read["results"].items():
+        members = dict(zip(read["result_columns"], row, strict=False))
+        results = members.get("result") or []
+        choices = list(itertools.product(*members.get("params") or []))
+        lows, highs = (members.get(f"stats_ci_99_{end}") or [None] * len(results) for end in "ab")
+        for choice, value, low, high in zip(choices, results, lows, highs, strict=True):
+            # asv writes null for what failed, and NaN for what was skipped.
+            if isinstance(value, int | float) and value == value and value > 0:
+                said = ", ".join(str(one).strip("'") for one in choice)
+                full = f"{name} ({said})" if said else str(name)
+                yield full, Point(commit, date, value, _end(low, value), _end(high, value))
+
+
+def _end(end: object, value: float) -> float:
+    """An end of a confidence interval, which asv leaves out or calls infinite after few runs."""
+    return end if isinstance(end, int | float) and 0 < end < math.inf else value
+
+
+def scans_by_commit(loaded: Loaded, ratio: float) -> list[Kernel]:
+    """Our own scans of tables with updates, by the commit of Seambench that was measured."""
+    found: dict[tuple[str, str], list[Point]] = {}
+    sets = run_sets([s for s in loaded.records if _is_ours(s)], is_of_tables)
+    for one in sorted(sets, key=lambda one: one.started):
+        cost = cost_at(one, ratio)
+        for curve in cost[1] if cost else []:
+            if curve.stale:
+                continue
+            cell = curve.cells[0]
+            name = f"{curve.reader.label}, scale {one.scale:g}, {ratio:g} % updated"
+            found.setdefault((one.machine, name), []).append(
+                Point(
+                    one.commit,
+                    one.started,
+                    cell.stat.median,
+                    cell.stat.low,
+                    cell.stat.high,
+                    cell.link,
+                )
+            )
+    return [
+        Kernel(name, machine, points, steps(points))
+        for (machine, name), points in found.items()
+        if len(points) > 1
+    ]
+
+
+def _is_ours(shown: Shown) -> bool:
+    return shown.record.implementation.kind != "peer"
+
+
+@dataclass(frozen=True)
+class Versions:
+    """Versions of an implementation at a seam, oldest first, and what changed with each.
+
+    Attributes:
+        changes: for each version, how many cases became right and how many ceased to be.
+    """
+
+    seam: str
+    name: str
+    columns: Sequence[Column]
+    changes: Sequence[tuple[int, int]]
+
+    @property
+    def wrong(self) -> list[int]:
+        """Cases that are wrong without a word, by version."""
+        return [counts_of(column)["wrong"] for column in self.columns]
+
+
+def versions(columns: Sequence[Column]) -> list[Versions]:
+    """Implementations of which several versions were checked."""
+    groups: dict[tuple[str, str], list[Column]] = {}
+    for column in columns:
+        groups.setdefault((column.seam, column.name), []).append(column)
+    found = []
+    for (seam, name), listed in groups.items():
+        if len(listed) > 1:
+            changes = [(0, 0), *(_changes(a, b) for a, b in itertools.pairwise(listed))]
+            found.append(Versions(seam, name, listed, changes))
+    return found
+
+
+def _changes(before: Column, after: Column) -> tuple[int, int]:
+    both = before.outcomes.keys() & after.outcomes.keys()
+    was = {case for case in both if before.outcomes[case][0] == "right"}
+    now = {case for case in both if after.outcomes[case][0] == "right"}
+    return len(now - was), len(was - now)

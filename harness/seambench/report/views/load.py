@@ -1,0 +1,99 @@
+"""Records for the page: those that are sound, and what is wrong with the others.
+
+A file that is no sound record is no result, but it does not vanish: it is named on the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from seambase.errors import SeambenchError
+from seambench.records.files import load_record, record_paths
+from seambench.records.model import Record
+
+__all__ = ["Loaded", "Problem", "Shown", "load_records"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A file that holds no sound record, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A record.
+
+    Attributes:
+        path: the file it came from.
+        source: that file's name below the results folder.
+        link: of its copy beside the page.
+    """
+
+    record: Record
+    path: Path
+    source: str
+    link: str
+
+    @property
+    def label(self) -> str:
+        """Name and version of the implementation."""
+        about = self.record.implementation
+        return f"{about.name} {about.version}"
+
+    @property
+    def commit(self) -> str:
+        """Of Seambench, short; a mark where the checkout had changes."""
+        run = self.record.run
+        return (run.commit or "unknown")[:7] + ("+" if run.dirty else "")
+
+
+@dataclass
+class Loaded:
+    """All records below a results folder, oldest first, and the files that hold none."""
+
+    records: list[Shown] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def load_records(results_dir: Path) -> Loaded:
+    """Read every record below a results folder.
+
+    Args:
+        results_dir: the folder `results`; a missing or empty one gives no records.
+
+    Returns:
+        Records sorted by start time and file name, and the files that are none.
+    """
+    loaded = Loaded()
+    paths = record_paths(results_dir)
+    for path, name in zip(paths, _copy_names(paths), strict=True):
+        source = path.relative_to(results_dir).as_posix()
+        try:
+            loaded.records.append(Shown(load_record(path), path, source, f"records/{name}"))
+        except SeambenchError as error:
+            reason = str(error).removeprefix(f"{path}: ")
+            loaded.problems.append(Problem(source, reason))
+    loaded.records.sort(key=lambda shown: (shown.record.run.started_utc, shown.source))
+    return loaded
+
+
+def _copy_names(paths: Sequence[Path]) -> list[str]:
+    """Names for the copies: from the records' paths, safe in a URL, unique whatever the case."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for path in paths:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "--".join(path.parts[-3:]))
+        stem = stem.removesuffix(".json").lstrip(".-")[-150:] or "record"
+        name, number = f"{stem}.json", 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{stem}-{number}.json"
+        taken.add(name.lower())
+        names.append(name)
+    return names

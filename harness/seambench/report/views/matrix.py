@@ -1,0 +1,95 @@
+"""The matrix as it stands in the page without a script: cases by rule and implementation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from seambench.report.views.outcomes import KINDS, SAID, Column, Share, shares_of
+
+__all__ = ["Cell", "Matrix", "Row", "matrices"]
+
+_MOST_GROUPS = 60
+#: A case of a table in several variants is one rule: `archived@v6`, `archived@v9`.
+_VARIANT = re.compile(r"@[^/]*")
+_SHORT = SAID | {"wrong": "wrong", "broken": "broke", "refused": "refused", "disputed": "disputed"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Cases of one group at one column.
+
+    Attributes:
+        kind: the worst that is among them; `none`: there is no case.
+        text: how many of that kind.
+        rest: the other kinds with their numbers.
+    """
+
+    kind: str
+    text: str
+    rest: str
+
+    @classmethod
+    def of(cls, counts: Counter[str]) -> Cell:
+        """A cell of so many cases of each kind."""
+        present = [kind for kind in KINDS if counts[kind]]
+        if not present:
+            return cls("none", "", "")
+        said = [f"{counts[kind]} {_SHORT[kind]}" for kind in present]
+        return cls(present[0], said[0], ", ".join(said[1:]))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group of cases: its path, and a cell for each column."""
+
+    path: str
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One seam: its columns, the shares of each by kind, and a row for each group of cases."""
+
+    seam: str
+    cases: int
+    columns: Sequence[Column]
+    shares: Sequence[Sequence[Share]]
+    rows: Sequence[Row]
+
+
+def matrices(columns: Sequence[Column]) -> list[Matrix]:
+    """A matrix for each seam, that of most implementations first."""
+    seams = Counter(column.seam for column in columns)
+    return [_matrix(s, [one for one in columns if one.seam == s]) for s, _ in seams.most_common()]
+
+
+def _matrix(seam: str, columns: Sequence[Column]) -> Matrix:
+    cases = {case for column in columns for case in column.outcomes}
+    depth = _depth(cases)
+    counts: list[dict[str, Counter[str]]] = []
+    for column in columns:
+        by_group: dict[str, Counter[str]] = {}
+        for case, (kind, _) in column.outcomes.items():
+            by_group.setdefault(_group(case, depth), Counter())[kind] += 1
+        counts.append(by_group)
+    rows = [
+        Row(path, [Cell.of(one.get(path, Counter())) for one in counts])
+        for path in sorted({_group(case, depth) for case in cases})
+    ]
+    return Matrix(seam, len(cases), columns, [shares_of(column) for column in columns], rows)
+
+
+def _depth(cases: Iterable[str]) -> int:
+    """How many folders name a group: as many as leave no more groups than fit."""
+    listed = list(cases)
+    depths = range(2, 2 + max((case.count("/") for case in listed), default=0))
+    fitting = [d for d in depths if len({_group(case, d) for case in listed}) <= _MOST_GROUPS]
+    return max(fitting, default=2)
+
+
+def _group(case: str, depth: int) -> str:
+    folders = _VARIANT.sub("", case).split("/")[:-1]
+    return "/".join(folders[:depth]) or case

@@ -1,0 +1,244 @@
+"""What became of every case, by implementation, version and seam.
+
+Of each implementation and version the newest outcome of a case counts; earlier ones that differ are
+kept as its history. What was not run is not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from seambench.contracts.outcomes import Word
+from seambench.contracts.peers.catalogue import AT
+from seambench.records.model import Conformance, Differing, Implementation
+from seambench.report.views.load import Shown
+
+__all__ = [
+    "KINDS",
+    "SAID",
+    "Column",
+    "Earlier",
+    "Share",
+    "columns_of",
+    "counts_of",
+    "group_of",
+    "kind_of",
+    "matrix_link",
+    "newest_versions",
+    "shares_of",
+    "version_key",
+]
+
+#: What a visitor must tell apart, worst first: wrong rows without a word; a crash or an error; a
+#: refusal of what is offered; a rule whose reading is disputed; right; not offered. That a failure
+#: is known excuses nobody here.
+KINDS = ("wrong", "broken", "refused", "disputed", "right", "off")
+SAID = {
+    "wrong": "wrong without a word",
+    "broken": "error, crash or time limit",
+    "refused": "refused by name",
+    "disputed": "rule disputed",
+    "right": "right",
+    "off": "not offered",
+}
+_OF_WORD: dict[Word, str] = {
+    "pass": "right",
+    "xpass": "broken",
+    "not-offered": "off",
+    "error": "broken",
+    "timeout": "broken",
+    "crash": "broken",
+}
+#: What stood behind a known failure, at the end of its reason.
+_KNOWN_BROKEN = re.compile(r"\((?:error|timeout|crash): ")
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An outcome that a later run of the same version replaced by another."""
+
+    kind: str
+    word: Word
+    date: str
+    link: str
+
+
+@dataclass
+class Column:
+    """One implementation, in one version, at one seam.
+
+    Attributes:
+        about: `reference`, `native`, `peer` or `variant`.
+        asked: the name by which commands know it.
+        link: copy of its newest record.
+        date: of that record.
+        outcomes: by case, its kind and its word.
+        reasons: by case, where it has one.
+        differences: by case, some of the wrong rows.
+        links: by case, the record that its outcome is from.
+        dates: by case, the day of that record.
+        earlier: by case, other outcomes of earlier runs, oldest first.
+    """
+
+    seam: str
+    name: str
+    version: str
+    about: str
+    asked: str = ""
+    link: str = ""
+    date: str = ""
+    outcomes: dict[str, tuple[str, Word]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    differences: dict[str, Differing] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    dates: dict[str, str] = field(default_factory=dict)
+    earlier: dict[str, list[Earlier]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """By which addresses name it."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether it is somebody else's."""
+        return self.about == "peer"
+
+    def add(self, shown: Shown, part: Conformance) -> None:
+        """Take over the outcomes of a newer run."""
+        self.link, self.date = shown.link, shown.record.run.started_utc[:10]
+        self.asked = shown.record.implementation.name
+        refused, should = set(part.refused), set(part.should)
+        for case, word in part.cases():
+            if word == "unavailable":
+                continue  # it was not run
+            reason = part.reasons.get(case, "")
+            kind = kind_of(word, reason, is_refusal=case in refused, should=case in should)
+            before = self.outcomes.get(case)
+            if before is not None and before[0] != kind:
+                was = Earlier(*before, self.dates[case], self.links[case])
+                self.earlier.setdefault(case, []).append(was)
+            self.outcomes[case] = (kind, word)
+            self.links[case] = shown.link
+            self.dates[case] = self.date
+            self.differences.pop(case, None)
+            self.reasons.pop(case, None)
+            if reason:
+                self.reasons[case] = reason
+        self.differences |= part.differences
+
+
+def kind_of(word: Word, reason: str, *, is_refusal: bool, should: bool) -> str:
+    """The kind of an outcome."""
+    if word in ("fail", "xfail") and should:
+        return "disputed"
+    if word in _OF_WORD:
+        return _OF_WORD[word]
+    if is_refusal:
+        return "refused"
+    return "broken" if _KNOWN_BROKEN.search(reason) else "wrong"
+
+
+def columns_of(records: Iterable[Shown]) -> list[Column]:
+    """Every implementation that was checked, in each version, by seam; ours first.
+
+    Args:
+        records: oldest first.
+    """
+    found: dict[tuple[str, str, str], Column] = {}
+    for shown in records:
+        about = shown.record.implementation
+        for part in shown.record.conformance:
+            if part.consumer is not None or all(w == "unavailable" for _, w in part.cases()):
+                continue
+            key = (part.seam, _plain_name(about), about.version)
+            found.setdefault(key, Column(*key, about.kind)).add(shown, part)
+    return sorted(
+        found.values(),
+        key=lambda one: (one.seam, one.is_peer, one.name, version_key(one.version)),
+    )
+
+
+def _plain_name(about: Implementation) -> str:
+    """The name without a version that was asked for by it."""
+    name, at, version = about.name.partition(AT)
+    return name if at and version == about.version else about.name
+
+
+def version_key(version: str) -> list[tuple[int, int | str]]:
+    """Orders versions as people do: 0.9 before 0.10."""
+    parts = re.findall(r"\d+|[^\d.]+", version)
+    return [(1, int(part)) if part.isdigit() else (0, part) for part in parts]
+
+
+def newest_versions(columns: Iterable[Column]) -> list[Column]:
+    """Of each implementation at each seam the newest version alone."""
+    newest = {(column.seam, column.name): column for column in columns}
+    return list(newest.values())
+
+
+def group_of(case: str) -> str:
+    """The format or the group of rules that a case belongs to."""
+    parts = case.split("/")
+    return parts[1] if len(parts) > 1 else case
+
+
+def counts_of(column: Column, group: str | None = None) -> Counter[str]:
+    """How many cases of each kind a column has, in a group or in all."""
+    return Counter(
+        kind
+        for case, (kind, _) in column.outcomes.items()
+        if group is None or group_of(case) == group
+    )
+
+
+@dataclass(frozen=True)
+class Share:
+    """Cases of one kind among others.
+
+    Attributes:
+        percent: of all.
+        link: to just these in the matrix.
+    """
+
+    kind: str
+    count: int
+    percent: float
+    link: str
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        return f"{self.count} {SAID[self.kind]}"
+
+
+def shares_of(column: Column, group: str | None = None, *, offered: bool = False) -> list[Share]:
+    """The cases of a column by kind, worst first.
+
+    Args:
+        column: the implementation.
+        group: only cases of it.
+        offered: leave out what the implementation does not offer.
+    """
+    counts = counts_of(column, group)
+    kinds = [kind for kind in KINDS if counts[kind] and not (offered and kind == "off")]
+    total = sum(counts[kind] for kind in kinds)
+    return [
+        Share(
+            kind,
+            counts[kind],
+            100 * counts[kind] / total,
+            matrix_link(column, group=group, kind=kind),
+        )
+        for kind in kinds
+    ]
+
+
+def matrix_link(column: Column, **state: str | None) -> str:
+    """The matrix with a choice of cases."""
+    chosen = {name: value for name, value in state.items() if value}
+    return "matrix.html#" + urlencode({"seam": column.seam, **chosen, "impl": column.key})

@@ -1,0 +1,226 @@
+"""Timings of scans and queries, put together: runs of one commit, scale and machine are one set.
+
+What is compared within a set was measured by the same code on the same machine over the same rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from seambench.records.model import Answered, Record, Rows, Timing
+from seambench.report.views.load import Shown
+from seambench.report.views.stats import Stat
+
+__all__ = ["Measured", "Reader", "RunSet", "is_of_tables", "is_scan", "measured", "run_sets"]
+
+_AXES = ("update_ratio", "slice_share")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who read which form of which tables.
+
+    Attributes:
+        variant: what tells the tables from the set's most common ones of that format; often empty.
+    """
+
+    name: str
+    version: str
+    format: str
+    variant: str = ""
+
+    @property
+    def label(self) -> str:
+        """For legends."""
+        tables = f"{self.format}, {self.variant}" if self.variant else self.format
+        return f"{self.name} \N{MIDDLE DOT} {tables}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All samples of one case by one reader over one layout, of all runs of a set.
+
+    Attributes:
+        ratio: per cent of the rows updated in a changed slice.
+        share: per cent of the slices that are changed.
+        stale: the reader read base files alone, where others had to merge.
+        peak: most resident bytes.
+        reason: why there is no time.
+    """
+
+    case: str
+    reader: Reader
+    ratio: float
+    share: float
+    stale: bool
+    stat: Stat | None
+    peak: int | None
+    outcome: str
+    reason: str
+    link: str
+
+    @property
+    def suite(self) -> str:
+        """First part of the case: `scan`, or the suite of a query."""
+        return self.case.partition("/")[0]
+
+
+@dataclass
+class RunSet:
+    """Runs of one commit at one scale on one machine."""
+
+    machine: str
+    commit: str
+    scale: float
+    started: str = ""
+    timings: list[tuple[Shown, Timing]] = field(default_factory=list)
+    shown: list[Shown] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """Part of a file's name and of addresses."""
+        text = f"{self.machine}-{self.commit}-{self.scale:g}"
+        return re.sub(r"[^A-Za-z0-9.-]+", "_", text.replace("+", "-dirty"))
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return f"{self.started[:10]}, scale {self.scale:g}, commit {self.commit}, {self.machine}"
+
+    @property
+    def newest(self) -> Record:
+        """Its newest record, for what is told of the machine."""
+        return self.shown[-1].record
+
+
+def is_of_tables(timing: Timing) -> bool:
+    """Whether tables of a format were read."""
+    return isinstance(timing, Answered) and timing.over.format is not None
+
+
+def run_sets(
+    records: Iterable[Shown],
+    wanted: Callable[[Timing], bool],
+    counted: Callable[[Timing], bool] = lambda _: True,
+) -> list[RunSet]:
+    """Sets with timings of a kind: those of the newest day first, of these the widest.
+
+    Args:
+        records: oldest first.
+        wanted: which timings there are.
+        counted: which of them make a set wide.
+    """
+    found: dict[tuple[str, str, float], RunSet] = {}
+    for shown in records:
+        for timing in shown.record.timings:
+            if not wanted(timing) or timing.outcome == "unavailable":
+                continue
+            key = (shown.record.machine.name, shown.commit, timing.over.scale)
+            one = found.setdefault(key, RunSet(*key))
+            one.started = shown.record.run.started_utc
+            one.timings.append((shown, timing))
+            if not one.shown or one.shown[-1] is not shown:
+                one.shown.append(shown)
+    return sorted(
+        found.values(), key=lambda one: (one.started[:10], _width(one, counted)), reverse=True
+    )
+
+
+def is_scan(timing: Timing) -> bool:
+    """Whether a table was read as a whole, rather than queried."""
+    return timing.case.startswith("scan/")
+
+
+def _width(one: RunSet, counted: Callable[[Timing], bool]) -> tuple[int, float]:
+    """How many different things by how many implementations; at equal width the larger scale."""
+    different = {(s.label, t.case, t.over.name) for s, t in one.timings if counted(t)}
+    return (len(different), one.scale)
+
+
+def measured(one: RunSet) -> list[Measured]:
+    """What a set says of readers of tables; samples of several runs are one list."""
+    found = [
+        (shown, timing)
+        for shown, timing in one.timings
+        if isinstance(timing, Answered) and timing.over.format is not None
+    ]
+    common = _common(timing for _, timing in found)
+    groups: dict[tuple[Reader, str, str], list[tuple[Shown, Answered]]] = {}
+    for shown, timing in found:
+        about, over = shown.record.implementation, timing.over
+        variant = _variant(over, common[over.format or ""])
+        reader = Reader(about.name, about.version, over.format or "", variant)
+        groups.setdefault((reader, timing.case, over.name), []).append((shown, timing))
+    stale = {reader for (reader, _, _), listed in groups.items() if _is_stale(listed)}
+    return [
+        _measured(case, reader, listed, stale=reader in stale)
+        for (reader, case, _), listed in groups.items()
+    ]
+
+
+def _measured(
+    case: str, reader: Reader, listed: Sequence[tuple[Shown, Answered]], *, stale: bool
+) -> Measured:
+    newest, last = listed[-1]
+    samples = [seconds for _, timing in listed for seconds in timing.hot or timing.cold]
+    peaks = [timing.peak_bytes for _, timing in listed if timing.peak_bytes is not None]
+    ratio, share = (_per_cent(last.over, axis) for axis in _AXES)
+    wrong = [timing for _, timing in listed if timing.outcome != "pass"]
+    worst = wrong[-1] if wrong else last
+    return Measured(
+        case=case,
+        reader=reader,
+        ratio=ratio,
+        share=share,
+        stale=stale,
+        stat=None if wrong else Stat.of(samples),
+        peak=max(peaks, default=None),
+        outcome=worst.outcome,
+        reason=worst.reason or "",
+        link=newest.link,
+    )
+
+
+def _is_stale(listed: Sequence[tuple[Shown, Answered]]) -> bool:
+    return any(
+        timing.over.state == "base" and _per_cent(timing.over, "update_ratio") > 0
+        for _, timing in listed
+    )
+
+
+def _per_cent(over: Rows, axis: str) -> float:
+    """A dimension as a number; dimensions are open, and one that is no number counts as none."""
+    value = over.dimensions.get(axis, 0)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _common(timings: Iterable[Timing]) -> dict[str, dict[str, str]]:
+    """By format, the value of each dimension that most of its layouts have."""
+    values: dict[str, dict[str, Counter[str]]] = {}
+    layouts = {
+        (timing.over.format or "", timing.over.name, tuple(sorted(_others(timing.over).items())))
+        for timing in timings
+    }
+    for format_, _, others in layouts:
+        counts = values.setdefault(format_, {})
+        for word, value in others:
+            counts.setdefault(word, Counter())[value] += 1
+    return {
+        format_: {word: max(found, key=lambda v: (found[v], v)) for word, found in counts.items()}
+        for format_, counts in values.items()
+    }
+
+
+def _others(over: Rows) -> dict[str, str]:
+    """What tells tables apart besides how much of them is changed."""
+    return {word: str(value) for word, value in over.dimensions.items() if word not in _AXES}
+
+
+def _variant(over: Rows, common: dict[str, str]) -> str:
+    """What tells tables from the most common ones of their format, in words."""
+    others = _others(over)
+    words = [word for word in sorted(others) if others[word] != common[word]]
+    return ", ".join(f"{word.replace('_', ' ')} {others[word]}" for word in words)

@@ -1,0 +1,297 @@
+"""Costs, queries, rates and history: worked out of samples by rules that are written down."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seambench.contracts.registry import find_seam
+from seambench.report.draw.lines import Line, Point, line_chart
+from seambench.report.draw.text import factor, rate, seconds, size
+from seambench.report.views import history
+from seambench.report.views.costs import Curve, Figure, cost_at, figures
+from seambench.report.views.load import Problem, load_records
+from seambench.report.views.outcomes import columns_of
+from seambench.report.views.queries import query_tables
+from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
+from seambench.report.views.throughput import families
+from seambench_tests.samples.report_records import (
+    exchange_record,
+    make_record,
+    make_results,
+    write_record,
+)
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+def with_times(reader: str, hot: dict[tuple[str, int, int], list[float]]) -> dict[str, Any]:
+    """A record with these samples by case, update ratio and share of slices, at scale 1."""
+    record = make_record(reader, run_id=f"{abs(hash((reader, str(hot)))):x}"[:12].ljust(6, "0"))
+    kept = []
+    for timing in record["timings"]:
+        over = timing["over"]
+        at = over["dimensions"]
+        samples = hot.get((timing["case"], at["update_ratio"], at["slice_share"]))
+        if over["scale"] == 1 and samples:
+            kept.append(timing | {"hot": samples, "cpu": samples})
+    return record | {"timings": kept}
+
+
+def sets(results: Path) -> list[RunSet]:
+    """Sets of runs of a folder, as the pages order them."""
+    return run_sets(load_records(results).records, is_of_tables, is_scan)
+
+
+def figure_of(one: RunSet, name: str) -> Figure:
+    """A figure by its id."""
+    return {figure.id: figure for figure in figures(one)}[name]
+
+
+def by_name(figure: Figure) -> dict[str, Curve]:
+    """Curves by the reader's name."""
+    return {curve.reader.name: curve for curve in figure.curves}
+
+
+def test_runs_of_one_commit_and_scale_are_one_curve(tmp_path: Path) -> None:
+    """Points of several runs join, samples of one point too; another commit is another set."""
+    write_record(tmp_path, with_times("auto", {("scan/all", 0, 100): [1.0, 2.0]}))
+    write_record(tmp_path, with_times("auto", {("scan/all", 0, 100): [3.0]}))
+    write_record(tmp_path, with_times("auto", {("scan/all", 20, 100): [4.0]}))
+    other = with_times("auto", {("scan/all", 50, 100): [9.0]})
+    other["run"]["commit"] = "f" * 40
+    write_record(tmp_path, other)
+    first, second = sets(tmp_path)
+    curve = by_name(figure_of(first, "scan-all-time-ratio"))["auto"]
+
+    assert [(cell.x, cell.stat.median, cell.stat.count) for cell in curve.cells] == [
+        (0, 2.0, 3),
+        (20, 4.0, 1),
+    ]
+    assert (first.commit, second.commit) == ("0123456", "fffffff")
+
+
+def test_overlapping_ranges_show_no_difference(tmp_path: Path) -> None:
+    """Only who merges competes; who reads base files alone is stale and never best."""
+    times = {"auto": [1.0, 1.2], "merge": [1.1, 1.4], "hudi-rs": [3.0, 4.0], "native": [0.5]}
+    for reader, samples in times.items():
+        write_record(tmp_path, with_times(reader, {("scan/all", 20, 100): samples}))
+    [one] = sets(tmp_path)
+    curves = by_name(figure_of(one, "scan-all-time-ratio"))
+    cells = {name: curve.cells[0] for name, curve in curves.items()}
+
+    assert {name for name, curve in curves.items() if curve.stale} == {"native"}
+    assert (cells["auto"].best, cells["merge"].same) == (True, True)
+    assert not cells["hudi-rs"].same
+    assert cells["native"].times is None
+    assert cells["hudi-rs"].times == pytest.approx(3.5 / 0.5)
+
+
+def test_a_wrong_answer_has_no_point(tmp_path: Path) -> None:
+    """It is named beside the figure, with its reason."""
+    record = with_times("hudi-rs", {("tpch/q01", 0, 100): [1.0]})
+    wrong = next(t for t in make_record("hudi-rs")["timings"] if t["outcome"] == "fail")
+    record["timings"].append(wrong | {"over": record["timings"][0]["over"]})
+    write_record(tmp_path, record)
+    [one] = sets(tmp_path)
+
+    assert figures(one) == []
+
+
+def test_the_first_page_takes_the_widest_runs_at_20_per_cent(tmp_path: Path) -> None:
+    """What is told there is a point of the curves."""
+    found = cost_at(sets(make_results(tmp_path))[0], 20.0)
+
+    assert found is not None
+    what, curves = found
+    assert what == "scan/all"
+    assert {curve.reader.name for curve in curves if curve.stale} == {"native", "pyarrow"}
+
+
+def test_ratios_of_queries_are_the_ones_stated(tmp_path: Path) -> None:
+    """Two readers, two queries: (1 ms + t) / (1 ms + best), and their geometric mean."""
+    at = ("tpch/q01", 20, 100), ("tpch/q02", 20, 100)
+    write_record(tmp_path, with_times("auto", {at[0]: [0.009], at[1]: [0.039]}))
+    write_record(tmp_path, with_times("merge", {at[0]: [0.019], at[1]: [0.019]}))
+    write_record(tmp_path, with_times("native", {at[0]: [0.001], at[1]: [0.001]}))
+    [table] = query_tables(sets(tmp_path)[0])
+
+    assert [reader.name for reader in table.readers] == ["auto", "merge", "native"]
+    ratios = [[answer.ratio for answer in row.answers] for row in table.rows]
+    assert ratios == [[1.0, pytest.approx(2.0), None], [pytest.approx(2.0), 1.0, None]]
+    assert table.means == [pytest.approx(2**0.5), pytest.approx(2**0.5), None]
+    assert table.times[0] == pytest.approx((0.009 * 0.039) ** 0.5)
+
+
+def test_a_single_reader_has_no_ratio(tmp_path: Path) -> None:
+    """Whoever runs alone is not the best of anybody."""
+    write_record(tmp_path, with_times("auto", {("tpch/q01", 20, 100): [0.009]}))
+    [table] = query_tables(sets(tmp_path)[0])
+
+    assert list(table.means) == [None]
+    assert table.times[0] == pytest.approx(0.009)
+
+
+def test_who_wins_from_which_chunk_size_on(tmp_path: Path) -> None:
+    """A turn stands where the fastest changes; the copy is no competitor."""
+    write_record(tmp_path, exchange_record())
+    timed = find_seam("exchange").timed
+    records = load_records(tmp_path).records
+    [family] = families(records, [("exchange", one) for one in timed])
+    [group] = family.groups
+
+    assert group.label == "shuffle, 2 workers"
+    assert [(turn.rows, turn.names) for turn in group.turns] == [
+        (64, ["pass-through"]),
+        (512, ["sockets presto"]),
+    ]
+    rate_ = group.rates["sockets presto"][4096]
+    assert rate_.times == pytest.approx(4.0)
+    assert rate_.bytes_per_second == pytest.approx(1e9)
+    assert rate_.copy == pytest.approx(5e-4)
+
+
+def test_cases_that_no_seam_knows_are_shown_by_name(tmp_path: Path) -> None:
+    """A family from outside, or with parts that nobody declared, keeps its numbers of rows."""
+    record = exchange_record()
+    for timing in record["timings"]:
+        timing["case"] = timing["case"].replace("exchange-workers/shuffle", "toy/one/more/part")
+    write_record(tmp_path, record)
+    [family] = families(load_records(tmp_path).records, [])
+
+    assert family.seam == "toy"
+    assert {group.label for group in family.groups} == {
+        "one/more/part/pass-through/none/2",
+        "one/more/part/sockets/presto/2",
+    }
+    assert family.groups[0].rows == [64, 512, 4096]
+
+
+def points(times: list[float]) -> list[history.Point]:
+    """A kernel's times at commits `c0`, `c1`, ..."""
+    return [history.Point(f"c{n}", f"{n:03d}", t, t, t) for n, t in enumerate(times)]
+
+
+@pytest.mark.parametrize(
+    ("times", "found"),
+    [
+        ([1.0] * 12, []),
+        ([1.0, 1.02, 0.98, 1.0, 1.3, 1.31, 1.29, 1.3], [("c3", "c4")]),
+        ([1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0], []),
+        ([1.0, 1.0, 1.0, 1.0, 1.0, 2.0], []),
+        ([2.0, 2.0, 2.0, 1.0, 1.0, 1.0], []),
+        ([1.0, 1.0, 1.0, 1.5, 1.5, 1.5, 2.5, 2.5, 2.5], [("c2", "c3"), ("c5", "c6")]),
+        ([1.0, 1.04, 1.0, 1.08, 1.07, 1.09], []),
+    ],
+)
+def test_a_regression_is_named_by_its_commits(
+    times: list[float], found: list[tuple[str, str]]
+) -> None:
+    """A step that stays is one; a single noisy run, the last run, or less than 5 % is none."""
+    steps = history.steps(points(times))
+
+    assert [(step.last_good, step.first_bad) for step in steps] == found
+
+
+def asv_file(commit: str, date: int, times: list[float | None]) -> dict[str, Any]:
+    """Results of one commit in the form of asv 0.6.6 (version 2)."""
+    read: dict[str, Any] = json.loads((SAMPLES / "asv_results.json").read_bytes())
+    name = next(iter(read["results"]))
+    row = read["results"][name]
+    return read | {
+        "commit_hash": commit,
+        "date": date,
+        "results": {name: [times, *row[1:5]]},
+    }
+
+
+def test_results_of_asv_become_curves_by_commit(tmp_path: Path) -> None:
+    """A choice of parameters is a kernel, ordered by the commits' dates; failed runs are gaps."""
+    machine = tmp_path / "history" / "box"
+    machine.mkdir(parents=True)
+    (machine / "machine.json").write_text('{"machine": "box"}')
+    runs: list[tuple[str, int, list[float | None]]] = [
+        ("b" * 40, 2000, [2.0, None]),
+        ("a" * 40, 1000, [1.0, 5.0]),
+        ("c" * 40, 3000, [3.0, 6.0]),
+    ]
+    for commit, date, times in runs:
+        (machine / f"{commit[:8]}-env.json").write_text(json.dumps(asv_file(commit, date, times)))
+    (machine / "broken.json").write_text("{}")
+    problems: list[Problem] = []
+    found = history.kernels(tmp_path / "history", problems)
+
+    assert [(k.name, [p.commit[0] for p in k.points]) for k in found] == [
+        ("bench_rows.RowsOut.time_rows (compactrow)", ["a", "c"]),
+        ("bench_rows.RowsOut.time_rows (unsaferow)", ["a", "b", "c"]),
+    ]
+    assert [p.seconds for p in found[1].points] == [1.0, 2.0, 3.0]
+    assert [problem.file for problem in problems] == ["history/box/broken.json"]
+
+
+def test_versions_say_what_was_mended_and_what_broke(tmp_path: Path) -> None:
+    """Only cases that both versions were asked are compared."""
+    for minute, (version, right, wrong) in enumerate(
+        [("0.9", ["a", "b"], ["c"]), ("0.10", ["a", "c"], ["b", "d"])]
+    ):
+        record = make_record("hudi-rs", run_id=f"00000{minute}")
+        record["implementation"]["version"] = version
+        outcomes = {"pass": {"scan/x": right}, "fail": {"scan/x": wrong}}
+        reasons = {f"scan/x/{name}": "1 row expected" for name in wrong}
+        part = {"seam": "scan", "seconds": 1, "outcomes": outcomes, "reasons": reasons}
+        write_record(tmp_path, record | {"timings": [], "conformance": [part]})
+    [found] = history.versions(columns_of(load_records(tmp_path).records))
+
+    assert [column.version for column in found.columns] == ["0.9", "0.10"]
+    assert found.changes == [(0, 0), (1, 1)]
+
+
+def test_scans_by_commit_are_ours_alone(tmp_path: Path) -> None:
+    """A peer's times at another commit of ours say nothing of it."""
+    for reader in ("auto", "hudi-rs"):
+        for number, commit in enumerate("abc"):
+            record = with_times(reader, {("scan/all", 20, 100): [1.0 + number]})
+            record["run"] |= {"commit": commit * 40, "started_utc": f"2026-11-2{number}T10:00:00Z"}
+            write_record(tmp_path, record)
+    [kernel] = history.scans_by_commit(load_records(tmp_path), 20.0)
+
+    assert kernel.name.startswith("auto ")
+    assert [point.seconds for point in kernel.points] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (seconds(0.0000123), "12.3 µs"),
+        (seconds(0.5), "500 ms"),
+        (seconds(12.345), "12.3 s"),
+        (seconds(1234.5), "1,234 s"),
+        (factor(1.05), "1.1\N{MULTIPLICATION SIGN}"),
+        (factor(0.934), "0.93\N{MULTIPLICATION SIGN}"),
+        (factor(123.4), "123\N{MULTIPLICATION SIGN}"),
+        (size(1536), "1.50 KiB"),
+        (rate(2.5e9), "2.50 GB/s"),
+    ],
+)
+def test_numbers_are_short(text: str, said: str) -> None:
+    """Three digits that count, two for a factor, and no powers of ten."""
+    assert text == said
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[(0, 1.0)], [(0, 0.0), (1, 0.0)], [(0, 1e-9), (100, 1e9)], [(5, 1.0), (5.5, 1.0)]],
+)
+def test_any_times_can_be_drawn(values: list[tuple[float, float]]) -> None:
+    """One point, only zeros, or eighteen powers of ten: every point lies within the drawing."""
+    drawn = [Point(x, y, y, y, f"{x}: <{y}>", "r.json") for x, y in values]
+    svg = line_chart(
+        [Line("<b>", 0, drawn)], title='"', x_label="&", y_text=seconds, x_text="{:g}".format
+    )
+
+    assert svg.count("<a href") == len(values)
+    assert "<b>" not in svg
+    assert "nan" not in svg

@@ -1,0 +1,179 @@
+"""Outcomes for the pages: every case once, the worst of a group on top, and what changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seambench.report.exports.badge import badges
+from seambench.report.script import joined
+from seambench.report.views.load import load_records
+from seambench.report.views.matrix import Cell, matrices
+from seambench.report.views.outcomes import Column, columns_of, shares_of, version_key
+from seambench.report.views.pairs import grids
+from seambench_tests.samples.report_records import make_record, make_results, write_record
+
+
+def columns(results: Path) -> list[Column]:
+    """Columns over the records of a folder."""
+    return columns_of(load_records(results).records)
+
+
+def test_the_worst_of_a_group_is_what_its_cell_says(tmp_path: Path) -> None:
+    """Wrong rows without a word come before a refusal, and that before right answers."""
+    [table] = matrices(columns(make_results(tmp_path)))
+    at = [column.name for column in table.columns].index("hudi-rs")
+    cells = {row.path: row.cells[at] for row in table.rows}
+
+    assert table.cases == 12
+    assert cells["scan/deletes"] == Cell("wrong", "1 wrong", "1 refused, 1 right")
+    assert cells["scan/blocks"].kind == "broken"
+    assert [(share.kind, share.count) for share in table.shares[at]][:2] == [
+        ("wrong", 1),
+        ("broken", 1),
+    ]
+
+
+def conformance(word: str, reason: str = "", **more: object) -> dict[str, object]:
+    """The outcome of one case."""
+    reasons = {"reasons": {"scan/a/b": reason}} if reason else {}
+    return {"seam": "scan", "seconds": 1, "outcomes": {word: {"scan/a": ["b"]}}, **reasons, **more}
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [
+        (conformance("pass"), "right"),
+        (conformance("fail", "1 row expected"), "wrong"),
+        (conformance("fail", "refused what it offers", refused=["scan/a/b"]), "refused"),
+        (conformance("fail", "1 row expected", should=["scan/a/b"]), "disputed"),
+        (conformance("xfail", "known (fail: 1 row expected)"), "wrong"),
+        (conformance("xfail", "known (crash: signal 11)"), "broken"),
+        (conformance("timeout", "60 s"), "broken"),
+        (conformance("not-offered"), "off"),
+    ],
+)
+def test_an_outcome_is_of_one_kind(tmp_path: Path, part: dict[str, object], kind: str) -> None:
+    """That a failure is known makes it no better; a disputed rule makes it no worse."""
+    record = make_record("auto")
+    record["timings"], record["conformance"] = [], [part]
+    write_record(tmp_path, record)
+    [column] = columns(tmp_path)
+
+    assert column.outcomes["scan/a/b"][0] == kind
+
+
+def test_the_newest_outcome_of_a_case_counts(tmp_path: Path) -> None:
+    """A later run of some cases leaves the others as they were, and another version is another."""
+    for minute, (word, version) in enumerate((("error", "1"), ("pass", "1"), ("error", "2"))):
+        record = make_record("auto", run_id=f"00000{minute}")
+        record["run"]["started_utc"] = f"2026-11-20T10:0{minute}:00Z"
+        record["implementation"]["version"] = version
+        record["timings"] = []
+        record["conformance"] = [conformance(word, "" if word == "pass" else "why")]
+        write_record(tmp_path, record)
+    first, second = columns(tmp_path)
+
+    assert (first.outcomes["scan/a/b"][0], first.reasons) == ("right", {})
+    assert [(was.kind, was.word) for was in first.earlier["scan/a/b"]] == [("broken", "error")]
+    assert "000000" in first.earlier["scan/a/b"][0].link
+    assert "000001" in first.links["scan/a/b"]
+    assert second.outcomes["scan/a/b"][0] == "broken"
+    assert second.earlier == {}
+
+
+def test_what_was_not_run_is_not_shown(tmp_path: Path) -> None:
+    """A peer that this machine lacks has no column; a case that was not run has no outcome."""
+    for run, part in enumerate(
+        (conformance("unavailable", "no Java"), conformance("pass") | {"seam": "serde"})
+    ):
+        record = make_record("auto", run_id=f"00000{run}")
+        record["timings"], record["conformance"] = [], [part]
+        write_record(tmp_path, record)
+
+    assert [column.seam for column in columns(tmp_path)] == ["serde"]
+
+
+def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
+    """They stand in the grid, by producer and consumer, and in no column of the matrix."""
+    records = load_records(make_results(tmp_path)).records
+    [grid] = grids(records)
+    cell = grid.cells["auto 0.1.0", "hudi-rs 0.1.0"]
+
+    assert {column.seam for column in columns_of(records)} == {"scan"}
+    assert grid.producers == grid.consumers == ["auto 0.1.0", "hudi-rs 0.1.0"]
+    assert (cell.kind, dict(cell.counts)) == ("wrong", {"right": 2, "wrong": 1})
+    assert cell.failures == [("wrong", "1 expected, 2 came", "serde/a/two", 1)]
+
+
+def test_a_version_that_was_asked_for_is_one_of_the_same_implementation(tmp_path: Path) -> None:
+    """`NAME@VERSION` and `NAME` share their history; commands keep the name that they know."""
+    for minute, (name, version) in enumerate([("peer", "0.5.0"), ("peer@0.4.0", "0.4.0")]):
+        record = make_record("hudi-rs", run_id=f"00000{minute}")
+        record["implementation"] |= {"name": name, "version": version}
+        write_record(tmp_path, record | {"timings": [], "conformance": [conformance("pass")]})
+    first, second = columns(tmp_path)
+
+    assert [one.key for one in (first, second)] == ["peer@0.4.0", "peer@0.5.0"]
+    assert [one.asked for one in (first, second)] == ["peer@0.4.0", "peer"]
+
+
+def test_versions_are_ordered_as_numbers() -> None:
+    """0.9 comes before 0.10, a candidate before its release."""
+    versions = ["0.10.0", "0.9", "1.0", "1.0rc1", "unknown"]
+
+    assert sorted(versions, key=version_key) == ["unknown", "0.9", "0.10.0", "1.0", "1.0rc1"]
+
+
+def test_a_badge_says_the_worst(tmp_path: Path) -> None:
+    """Wrong answers come before right ones; what is not offered is not counted."""
+    made = badges(columns(make_results(tmp_path)))
+    texts = {name: text for name, (text, _) in made.items()}
+
+    assert set(texts) == {"scan-auto.svg", "scan-merge.svg", "scan-hudi-rs.svg"}
+    assert texts["scan-hudi-rs.svg"].startswith("hudi-rs 0.1.0, seambench scan: 1 of ")
+    assert texts["scan-hudi-rs.svg"].endswith(" wrong")
+
+
+def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
+    """A number on a page is a link to just the cases that it counts."""
+    [column] = [one for one in columns(make_results(tmp_path)) if one.name == "hudi-rs"]
+    [wrong] = [share for share in shares_of(column) if share.kind == "wrong"]
+
+    assert wrong.link == "matrix.html#seam=scan&kind=wrong&impl=hudi-rs%400.1.0"
+
+
+MODULES = {
+    "main": 'import { one } from "./a.js";\nconst two = one;\n',
+    "a": "export const one = 1;\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"a": 'import { two } from "./main.js";\n'}, "import each other"),
+        ({"a": "const one = 1;\n"}, "main.js imports one, which a.js does not export"),
+        ({"a": "export const one = 1;\nconst two = 2;\n"}, "both declare two"),
+    ],
+)
+def test_modules_that_would_not_work_are_refused(
+    tmp_path: Path, changed: dict[str, str], says: str
+) -> None:
+    """One script is made only of modules that would run as modules."""
+    for name, source in (MODULES | changed).items():
+        (tmp_path / f"{name}.js").write_text(source)
+    with pytest.raises(ValueError, match=says):
+        joined(tmp_path)
+
+
+def test_modules_come_after_what_they_import(tmp_path: Path) -> None:
+    """In the one script nothing is imported or exported any more."""
+    for name, source in MODULES.items():
+        (tmp_path / f"{name}.js").write_text(source)
+    script = joined(tmp_path)
+
+    assert script.index("one = 1") < script.index("two = one")
+    assert "import" not in script
+    assert "export" not in script

@@ -1,0 +1,87 @@
+"""A scan as a DataFrame of Spark.
+
+The driver plans. Files without changes are read by Spark's own vectorised reader; the parts of all
+others by tasks, to which the plan is broadcast: each reads one part as it would be read here, and
+its batches come back as Arrow. So workers need this package in the Python that Spark starts
+(PYSPARK_PYTHON), and see the table under the same path as the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from seambase.spark_types import spark_type
+from seamkit.engines.files import EngineFiles, EnginePlan, Rest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["spark_frame"]
+
+
+def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
+    """The rows of a plan: files by Spark's own reader, all others by tasks with ours.
+
+    Types become those that Spark's own readers have: times of day are integers, fixed binaries are
+    binaries, milliseconds are microseconds.
+
+    Args:
+        plan: what to read.
+        session: the Spark session whose tasks read.
+
+    Raises:
+        RefusedError: a column of a type that Spark does not have.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    target = pa.schema([pa.field(f.name, spark_type(f.type, f.name)) for f in plan.schema])
+    types = from_arrow_schema(target)
+    parts = [_read_parquet(files, types, session) for files in plan.files]
+    if plan.rest is not None:
+        parts.append(_read_by_tasks(plan.rest, target, types, session))
+    if not parts:
+        return session.createDataFrame([], types)
+    return reduce(lambda whole, part: whole.unionAll(part), parts)
+
+
+def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> DataFrame:
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import StructType
+
+    known = {*files.values, *files.absent}
+    own = StructType([field for field in types if field.name not in known])
+    # Folders with "=" in their names are no partitions here, and days are as they stand.
+    reader = session.read.schema(own).option("recursiveFileLookup", "true")
+    rows = reader.option("datetimeRebaseMode", "CORRECTED").parquet(*files.paths)
+    columns = []
+    for field in types:
+        if field.name in known:
+            value = files.values.get(field.name)
+            column = f.lit(None if value is None else value.as_py())
+        else:
+            column = rows[_quoted(field.name)]
+        columns.append(column.cast(field.dataType).alias(field.name))
+    return rows.select(*columns)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _read_by_tasks(rest: Rest, target: pa.Schema, types: Any, session: SparkSession) -> DataFrame:
+    plan = session.sparkContext.broadcast(rest)
+    names = target.names
+
+    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                for rows in plan.value.part(number, names, None).to_reader():
+                    yield rows.cast(target)
+
+    # The numbers of the parts, each in a partition of its own.
+    numbers = session.range(0, rest.n_parts, 1, max(1, rest.n_parts))
+    return numbers.mapInArrow(read, types)

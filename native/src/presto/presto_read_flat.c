@@ -1,0 +1,204 @@
+/* Columns without others in them, out of payloads. */
+#include "presto/presto_read.h"
+
+#include "base/utf8.h"
+
+/* Null flags of out->length rows; sets validity and null count. */
+int presto_read_flags(struct presto_reader *reader, int64_t mark, struct presto_column *out) {
+    const uint8_t *at;
+    void *validity;
+    const struct presto_type *type = out->type;
+    int code = presto_need(reader, type, 1, "null flags", &at);
+    if (code == SEAM_OK && *at > 1) {
+        code = PRESTO_FAIL(reader, reader->position - 1,
+                           "column '%s': whether it has null flags is %d, not 0 or 1", type->name,
+                           *at);
+    }
+    if (code != SEAM_OK || *at == 0) {
+        return code;
+    }
+    code = presto_need(reader, type, presto_flag_bytes(out->length), "null flags", &at);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    code = presto_take(&reader->budget, presto_bitmap_bytes(out->length), &validity, reader->error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    out->validity = validity;
+    out->null_count = out->length - presto_flags_to_validity(at, out->length, validity);
+    if (out->null_count == 0) {
+        presto_set_mark(reader, mark, SEAM_PRESTO_MARK_FLAGS);
+        seam_free(out->validity);
+        out->validity = NULL;
+    }
+    return SEAM_OK;
+}
+
+int presto_read_fixed(struct presto_reader *reader, int64_t mark, struct presto_column *out) {
+    const struct presto_type *type = out->type;
+    const uint8_t *wire;
+    void *data;
+    int code = presto_read_count(reader, type, "the number of rows", &out->length);
+    code = code == SEAM_OK ? presto_read_flags(reader, mark, out) : code;
+    if (code != SEAM_OK) {
+        return code;
+    }
+    const int64_t at = reader->position;
+    const int64_t present = out->length - out->null_count;
+    code = presto_need(reader, type, present * type->wire_bytes, "values", &wire);
+    if (code == SEAM_OK && type->kind == SEAM_PRESTO_UNKNOWN) {
+        return present == 0 ? SEAM_OK
+                            : PRESTO_FAIL(reader, at, "column '%s' of type unknown has %lld values",
+                                          type->name, (long long)present);
+    }
+    code = code == SEAM_OK ? presto_take(&reader->budget, presto_data_bytes(type, out->length),
+                                         &data, reader->error)
+                           : code;
+    if (code != SEAM_OK) {
+        return code;
+    }
+    out->data = data;
+    int64_t good = out->validity == NULL ? presto_decode(type, wire, present, data)
+                                         : presto_decode_sparse(type, wire, present, out->validity,
+                                                                out->length, data);
+    if (good < present) {
+        return PRESTO_FAIL(reader, at + good * type->wire_bytes,
+                           "column '%s': value %lld is none of its type", type->name,
+                           (long long)good);
+    }
+    return SEAM_OK;
+}
+
+/* Bare nulls, which are written as bytes whatever the type. */
+int presto_read_bare_nulls(struct presto_reader *reader, int64_t mark, struct presto_column *out) {
+    const struct presto_type *type = out->type;
+    const int64_t at = reader->position;
+    int code = presto_read_count(reader, type, "the number of rows", &out->length);
+    code = code == SEAM_OK ? presto_read_flags(reader, mark, out) : code;
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (out->null_count != out->length) {
+        return PRESTO_FAIL(reader, at, "column '%s' needs %s, and BYTE_ARRAY stands for nulls only",
+                           type->name, PRESTO_NAMES[type->encoding].text);
+    }
+    int64_t rows = out->length;
+    presto_column_reset(out);
+    reader->trace->marks.data[mark] = 0;
+    presto_set_mark(reader, mark, SEAM_PRESTO_MARK_BARE);
+    return presto_all_null(&reader->budget, type, rows, out, reader->error);
+}
+
+/* Ends that never fall. The first row begins at 0, so none may be negative either. */
+int64_t presto_first_fall(const int32_t *offsets, int64_t rows) {
+    int32_t bad = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        bad |= -(offsets[i + 1] < offsets[i]);
+    }
+    for (int64_t i = 0; bad != 0 && i < rows; i++) {
+        if (offsets[i + 1] < offsets[i]) {
+            return i;
+        }
+    }
+    return rows;
+}
+
+static int check_text(struct presto_reader *reader, const struct presto_column *out, int64_t at) {
+    int ascii;
+    if (seam_utf8_valid(out->data, out->offsets[out->length], &ascii) && ascii) {
+        return SEAM_OK;
+    }
+    for (int64_t row = 0; row < out->length; row++) {
+        bool null = out->validity != NULL && !((out->validity[row >> 3] >> (row & 7)) & 1);
+        int32_t begin = out->offsets[row];
+        if (!null && !seam_utf8_valid(out->data + begin, out->offsets[row + 1] - begin, &ascii)) {
+            return PRESTO_FAIL(reader, at + begin, "column '%s': row %lld is not UTF-8",
+                               out->type->name, (long long)row);
+        }
+    }
+    return SEAM_OK;
+}
+
+/* Values of one size that a page keeps like strings. */
+static int slices_to_fixed(struct presto_reader *reader, struct presto_column *out, int64_t at) {
+    const int64_t size = out->type->arrow_bytes;
+    void *data;
+    int code = presto_take(&reader->budget, out->length * size, &data, reader->error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    uint8_t *values = memset(data, 0, (size_t)(out->length * size));
+    for (int64_t row = 0; row < out->length; row++) {
+        bool null = out->validity != NULL && !((out->validity[row >> 3] >> (row & 7)) & 1);
+        int32_t begin = out->offsets[row];
+        if (null) {
+            continue;
+        }
+        if (out->offsets[row + 1] - begin != size) {
+            seam_free(data);
+            return PRESTO_FAIL(reader, at + begin, "column '%s': row %lld has %d bytes, not %lld",
+                               out->type->name, (long long)row, out->offsets[row + 1] - begin,
+                               (long long)size);
+        }
+        memcpy(values + row * size, out->data + begin, (size_t)size);
+    }
+    seam_free(out->data);
+    seam_free(out->offsets);
+    out->data = data;
+    out->offsets = NULL;
+    return SEAM_OK;
+}
+
+static int read_ends(struct presto_reader *reader, struct presto_column *out) {
+    const uint8_t *wire;
+    void *block;
+    const int64_t at = reader->position;
+    int code = presto_need(reader, out->type, out->length * 4, "offsets", &wire);
+    code = code == SEAM_OK
+               ? presto_take(&reader->budget, (out->length + 1) * 4, &block, reader->error)
+               : code;
+    if (code != SEAM_OK) {
+        return code;
+    }
+    out->offsets = block;
+    out->offsets[0] = 0;
+    memcpy(out->offsets + 1, wire, (size_t)out->length * 4);
+    int64_t fall = presto_first_fall(out->offsets, out->length);
+    return fall == out->length
+               ? SEAM_OK
+               : PRESTO_FAIL(reader, at + fall * 4,
+                             "column '%s': row %lld ends at %d, before it begins", out->type->name,
+                             (long long)fall, out->offsets[fall + 1]);
+}
+
+int presto_read_variable(struct presto_reader *reader, int64_t mark, struct presto_column *out) {
+    const struct presto_type *type = out->type;
+    const uint8_t *wire;
+    void *data;
+    int64_t total;
+    int code = presto_read_count(reader, type, "the number of rows", &out->length);
+    code = code == SEAM_OK ? read_ends(reader, out) : code;
+    code = code == SEAM_OK ? presto_read_flags(reader, mark, out) : code;
+    code = code == SEAM_OK ? presto_read_count(reader, type, "the number of bytes", &total) : code;
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (total != out->offsets[out->length]) {
+        return PRESTO_FAIL(reader, reader->position - 4,
+                           "column '%s': %lld bytes, but its last row ends at %d", type->name,
+                           (long long)total, out->offsets[out->length]);
+    }
+    const int64_t at = reader->position;
+    code = presto_need(reader, type, total, "bytes", &wire);
+    code = code == SEAM_OK ? presto_take(&reader->budget, total, &data, reader->error) : code;
+    if (code != SEAM_OK) {
+        return code;
+    }
+    out->data = memcpy(data, wire, (size_t)total);
+    if (type->kind == SEAM_PRESTO_SLICE) {
+        return slices_to_fixed(reader, out, at);
+    }
+    bool checked = type->kind == SEAM_PRESTO_TEXT && !presto_reads(reader, SEAM_PRESTO_ANY_BYTES);
+    return checked ? check_text(reader, out, at) : SEAM_OK;
+}

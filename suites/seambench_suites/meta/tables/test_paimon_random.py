@@ -1,0 +1,51 @@
+"""Random Paimon tables: lives that follow from seeds, and a reader that agrees with the core."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from seambench.contracts import registry
+from seambench.formats.paimon import FORMAT
+from seambench.formats.writing import small_session
+from seambench_suites.paimon.bars import ratios
+from seambench_suites.paimon.differential import differences
+from seambench_suites.paimon.random_tables import random_life
+
+
+def test_a_life_follows_from_its_seed() -> None:
+    """The same seed, the same steps; every merge engine comes up."""
+    assert random_life(7) == random_life(7)
+    engines = {random_life(seed)[0]["options"]["merge-engine"] for seed in range(50)}
+    assert engines == {"deduplicate", "partial-update", "aggregation", "first-row"}
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_reader_agrees_with_the_core() -> None:
+    """A few tables that the core 1.4.2 writes and reads, step by step."""
+    with small_session(FORMAT, "core-1.4.2") as session:
+        found = list(differences(session, registry.resolve("scan", "auto"), range(1, 5)))
+    assert [difference for _, _, difference in found if difference] == []
+    assert sum(compared for _, compared, _ in found) > 10
+
+
+class _Scanner:
+    """Hands out as many batches of one row as a table's name is long."""
+
+    def open(self, request: Any) -> Any:
+        """A scan."""
+        rows = [SimpleNamespace(num_rows=1)] * len(Path(request.table).parent.name)
+        return SimpleNamespace(
+            to_reader=lambda: iter(rows), report=lambda: SimpleNamespace(peak_bytes=None)
+        )
+
+
+def test_tables_of_other_rows_are_not_compared(tmp_path: Path) -> None:
+    """A figure of tables that do not hold the same number of rows says nothing."""
+    scanner: Any = _Scanner()
+    with pytest.raises(ValueError, match="different numbers of rows"):
+        ratios(tmp_path, scanner, 1)
