@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -11,17 +12,20 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambench import __version__
-from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
+from seambench.contracts.column import BatchKind, ColumnChunk, ColumnRequest, ColumnSlot, Step
 from seambench.contracts.common import Kind, Stage
 from seambench_impl.stages.columns import append_stage
 from seambench_impl.stages.connector import row_stages
 from seambench_impl.stages.engine import engine_stages
 from seamkit.core.memory import TrackedAllocator
+from seamkit.gluten.handles import HandleRegistry, through_kinds
 from seamkit.offheap.columns.decode import slots
 from seamkit.offheap.columns.lenient_types import parse_leniently
-from seamkit.offheap.columns.types import ColumnType, parse
+from seamkit.offheap.columns.table import Chain, OffHeapTable
+from seamkit.offheap.columns.types import ColumnType, arrow_type, parse
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.value import PlainValue
+from seamkit.offheap.engine.columns import EngineSchema, fill
 
 __all__ = ["OffHeapColumns"]
 
@@ -43,10 +47,13 @@ class OffHeapColumns:
         "pruning": True,
         "type-strings": True,
         "type-strings.lenient": True,
+        "batches": True,
     }
 
     def __init__(self) -> None:
         self._allocator = TrackedAllocator()
+        self._batches = HandleRegistry(self._allocator)
+        self._steps: Counter[Step] = Counter()
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
         """Append the rows and read every chunk back through its meta chain.
@@ -61,22 +68,39 @@ class OffHeapColumns:
             scanner.open()
             for _ in request.chunk_rows:
                 chain = scanner.get_next_off_heap_chunk()
-                rows, parts = slots(chain.address, scanner.types)
-                found.append(
-                    ColumnChunk(
-                        rows,
-                        [
-                            ColumnSlot(
-                                part.kind,
-                                ".".join((scanner.fields[part.column], *part.path)),
-                                part.content,
-                            )
-                            for part in parts
-                        ],
-                    )
-                )
+                if request.kinds:
+                    with self._turned(scanner, chain, request.kinds) as table:
+                        found.append(_chunk(scanner, table.chain()))
+                else:
+                    found.append(_chunk(scanner, chain))
                 scanner.release_table()
         return found
+
+    def _turned(
+        self, scanner: _CaseScanner, chain: Chain, kinds: Sequence[BatchKind]
+    ) -> OffHeapTable:
+        """A table of the rows of a chunk after they went through kinds of batches."""
+        columns = zip(scanner.fields, scanner.types, strict=True)
+        schema = pa.schema([pa.field(name, arrow_type(column)) for name, column in columns])
+        rows = through_kinds(
+            self._batches, fill(chain, EngineSchema(schema), self._allocator), kinds
+        )
+        table = OffHeapTable(scanner.types, rows.num_rows, self._allocator)
+        try:
+            table.append_batch(rows)
+        except BaseException:
+            table.release()
+            raise
+        return table
+
+    def batch_steps(self) -> Mapping[Step, int]:
+        """How often a batch of one kind became one of another since this was asked last."""
+        before, self._steps = self._steps, Counter(self._batches.counters().conversions)
+        return self._steps - before
+
+    def live_handles(self) -> int:
+        """Native batches that nobody has released."""
+        return self._batches.counters().live
 
     def parse_type(self, text: str) -> dict[str, Any]:
         """What StarRocks makes of a type string: kind, a decimal's scale, children by name.
@@ -86,7 +110,7 @@ class OffHeapColumns:
         """
         return _tree(parse_leniently(text))
 
-    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
         """The seam's steps over a batch.
 
         Raises:
@@ -99,6 +123,18 @@ class OffHeapColumns:
     def live_blocks(self) -> int:
         """Blocks of off-heap memory still held."""
         return self._allocator.counters().live_blocks
+
+
+def _chunk(scanner: _CaseScanner, chain: Chain) -> ColumnChunk:
+    """What a meta chain tells."""
+    rows, parts = slots(chain.address, scanner.types)
+    return ColumnChunk(
+        rows,
+        [
+            ColumnSlot(part.kind, ".".join((scanner.fields[part.column], *part.path)), part.content)
+            for part in parts
+        ],
+    )
 
 
 def _type(text: str) -> ColumnType:

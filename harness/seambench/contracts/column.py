@@ -8,7 +8,13 @@ from typing import Any, Literal, Protocol
 
 from seambench.contracts.common import Kind
 
-__all__ = ["ColumnChunk", "ColumnRequest", "ColumnSlot", "ColumnTable"]
+__all__ = ["BatchKind", "ColumnChunk", "ColumnRequest", "ColumnSlot", "ColumnTable", "Step"]
+
+#: Where the rows of a batch lie: behind a handle of native memory, in Arrow columns, or in the C
+#: structures of Arrow's C Data Interface.
+BatchKind = Literal["native", "arrow", "arrow-c"]
+#: A batch of one kind that became one of another.
+Step = tuple[BatchKind, BatchKind]
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,8 @@ class ColumnRequest:
         nested_fields: dotted paths of the parts asked for, or None for whole columns.
         fetch_size: rows for which each table has room before anything is appended.
         chunk_rows: number of rows of each chunk to make, in order.
+        kinds: for capability `batches`: the kinds of batch that each chunk goes through, first
+            and last `arrow`; what the last one holds is the chunk.
     """
 
     fields: Sequence[str]
@@ -32,6 +40,7 @@ class ColumnRequest:
     nested_fields: Sequence[str] | None
     fetch_size: int
     chunk_rows: Sequence[int]
+    kinds: Sequence[BatchKind] = ()
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,10 @@ class ColumnTable(Protocol):
     `kinds.array`, ..., and `pruning`, `missing-columns`. With `type-strings` it has a method
     `parse_type`, which takes a type string and returns the tree that golden files draw or raises;
     with `type-strings.lenient`, too, that method does with every string what StarRocks does, and
-    its exceptions tell `reason` and `token` as golden files do.
+    its exceptions tell `reason` and `token` as golden files do. With `batches` it takes requests
+    with `kinds`, and has a method `batch_steps`, which tells how often a batch of one kind became
+    one of another since it was asked last, and a method `live_handles`: native batches that nobody
+    has released.
     """
 
     name: str

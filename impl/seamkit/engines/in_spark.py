@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError
+from seambase.spark_types import spark_type
 from seamkit.engines.files import EngineFiles, EnginePlan, Rest
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    target = pa.schema([pa.field(f.name, _spark_type(f.type, f.name)) for f in plan.schema])
+    target = pa.schema([pa.field(f.name, spark_type(f.type, f.name)) for f in plan.schema])
     types = from_arrow_schema(target)
     parts = [_read_parquet(files, types, session) for files in plan.files]
     if plan.rest is not None:
@@ -85,25 +85,3 @@ def _read_by_tasks(rest: Rest, target: pa.Schema, types: Any, session: SparkSess
     # The numbers of the parts, each in a partition of its own.
     numbers = session.range(0, rest.n_parts, 1, max(1, rest.n_parts))
     return numbers.mapInArrow(read, types)
-
-
-def _spark_type(kind: pa.DataType, name: str) -> pa.DataType:
-    """The type of a column as Spark knows it."""
-    if pa.types.is_time32(kind):
-        return pa.int32()
-    if pa.types.is_time64(kind) and kind.unit == "us":
-        return pa.int64()
-    if pa.types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_struct(kind):
-        return pa.struct([f.with_type(_spark_type(f.type, f"{name}.{f.name}")) for f in kind])
-    if pa.types.is_map(kind):
-        value = _spark_type(kind.item_type, f"{name}.value")
-        return pa.map_(_spark_type(kind.key_type, f"{name}.key"), value)
-    if pa.types.is_list(kind):
-        return pa.list_(_spark_type(kind.value_type, f"{name}.element"))
-    if (pa.types.is_timestamp(kind) and kind.unit == "ns") or pa.types.is_time(kind):
-        raise RefusedError(f"column '{name}' is {kind}: Spark has no nanoseconds; leave it out")
-    return kind

@@ -10,7 +10,7 @@ A batch is of one of three kinds, and turned into another by a copy or by moving
 
 | kind | rows lie in |
 |---|---|
-| `native` | an off-heap table behind a handle |
+| `native` | an off-heap table behind a handle, or a reader's batch as it is (`hold`) |
 | `arrow` | a `pyarrow.RecordBatch` |
 | `arrow-c` | an `ArrowSchema` and an `ArrowArray`, to be handed to other languages |
 """
@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, NoReturn, Self
 
@@ -38,10 +39,12 @@ __all__ = [
     "PLACEHOLDER",
     "ArrowCBatch",
     "BatchCounters",
+    "BatchKind",
     "HandleRegistry",
     "IndicatorVector",
     "NativeBatch",
     "PlaceholderVector",
+    "through_kinds",
 ]
 
 BatchKind = Literal["native", "arrow", "arrow-c"]
@@ -205,11 +208,44 @@ class BatchCounters:
         return self.opened - self.closed
 
 
+class _TableRows:
+    """Rows in an off-heap table."""
+
+    def __init__(self, batch: pa.RecordBatch, allocator: TrackedAllocator) -> None:
+        types = [from_arrow(column.type) for column in batch.schema]
+        self._schema = pa.schema([column.with_nullable(True) for column in batch.schema])
+        self._allocator = allocator
+        self._table = OffHeapTable(types, batch.num_rows, allocator)
+        try:
+            self._table.append_batch(batch)
+        except BaseException:
+            self._table.release()
+            raise
+
+    def load(self) -> pa.RecordBatch:
+        return fill(self._table.chain(), EngineSchema(self._schema), self._allocator)
+
+    def release(self) -> None:
+        self._table.release()
+
+
+class _BatchRows:
+    """Rows of a batch that a reader or a converter made, in the memory where they are."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch: pa.RecordBatch | None = batch
+
+    def load(self) -> pa.RecordBatch:
+        return self._batch
+
+    def release(self) -> None:
+        self._batch = None
+
+
 @dataclass
 class _Entry:
-    table: OffHeapTable
-    table_rows: int
-    schema: pa.Schema
+    rows: _TableRows | _BatchRows
+    num_rows: int
     references: int = 1
 
 
@@ -289,7 +325,7 @@ class HandleRegistry:
             if entry.references == 0:
                 del self._entries[handle]
                 self._counts.closed += 1
-                entry.table.release()
+                entry.rows.release()
 
     def references(self, handle: int) -> int:
         """Users of a handle; 0 for one that is closed."""
@@ -321,28 +357,33 @@ class HandleRegistry:
         """
         source: BatchKind = "arrow-c" if isinstance(batch, ArrowCBatch) else "arrow"
         rows = batch._move() if isinstance(batch, ArrowCBatch) else batch
-        if rows.num_columns == 0:  # there is no vector that could hold a handle
-            self._count(source, "native")
-            return NativeBatch((), rows.num_rows)
-        table = OffHeapTable(
-            [from_arrow(column.type) for column in rows.schema], rows.num_rows, self._allocator
-        )
-        try:
-            table.append_batch(rows)
-        except BaseException:
-            table.release()
-            raise
-        schema = pa.schema([column.with_nullable(True) for column in rows.schema])
+        found = self._open(rows, lambda: _TableRows(rows, self._allocator))
+        self._count(source, "native")
+        return found
+
+    def hold(self, batch: pa.RecordBatch) -> NativeBatch:
+        """Put a batch behind a handle without a copy; its buffers stay until the last user lets go.
+
+        This is no conversion: the rows are in native memory already.
+        """
+        return self._open(batch, lambda: _BatchRows(batch))
+
+    def _open(
+        self, batch: pa.RecordBatch, own: Callable[[], _TableRows | _BatchRows]
+    ) -> NativeBatch:
+        """A handle for rows; the result has one user."""
+        if batch.num_columns == 0:  # there is no vector that could hold a handle
+            return NativeBatch((), batch.num_rows)
+        rows = own()
         with self._lock:
             self._counts.opened += 1
             handle = self._counts.opened
-            self._entries[handle] = _Entry(table, rows.num_rows, schema)
-        self._count(source, "native")
-        others = (PLACEHOLDER,) * (rows.num_columns - 1)
-        return NativeBatch((IndicatorVector(self, handle), *others), rows.num_rows)
+            self._entries[handle] = _Entry(rows, batch.num_rows)
+        others = (PLACEHOLDER,) * (batch.num_columns - 1)
+        return NativeBatch((IndicatorVector(self, handle), *others), batch.num_rows)
 
     def to_arrow(self, batch: NativeBatch | ArrowCBatch) -> pa.RecordBatch:
-        """A batch as Arrow: a copy of a native one, which stays; C structures are moved.
+        """A batch as Arrow, a native one as `load` gives it; C structures are moved.
 
         Raises:
             UsageError: the handle is closed; the C structures are used up.
@@ -353,7 +394,7 @@ class HandleRegistry:
         return rows
 
     def to_arrow_c(self, batch: pa.RecordBatch | NativeBatch) -> ArrowCBatch:
-        """A batch as C structures: they share an Arrow batch's buffers, or own a native one's copy.
+        """A batch as C structures: they share an Arrow batch's buffers, or those that `load` gives.
 
         Raises:
             UsageError: the handle is closed.
@@ -374,9 +415,17 @@ class HandleRegistry:
         if indicator is None:
             empty = pa.Array.from_buffers(pa.struct([]), batch.num_rows, [None])
             return pa.RecordBatch.from_struct_array(empty)
+        return self.load(indicator.handle)
+
+    def load(self, handle: int) -> pa.RecordBatch:
+        """The rows behind a handle as Arrow: a copy of a table, a held batch as it is.
+
+        Raises:
+            UsageError: the handle is closed, or never was.
+            seamkit.core.errors.NativeMemoryError: the allocator's limit.
+        """
         with self._lock:  # nobody may close it meanwhile
-            entry = self._entry(indicator.handle)
-            return fill(entry.table.chain(), EngineSchema(entry.schema), self._allocator)
+            return self._entry(handle).rows.load()
 
     # -------------------------------------------------------------------------------------- end
 
@@ -392,10 +441,10 @@ class HandleRegistry:
             self._entries.clear()
             self._structs.clear()
             for entry in left.values():
-                entry.table.release()
+                entry.rows.release()
         if left or structs:
             handles = ", ".join(
-                f"handle {handle} ({entry.table_rows} rows, {entry.references} users)"
+                f"handle {handle} ({entry.num_rows} rows, {entry.references} users)"
                 for handle, entry in left.items()
             )
             raise AssertionError(
@@ -417,3 +466,39 @@ class HandleRegistry:
         except AssertionError:
             if kind is None:  # otherwise the error that came first is the one to see
                 raise
+
+
+def through_kinds(
+    registry: HandleRegistry, batch: pa.RecordBatch, kinds: Sequence[BatchKind]
+) -> pa.RecordBatch:
+    """The rows of a batch after they went from kind to kind; every batch on the way is released.
+
+    Args:
+        registry: owns the batches on the way.
+        batch: of kind `arrow`.
+        kinds: in their order; the first and the last are `arrow`.
+
+    Raises:
+        UsageError: kinds that do not begin and end with `arrow`, or two alike side by side.
+        RefusedError, seamkit.core.errors.NativeMemoryError: see `HandleRegistry`.
+    """
+    ends = {kinds[0], kinds[-1]} if kinds else set()
+    if ends != {"arrow"} or any(a == b for a, b in pairwise(kinds)):
+        raise UsageError(
+            f"kinds {', '.join(kinds)}: they begin and end with arrow, and change with each step"
+        )
+    turn: Mapping[BatchKind, Callable[[Any], Any]] = {
+        "native": registry.to_native,
+        "arrow": registry.to_arrow,
+        "arrow-c": registry.to_arrow_c,
+    }
+    now: Any = batch
+    for kind in kinds[1:]:
+        before = now
+        try:
+            now = turn[kind](before)
+        finally:
+            if isinstance(before, NativeBatch):
+                before.release()
+    assert isinstance(now, pa.RecordBatch)
+    return now

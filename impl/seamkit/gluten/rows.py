@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seambase.errors import UsageError
 from seamkit.core.memory import Block
 from seamkit.serde.rows.codec import Buffer, Integers, RowCodec
 
-__all__ = ["ConvertedRows", "columns_to_rows", "rows_to_columns"]
+__all__ = ["ConvertedRows", "RowConverter", "columns_to_rows", "rows_to_columns"]
 
 _DEFAULT_BYTES = 64 << 20
 _DEFAULT_ROWS = 4096
@@ -39,6 +40,41 @@ class ConvertedRows:
     lengths: np.ndarray[Any, Any]
 
 
+class RowConverter:
+    """Turns batches of one schema into rows, in one buffer that every call writes to.
+
+    Args:
+        codec: of the rows.
+        threshold_bytes: most bytes of rows of a call, unless one row alone has more.
+    """
+
+    def __init__(self, codec: RowCodec, threshold_bytes: int = _DEFAULT_BYTES) -> None:
+        self._codec = codec
+        self._threshold = threshold_bytes
+        self._block = memoryview(bytearray())
+
+    def convert(self, batch: pa.RecordBatch, first: int = 0) -> ConvertedRows:
+        """The rows of a batch from one row on, as many as fit, at least one.
+
+        Raises:
+            UsageError: the batch has no such row; else see `RowCodec.serialize`.
+            InputError: see `RowCodec.serialize`.
+            RefusedError: see `RowCodec.serialize`.
+        """
+        if not 0 <= first < batch.num_rows:
+            raise UsageError(f"row {first} is not one of the batch's {batch.num_rows}")
+        part = batch.slice(first) if first else batch
+        rows = self._codec.serialize_up_to(part, self._threshold, self._room)
+        offsets, lengths = rows.offsets.astype(np.int32), rows.lengths.astype(np.int32)
+        return ConvertedRows(rows.data, offsets, lengths)
+
+    def _room(self, size_bytes: int) -> memoryview:
+        """The buffer, a larger one if need be."""
+        if size_bytes > len(self._block):
+            self._block = Block(self._codec.allocator, size_bytes).view
+        return self._block
+
+
 def columns_to_rows(
     codec: RowCodec, batch: pa.RecordBatch, threshold_bytes: int = _DEFAULT_BYTES
 ) -> Iterator[ConvertedRows]:
@@ -51,20 +87,12 @@ def columns_to_rows(
         InputError: see `RowCodec.serialize`.
         RefusedError: see `RowCodec.serialize`.
     """
-    lengths = codec.sizes(batch)
-    ends = np.cumsum(lengths)
-    block = memoryview(bytearray())
+    converter = RowConverter(codec, threshold_bytes)
     first = 0
     while first < batch.num_rows:
-        before = int(ends[first - 1]) if first else 0
-        last = int(np.searchsorted(ends, before + threshold_bytes, "right"))
-        last = max(last, first + 1)
-        size = int(ends[last - 1]) - before
-        if size > len(block):
-            block = Block(codec.allocator, max(size, min(threshold_bytes, int(ends[-1])))).view
-        rows = codec.serialize(batch.slice(first, last - first), framing="packed", out=block)
-        yield ConvertedRows(rows.data, rows.offsets.astype(np.int32), rows.lengths.astype(np.int32))
-        first = last
+        rows = converter.convert(batch, first)
+        yield rows
+        first += len(rows.lengths)
 
 
 def rows_to_columns(

@@ -12,6 +12,9 @@ A TOML file says what is asked for; what must come out follows by the layout's r
     rows = '''[[[1, "x"]], [null]]'''         # JSON, as in a golden file; or how many to generate
     chunks = [1, 1, 0]                        # rows of each chunk; 0 is the end
 
+`kinds` (`["arrow", "native", "arrow"]`) has each chunk go through batches of these kinds, which
+changes nothing of it; every change of kind must be counted as one.
+
 `nulls` (`none`, `some`, `all`, `empty`) gives a case for each, of generated rows. Without `chunks`,
 given rows make one chunk; generated ones make a chunk as large as the fetch size, one of one row
 and the empty one at the end. `required_fields` and `nested_fields` are a golden file's. With
@@ -25,12 +28,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.strict import CaseFile, case_files, read_case_file
+from seambench.contracts.column import BatchKind
 from seambench.contracts.seam import Case
 from seambench.seams.column.golden import read_golden
 from seambench.seams.column.oracle import expected_slots, parse_type
@@ -105,6 +109,8 @@ def needs_of(data: Mapping[str, Any] | Sequence[Any]) -> list[str]:
         needs.append("missing-columns")
     if data.get("nested_fields") is not None:
         needs.append("pruning")
+    if data.get("kinds"):
+        needs.append("batches")
     return list(dict.fromkeys(needs))
 
 
@@ -125,6 +131,7 @@ class _CaseFile(CaseFile):
     fetch_sizes: Sequence[int] = (4096,)
     nulls: Sequence[Nulls] = ("none",)
     chunks: Sequence[int] | None = None
+    kinds: Sequence[BatchKind] = ()
     expect: _Expect | None = None
     seed: str = ""
 
@@ -134,6 +141,10 @@ def _load(file: Path) -> _CaseFile:
     read = read_case_file(_CaseFile, file)
     if len(read.fields) != len(read.types):
         raise UsageError(f"{file}: there is a type for each field")
+    if read.kinds and (read.kinds[0], read.kinds[-1]) != ("arrow", "arrow"):
+        raise UsageError(f"{file}: the first and the last of its kinds are arrow")
+    if any(a == b for a, b in pairwise(read.kinds)):
+        raise UsageError(f"{file}: no two of its kinds that follow each other are the same")
     return read
 
 
@@ -171,6 +182,8 @@ def _asked(read: _CaseFile) -> dict[str, Any]:
     """What a TOML file asks for, without rows and sizes, as a golden file says it."""
     required = read.fields if read.required_fields is None else read.required_fields
     asked = {"fields": read.fields, "types": read.types, "required_fields": required}
+    if read.kinds:
+        asked["kinds"] = read.kinds
     return asked if read.nested_fields is None else {**asked, "nested_fields": read.nested_fields}
 
 

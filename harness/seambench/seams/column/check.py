@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from seambase import errors
 from seambench.conformance.refusals import NO_REFUSAL
-from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnTable
+from seambench.contracts.column import BatchKind, ColumnChunk, ColumnRequest, ColumnTable, Step
 from seambench.contracts.outcomes import Mismatch
 from seambench.seams.column.cases import ColumnCase, kinds_of
 
@@ -31,6 +33,8 @@ def check_column(case: ColumnCase, table: ColumnTable) -> None:
         raise Mismatch(f"{len(data['chunks'])} chunks expected, {len(chunks)} came")
     for number, (want, have) in enumerate(zip(data["chunks"], chunks, strict=True), 1):
         _compare(number, want, have)
+    if data.get("kinds"):
+        _check_steps(data["kinds"], len(chunks), table)
     if held := table.live_blocks():
         raise Mismatch(f"{held} blocks of memory are still held after the last chunk")
 
@@ -45,7 +49,24 @@ def request_of(data: Mapping[str, Any]) -> ColumnRequest:
         nested_fields=data.get("nested_fields"),
         fetch_size=data["fetch_size"],
         chunk_rows=data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]],
+        kinds=data.get("kinds", ()),
     )
+
+
+def _check_steps(kinds: Sequence[BatchKind], chunks: int, table: ColumnTable) -> None:
+    """Each chunk went through its kinds once, and nobody holds a native batch any more."""
+    steps, handles = getattr(table, "batch_steps", None), getattr(table, "live_handles", None)
+    if steps is None or handles is None:
+        raise Mismatch("batches is stated, but there is no batch_steps or no live_handles")
+    want = Counter({step: count * chunks for step, count in Counter(pairwise(kinds)).items()})
+    if (found := Counter(steps())) != want:
+        raise Mismatch(f"changes of kind must be {_told(want)}, they were {_told(found)}")
+    if live := handles():
+        raise Mismatch(f"{live} native batches were not released")
+
+
+def _told(steps: Mapping[Step, int]) -> str:
+    return ", ".join(f"{a} to {b}: {n}" for (a, b), n in sorted(steps.items())) or "none"
 
 
 def _compare(number: int, want: Mapping[str, Any], have: ColumnChunk) -> None:

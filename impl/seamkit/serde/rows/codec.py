@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -131,6 +131,38 @@ class RowCodec(ABC):
         lengths -= gap
         starts += lead
         return RowBytes(memoryview(out)[:size], starts[:-1], lengths)
+
+    def serialize_up_to(
+        self,
+        batch: pa.RecordBatch,
+        limit_bytes: int,
+        room: Callable[[int], memoryview],
+    ) -> RowBytes:
+        """Turn as many rows of a batch as fit, from its first, into rows end to end; at least one.
+
+        Args:
+            batch: the columns; it has rows.
+            limit_bytes: most bytes of rows, unless the first row alone has more.
+            room: gives memory of at least so many bytes.
+
+        Raises:
+            UsageError: as `sizes`; or there are no rows.
+            InputError: as `sizes`; or a decimal with more digits than its type.
+            RefusedError: as `sizes`.
+        """
+        if batch.num_rows == 0:
+            raise UsageError("a batch without rows has no first row")
+        with _Source(self.program, batch, None, self.allocator) as source:
+            starts = self._starts(source, 0)
+            fitting = int(np.searchsorted(starts, limit_bytes, "right")) - 1
+            starts = starts[: max(fitting, 1) + 1]
+            source.choice.count = len(starts) - 1
+            out = room(int(starts[-1]))
+            view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
+            error = new_error()
+            code = self._write(source.pointer, source.choice, 0, _int64s(starts), view, error)
+            check(code, error)
+        return RowBytes(out[: int(starts[-1])], starts[:-1], np.diff(starts))
 
     def deserialize(
         self,

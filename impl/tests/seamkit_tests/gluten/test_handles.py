@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterator
 
@@ -14,9 +15,11 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.gluten.handles import (
     GETTERS,
     PLACEHOLDER,
+    BatchKind,
     HandleRegistry,
     IndicatorVector,
     NativeBatch,
+    through_kinds,
 )
 
 ROWS = pa.RecordBatch.from_pydict(
@@ -246,3 +249,57 @@ def test_threads_share_handles(registry: HandleRegistry) -> None:
     assert batch.indicator.references == 1
     batch.release()
     assert registry.counters().released == 801
+
+
+def test_a_held_batch_is_not_copied(registry: HandleRegistry, allocator: TrackedAllocator) -> None:
+    """A reader's batch behind a handle is the same memory, and no step between kinds."""
+    batch = registry.hold(ROWS)
+    assert allocator.counters().live_blocks == 0
+    held = registry.to_arrow(batch)
+    assert held.column(1).buffers()[2].address == ROWS.column(1).buffers()[2].address
+    assert dict(registry.counters().conversions) == {("native", "arrow"): 1}
+    batch.release()
+    with pytest.raises(UsageError, match="handle 1 is closed"):
+        registry.to_arrow(batch)
+    assert held == ROWS  # whoever took the rows keeps them
+
+
+@pytest.mark.parametrize(
+    "kinds", [[], ["arrow", "native"], ["native", "arrow"], ["arrow", "arrow"]], ids=str
+)
+def test_kinds_that_are_no_way(registry: HandleRegistry, kinds: list[BatchKind]) -> None:
+    """A way begins and ends with Arrow and changes the kind with each step."""
+    with pytest.raises(UsageError, match="kinds"):
+        through_kinds(registry, ROWS, kinds)
+
+
+def test_a_way_through_kinds_releases_what_it_opened(registry: HandleRegistry) -> None:
+    """Every step is counted and every handle closed, whatever the rows are."""
+    way: list[BatchKind] = ["arrow", "native", "arrow-c", "native", "arrow"]
+    for rows in (ROWS, NO_ROWS, NO_COLUMNS):
+        assert through_kinds(registry, rows, way) == rows
+    counters = registry.counters()
+    assert (counters.opened, counters.closed, counters.structs) == (4, 4, 0)
+    assert counters.conversions["native", "arrow-c"] == 3
+
+
+def test_a_way_that_fails_leaves_nothing(
+    registry: HandleRegistry, allocator: TrackedAllocator
+) -> None:
+    """Whichever allocation fails on the way: an error, no handle, no block, no structures."""
+    way: list[BatchKind] = ["arrow", "native", "arrow-c", "native", "arrow"]
+    for n in range(1, 200):
+        allocator.fail_after(n)
+        failed = False
+        try:
+            through_kinds(registry, ROWS, way)
+        except NativeMemoryError:
+            failed = True
+        if not failed:
+            break
+        gc.collect()  # batches that the caught exception held
+        assert allocator.counters().live_blocks == 0
+        assert registry.counters().live == registry.counters().structs == 0
+    else:
+        pytest.fail("every allocation fails")
+    assert n > 1

@@ -1,0 +1,192 @@
+package seamkit;
+
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarArray;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.sql.vectorized.ColumnarMap;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * What Java asks of the side that owns native batches.
+ *
+ * <p>Addresses are of memory that the native side owns. A method that fails throws an exception
+ * whose message has a line with the name of the error's class and its sentence.
+ */
+public interface NativeCalls {
+    /** Begins to read a part of a scan; returns the number of a reader. */
+    long openPart(int scan, int part, String[] columns, int condition);
+
+    /** The next batch of a reader: address of its handle and its number of rows; 0 at the end. */
+    long nextBatch(long reader);
+
+    /** Ends a reader, wherever it is. */
+    void closePart(long reader);
+
+    /** One user more of a handle. */
+    void retain(long handle);
+
+    /** One user less of a handle. */
+    void release(long handle);
+
+    /** Begins to turn batches into rows; returns the number of a converter. */
+    long openRows();
+
+    /**
+     * Rows of a batch from one row on, as many as fit the converter's buffer: the address of four
+     * words, which are the number of rows, and the addresses of the rows, of their offsets and of
+     * their lengths (both 32 bits). All of it is gone with the next call.
+     */
+    long columnsToRows(long converter, long handle, int firstRow);
+
+    /** Ends a converter; its rows are gone. */
+    void closeRows(long converter);
+
+    /** Begins to turn rows into batches; returns the number of a converter. */
+    long openColumns(String[] names, String[] types);
+
+    /** A batch of rows that lie end to end; lengths have 64 bits. Returns its handle. */
+    long rowsToColumns(long converter, long address, long lengths, int rows);
+
+    /** Ends a converter. */
+    void closeColumns(long converter);
+
+    /** One user more of a handle, who lets go when a collection of results ends. */
+    void keep(long collection, long handle);
+
+    /** Takes filters of a query; returns the number of the condition that they came to. */
+    int pushFilters(int scan, Object[] filters);
+}
+
+/** Makes columnar batches of handles, and finds the handle of one. */
+public final class NativeBatches {
+    /** The native side; set when a session starts. */
+    public static volatile NativeCalls calls;
+
+    private NativeBatches() {}
+
+    /** A batch whose first vector holds the handle; one without columns is a number of rows. */
+    public static ColumnarBatch of(long handle, int columns, int rows) {
+        ColumnVector[] vectors = new ColumnVector[columns];
+        for (int i = 0; i < columns; i++) {
+            vectors[i] = PlaceholderVector.INSTANCE;
+        }
+        if (columns > 0) {
+            vectors[0] = new IndicatorVector(handle);
+        }
+        return new ColumnarBatch(vectors, rows);
+    }
+
+    /** The handle of a batch; 0 for one without columns. */
+    public static long handle(ColumnarBatch batch) {
+        if (batch.numCols() == 0) {
+            return 0;
+        }
+        if (!(batch.column(0) instanceof IndicatorVector)) {
+            throw new IllegalArgumentException("a batch of Spark's own vectors is no native batch");
+        }
+        return ((IndicatorVector) batch.column(0)).handle;
+    }
+}
+
+/** Stands for the first column of a native batch and holds its handle. */
+final class IndicatorVector extends OpaqueVector {
+    final long handle;
+
+    IndicatorVector(long handle) {
+        this.handle = handle;
+    }
+
+    /** One user less: whoever closes a batch twice took it from somebody else, which is an error. */
+    public void close() {
+        NativeBatches.calls.release(handle);
+    }
+}
+
+/** Stands for any other column. */
+final class PlaceholderVector extends OpaqueVector {
+    static final PlaceholderVector INSTANCE = new PlaceholderVector();
+
+    public void close() {}
+}
+
+/** A vector without values. */
+abstract class OpaqueVector extends ColumnVector {
+    OpaqueVector() {
+        super(DataTypes.NullType);
+    }
+
+    /** Operators that are done with a batch say so by this; its owner closes it all the same. */
+    public void closeIfFreeable() {}
+
+    private static UnsupportedOperationException refusal() {
+        return new UnsupportedOperationException(
+                "a native batch shows no values; turn it into rows first (session without "
+                        + "seamkit.NativeExtension?)");
+    }
+
+    public boolean hasNull() {
+        throw refusal();
+    }
+
+    public int numNulls() {
+        throw refusal();
+    }
+
+    public boolean isNullAt(int row) {
+        throw refusal();
+    }
+
+    public boolean getBoolean(int row) {
+        throw refusal();
+    }
+
+    public byte getByte(int row) {
+        throw refusal();
+    }
+
+    public short getShort(int row) {
+        throw refusal();
+    }
+
+    public int getInt(int row) {
+        throw refusal();
+    }
+
+    public long getLong(int row) {
+        throw refusal();
+    }
+
+    public float getFloat(int row) {
+        throw refusal();
+    }
+
+    public double getDouble(int row) {
+        throw refusal();
+    }
+
+    public Decimal getDecimal(int row, int precision, int scale) {
+        throw refusal();
+    }
+
+    public UTF8String getUTF8String(int row) {
+        throw refusal();
+    }
+
+    public byte[] getBinary(int row) {
+        throw refusal();
+    }
+
+    public ColumnarArray getArray(int row) {
+        throw refusal();
+    }
+
+    public ColumnarMap getMap(int row) {
+        throw refusal();
+    }
+
+    public ColumnVector getChild(int ordinal) {
+        throw refusal();
+    }
+}

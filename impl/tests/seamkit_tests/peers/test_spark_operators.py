@@ -1,0 +1,45 @@
+"""Operators between columns and rows, Spark's and ours, are timed on the same batches."""
+
+from __future__ import annotations
+
+import pytest
+
+from seambase.errors import RefusedError, UnavailableError
+from seambench.bench.throughput import ThroughputOptions, measure_throughput
+from seambench.contracts.column import ColumnRequest
+from seambench_impl.peers import spark_plans
+from seambench_impl.peers.spark_operators import SparkOperators
+
+pytestmark = [
+    pytest.mark.jvm,
+    # Sockets that pyspark leaves to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def test_every_operator_gives_the_rows_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each implementation's result is read back and compared, and its own handles are released."""
+    try:
+        spark_plans.session()
+    except UnavailableError as error:
+        pytest.skip(f"unavailable: {error}")
+    monkeypatch.setattr(spark_plans, "WARM_UP_SECONDS", 0.0)
+    names = ("gluten", "spark-operators", "spark-arrow")
+    options = ThroughputOptions("column", names, rows=(500,), samples=1)
+    records = {one.implementation.name: one for one in measure_throughput(options)}
+    for name in names:
+        outcomes = {timing.case: timing.outcome for timing in records[name].timings}
+        assert outcomes == {
+            "column/columnar-to-row/500": "pass",
+            "column/row-to-columnar/500": "pass",
+        }
+    assert spark_plans.session().in_use() == 0
+    spark_plans.end_session()
+
+
+def test_operators_have_no_tables() -> None:
+    """They offer steps to time, and no case."""
+    with pytest.raises(RefusedError, match="off-heap"):
+        SparkOperators().chunks(ColumnRequest(["a"], ["int"], [[1]], ["a"], None, 1, [1]))

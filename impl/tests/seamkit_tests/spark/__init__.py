@@ -1,0 +1,1 @@
+"""Tests of Spark over native batches."""

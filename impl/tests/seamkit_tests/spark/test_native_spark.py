@@ -1,0 +1,206 @@
+"""Spark SQL over native batches: values, plans, and every handle released once, come what may."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seamkit.spark import NativeSpark
+from seamkit_tests.samples.batch_scan import BatchScan
+
+pytestmark = [
+    pytest.mark.jvm,
+    # Sockets that pyspark leaves to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+_ZONE = pa.timestamp("us", "UTC")
+ROWS = pa.RecordBatch.from_pydict(
+    {
+        "id": pa.array(range(300), pa.int64()),
+        "flag": pa.array([True, None, False] * 100),
+        "tiny": pa.array([-128, 127, None] * 100, pa.int8()),
+        "small": pa.array([None, -32768, 7] * 100, pa.int16()),
+        "real": pa.array([1.5, float("inf"), None] * 100, pa.float32()),
+        "price": pa.array([Decimal("-1.25"), None, Decimal("99999.99")] * 100, pa.decimal128(7, 2)),
+        "wide": pa.array([Decimal(-1), Decimal(10**37), None] * 100, pa.decimal128(38, 0)),
+        "text": pa.array(["", "naïve", None] * 100),
+        "raw": pa.array([b"\xff\x00", b"", None] * 100),
+        "day": pa.array([dt.date(1969, 12, 31), None, dt.date(2024, 2, 29)] * 100),
+        "at": pa.array([0, -1, None] * 100, pa.int64()).cast(_ZONE),
+        "clock": pa.array([None, 1, 2] * 100, pa.int64()).cast(pa.timestamp("us")),
+        "list": pa.array([[1, None], [], None] * 100, pa.list_(pa.int32())),
+        "map": pa.array([[("k", 1)], [], None] * 100, pa.map_(pa.string(), pa.int64())),
+        "both": pa.array([{"a b": 1, "c": "x"}, None, {"a b": None, "c": None}] * 100),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[NativeSpark]:
+    """Spark in this process, whose converters take few rows a call; skipped without a Java."""
+    try:
+        native = NativeSpark(threads=2, threshold_bytes=8192)
+    except UnavailableError as error:
+        pytest.skip(f"unavailable: {error}")
+    with native:
+        yield native
+
+
+@pytest.fixture(autouse=True)
+def _all_released(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test every handle is closed, and every reader and converter ended."""
+    yield
+    spark = request.getfixturevalue("spark")
+    deadline = time.monotonic() + 30  # tasks of a job that failed may still be ending
+    while spark.in_use() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    counters = spark.handles.counters()
+    assert spark.in_use() == 0
+    assert counters.closed == counters.opened
+    assert counters.released == counters.opened + counters.retained
+
+
+def scan(*parts: Sequence[pa.RecordBatch]) -> BatchScan:
+    """A scan of some parts of batches."""
+    return BatchScan(parts[0][0].schema, *(lambda part=part: part for part in parts))
+
+
+def test_every_type_comes_through(spark: NativeSpark) -> None:
+    """What Spark collects, and what comes back as Arrow, are the rows of the scan."""
+    frame = spark.register("typed", scan([ROWS.slice(0, 100)], [ROWS.slice(100), ROWS.slice(0, 0)]))
+    back = spark.to_arrow(frame)
+    assert back.to_pylist() == ROWS.to_pylist()
+    rows = spark.session.sql("SELECT id, price, wide, text, day, list FROM typed").collect()
+    names = ["id", "price", "wide", "text", "day", "list"]
+    assert [row.asDict() for row in rows] == ROWS.select(names).to_pylist()
+
+
+def test_the_plan_has_the_native_operators(spark: NativeSpark) -> None:
+    """`explain` shows them where Spark would have put its own."""
+    frame = spark.register("planned", scan([ROWS])).filter("id > 3").select("text")
+    plan = spark.explain(frame)
+    operators = ["NativeRowToColumnar", "Project", "Filter", "NativeColumnarToRow", "BatchScan"]
+    found = [re.sub(r"^[ +:*()0-9-]*", "", line).split()[0] for line in plan.splitlines()]
+    assert found == operators
+    assert " ColumnarToRow" not in plan
+
+
+def test_plain_sources_keep_sparks_own_operator(spark: NativeSpark, tmp_path: object) -> None:
+    """The rule changes nothing where batches are not native."""
+    path = f"{tmp_path}/plain"
+    spark.session.range(10).write.parquet(path)
+    frame = spark.session.read.parquet(path)
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    assert "NativeColumnarToRow" not in plan
+    assert "ColumnarToRow" in plan
+    assert sorted(spark.to_arrow(frame).column("id").to_pylist()) == list(range(10))
+
+
+def test_batches_without_columns_or_rows(spark: NativeSpark) -> None:
+    """A batch without columns has no handle and counts; one without rows gives none."""
+    spark.register("counted", scan([ROWS, ROWS.slice(0, 0)], [ROWS.slice(0, 7)]))
+    assert spark.session.sql("SELECT count(*) FROM counted").collect()[0][0] == 307
+    assert spark.to_arrow(spark.session.sql("SELECT * FROM counted WHERE id < 0")).num_rows == 0
+    none = spark.to_arrow(spark.session.table("counted").select())
+    assert (none.num_rows, none.num_columns) == (307, 0)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("id = 7", "id < 7", "id <= 7 AND day IS NOT NULL", "id > 290 OR text = 'naïve'"),
+        *("day >= DATE '2000-01-01'", "price > 5", "real > 1", "text IN ('', 'x')", "tiny = 127"),
+        *("id = 6 AND flag", "NOT (id > 5)", "text >= '' AND small IS NULL"),
+    ],
+)
+def test_filters_that_travel_to_the_reader_lose_nothing(spark: NativeSpark, condition: str) -> None:
+    """The rows are those that another engine finds among all rows."""
+    frame = spark.register("filtered", scan([ROWS])).filter(condition).select("id")
+    want = duckdb.from_arrow(ROWS).filter(condition).select("id").fetchall()
+    assert want
+    assert sorted(tuple(row) for row in frame.collect()) == sorted(want)
+
+
+def test_a_limit_ends_readers_early(spark: NativeSpark) -> None:
+    """A task that wants no more rows ends its reader, its converter and its last handle."""
+    endless = BatchScan(ROWS.schema, _endless(lambda: None))
+    frame = spark.register("endless", endless)
+    assert len(frame.limit(3).collect()) == 3
+    assert spark.to_arrow(frame.limit(5)).num_rows == 5
+
+
+def _endless(look: Callable[[], None]) -> Callable[[], Iterator[pa.RecordBatch]]:
+    def batches() -> Iterator[pa.RecordBatch]:
+        while True:
+            look()
+            yield ROWS
+
+    return batches
+
+
+def test_an_error_of_a_reader_keeps_its_class_and_sentence(spark: NativeSpark) -> None:
+    """The part that breaks ends the query; handles of the other parts go back."""
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield ROWS
+        raise InputError("file x: it ends at byte 7")
+
+    frame = spark.register("broken", BatchScan(ROWS.schema, lambda: [ROWS], broken))
+    with pytest.raises(InputError, match=r"^file x: it ends at byte 7$"):
+        spark.to_arrow(frame)
+
+
+def test_an_error_of_a_query_frees_what_was_made(spark: NativeSpark) -> None:
+    """Spark's own errors come as one sentence, from whichever task."""
+    spark.register("asserted", scan([ROWS], [ROWS]))
+    query = "SELECT id, assert_true(id < 250, 'too many') FROM asserted"
+    with pytest.raises(SeambenchError, match="too many"):
+        spark.to_arrow(spark.session.sql(query))
+
+
+def test_cancelled_queries_free_what_was_made(spark: NativeSpark) -> None:
+    """Tasks that are cancelled while they read end their readers, and keep nothing."""
+    reading = threading.Event()
+    frame = spark.register("cancelled", BatchScan(ROWS.schema, _endless(reading.set)))
+    caught: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            spark.to_arrow(frame)
+        except SeambenchError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert reading.wait(60)
+    while not caught and thread.is_alive():
+        spark.session.sparkContext.cancelAllJobs()
+        thread.join(0.1)
+    thread.join()
+    assert "cancelled" in str(caught[0])
+
+
+def test_what_spark_has_no_type_for_is_refused(spark: NativeSpark) -> None:
+    """By the column's name, before anything is read."""
+    rows = pa.RecordBatch.from_pydict({"n": pa.array([1], pa.uint64())})
+    with pytest.raises(RefusedError, match="'n'"):
+        spark.register("refused", scan([rows]))
+
+
+def test_one_session_at_a_time(spark: NativeSpark) -> None:
+    """A process has one Spark; a second is refused and the first goes on."""
+    with pytest.raises(UsageError, match="already"):
+        NativeSpark()
+    assert spark.session.range(3).count() == 3
