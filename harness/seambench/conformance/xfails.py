@@ -10,6 +10,7 @@ A file is given on the command line, or named by the implementation's attribute 
     link = "https://..."
     since = "0.4.0"                 # first version of it that was seen to fail; absent: any
     until = "0.5.0"                 # last one
+    without = ["0.4.1"]             # versions between these that pass
 """
 
 from __future__ import annotations
@@ -31,17 +32,24 @@ _EXCUSED = frozenset({"fail", "error", "timeout", "crash"})
 
 @dataclass(frozen=True)
 class Xfail:
-    """One case that is known to fail, and why; `since` and `until` are versions, both inclusive."""
+    """One case that is known to fail, and why.
+
+    Attributes:
+        since: first version that was seen to fail; empty for any.
+        until: last version that was.
+        without: versions between these that were not.
+    """
 
     id: str
     reason: str
     link: str = ""
     since: str = ""
     until: str = ""
+    without: Sequence[str] = ()
 
     def holds_for(self, version: str) -> bool:
         """Whether it is about a version."""
-        return within(version, self.since, self.until)
+        return within(version, self.since, self.until) and version not in self.without
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from seambench_impl.peers.peer_scan import (
     select_columns,
 )
 
-__all__ = ["DaftReader", "DeltaReader", "DeltaRsReader", "PolarsReader", "plain_table"]
+__all__ = ["XFAILS", "DaftReader", "DeltaReader", "DeltaRsReader", "PolarsReader", "plain_table"]
 
-_XFAILS = Path(__file__).with_name("xfails")
+XFAILS = Path(__file__).with_name("xfails")
 
 
 class DeltaReader:
@@ -86,7 +86,7 @@ class DeltaRsReader(DeltaReader):
     name = "deltalake"
     package = "deltalake"
     #: What conformance is known to find in it.
-    xfails = _XFAILS / "deltalake.toml"
+    xfails = XFAILS / "deltalake.toml"
 
     def _table(
         self, module: Any, request: ScanRequest, version: int | None
@@ -122,7 +122,7 @@ class PolarsReader(DeltaReader):
     name = "polars-delta"
     package = "polars"
     #: What conformance is known to find in it.
-    xfails = _XFAILS / "polars-delta.toml"
+    xfails = XFAILS / "polars-delta.toml"
 
     def _table(
         self, module: Any, request: ScanRequest, version: int | None
@@ -143,7 +143,7 @@ class DaftReader(DeltaReader):
     package = "daft"
     extra = None
     #: What conformance is known to find in it.
-    xfails = _XFAILS / "daft-delta.toml"
+    xfails = XFAILS / "daft-delta.toml"
 
     def _table(
         self, module: Any, request: ScanRequest, version: int | None

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.delta_readers import DeltaReader, plain_table
+from seambench_impl.peers.delta_readers import XFAILS, DeltaReader, plain_table
 from seambench_impl.peers.peer_scan import import_peer
 
 __all__ = ["DataFusionReader"]
@@ -19,11 +19,14 @@ class DataFusionReader(DeltaReader):
 
     name = "datafusion-delta"
     package = "datafusion"
+    extra = None
+    #: What conformance is known to find in it.
+    xfails = XFAILS / "datafusion-delta.toml"
 
     def _table(
         self, module: Any, request: ScanRequest, version: int | None
     ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
-        deltalake = import_peer("deltalake", self.name, "peers")
+        deltalake = import_peer("deltalake", self.name, self.extra)
         table = deltalake.DeltaTable(request.table, version=version)
         context = module.SessionContext()
         context.register_table("rows", table)

@@ -1,0 +1,44 @@
+"""Reports of defects: each names a case, versions of a peer, a document, and has its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seambench.conformance.load import load_cases
+from seambench.conformance.xfails import load_xfails
+from seambench.contracts.peers.catalogue import catalogue
+from seambench_suites.findings.__main__ import Finding, read_findings
+
+DOCS = Path(__file__).parents[3] / "docs" / "findings"
+
+
+def test_every_finding_can_be_asked_again() -> None:
+    """Case, peer and versions exist, and the case is a `must`: no disputed rule is a defect."""
+    cases = {case.id: case for case in load_cases("scan")}
+    for finding in read_findings():
+        peer = catalogue()["scan", finding.peer]
+        assert {*finding.shows, *finding.passes} <= set(peer.versions), finding.name
+        assert not set(finding.shows) & set(finding.passes), finding.name
+        assert cases[finding.case].level == "must", finding.name
+        assert finding.link.startswith("https://"), finding.name
+
+
+@pytest.mark.parametrize("finding", read_findings(), ids=lambda finding: finding.name)
+def test_every_finding_is_a_known_failure(finding: Finding) -> None:
+    """The peer's file of known failures has its case for each version that shows it."""
+    folder = Path(__file__).parents[3] / "impl" / "seambench_impl" / "peers" / "xfails"
+    entry = load_xfails(folder / f"{finding.peer}.toml").entries[finding.case]
+
+    assert [version for version in finding.shows if not entry.holds_for(version)] == []
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="an installed package has no documents")
+@pytest.mark.parametrize("finding", read_findings(), ids=lambda finding: finding.name)
+def test_every_finding_has_its_page(finding: Finding) -> None:
+    """The page has the title, the text and the command of the data, and the index names it."""
+    page = (DOCS / f"{finding.name}.md").read_text(encoding="utf-8")
+
+    assert all(part in page for part in (finding.title, finding.text, finding.command))
+    assert f"({finding.name}.md)" in (DOCS / "README.md").read_text(encoding="utf-8")
