@@ -253,8 +253,13 @@ class ExchangeSink:
             if lane.is_sending:
                 return
             lane.is_sending = True
-        while (request := self._next(lane)) is not None:
-            lane.channel.send(request)
+        try:
+            while (request := self._next(lane)) is not None:
+                lane.channel.send(request)
+        except BaseException as error:  # others would wait for this thread to go on
+            lane.is_sending = False
+            self.cancel(f"a request could not be handed over: {error}")
+            raise
 
     def _next(self, lane: _Lane) -> Request | None:
         """The next request of a lane; the lane is given up where there is none."""

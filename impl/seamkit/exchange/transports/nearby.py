@@ -32,14 +32,16 @@ _here: dict[str, SourceRegistry] = {}
 
 def announce(address: str, registry: SourceRegistry) -> None:
     """A server of this process delivers to `registry` what comes to an address."""
+    where = _resolved(address)  # may ask for a host's number, which takes its time
     with _lock:
-        _here[_resolved(address)] = registry
+        _here[where] = registry
 
 
 def withdraw(address: str) -> None:
     """Nobody listens at an address any more. Repeatable."""
+    where = _resolved(address)
     with _lock:
-        _here.pop(_resolved(address), None)
+        _here.pop(where, None)
 
 
 def made_up_address() -> str:
@@ -49,8 +51,9 @@ def made_up_address() -> str:
 
 def find_local(address: str) -> SourceRegistry | None:
     """Where requests to an address arrive, if that is in this process."""
+    where = _resolved(address)
     with _lock:
-        return _here.get(_resolved(address))
+        return _here.get(where)
 
 
 def instance_at(address: str) -> int:

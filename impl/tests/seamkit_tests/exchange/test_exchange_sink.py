@@ -222,6 +222,20 @@ def test_a_sink_beyond_its_memory_fails_for_everybody() -> None:
         sink.wait_finished(0)
 
 
+def test_a_batch_that_cannot_be_handed_over_fails_the_sink() -> None:
+    """Whoever writes gets the error, and so does whoever waits: nobody waits for ever."""
+
+    class Broken(_Way):
+        def send(self, request: Request) -> None:
+            raise RuntimeError(f"request {request.sequence} fell down")
+
+    sink = _sink([Broken(pass_through=True)], Routing("single"))
+    with pytest.raises(RuntimeError, match="fell down"):
+        sink.driver().write(sample_batch(0, 10))
+    with pytest.raises(ExchangeFailedError, match="could not be handed over: request 0 fell down"):
+        sink.wait_finished(0)
+
+
 def _buckets(keys: list[int], count: int) -> list[int]:
     """By zlib, which shares no code with the core."""
     return [zlib.crc32(key.to_bytes(8, "little")) % count for key in keys]
