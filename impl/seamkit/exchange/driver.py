@@ -177,8 +177,7 @@ class SinkDriver:
 
     def _collected(self, channel: int, batch: pa.RecordBatch) -> Iterator[Chunk]:
         """Chunks that are ready: a large batch is one, small ones wait until they are one."""
-        small = batch.num_rows < _GATHERED_ROWS and batch.get_total_buffer_size() <= _SMALL_BYTES
-        if self._gather is None or not small:
+        if self._gather is None or batch.num_rows >= _GATHERED_ROWS:
             yield from self._taken(channel)
             yield from self._encode(batch, 0)
             return

@@ -23,6 +23,7 @@ from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.iceberg.java import OPERATIONS
 from seambench.formats.iceberg.layouts import IcebergLayout
+from seambench.formats.iceberg.relocate import relocate
 from seambench.formats.rows import plain_value
 from seambench.formats.spark_partitions import partition_numbers as groups
 
@@ -67,6 +68,7 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
             writer = writer.tableProperty(name, value)
         writer.create()
         return
+    relocate(path)
     frame.createOrReplaceTempView("changes")
     same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
     newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
