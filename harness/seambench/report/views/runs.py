@@ -167,7 +167,7 @@ def _measured(
     newest, last = listed[-1]
     samples = [seconds for _, timing in listed for seconds in timing.hot or timing.cold]
     peaks = [timing.peak_bytes for _, timing in listed if timing.peak_bytes is not None]
-    ratio, share = (float(last.over.dimensions.get(axis, 0)) for axis in _AXES)
+    ratio, share = (_per_cent(last.over, axis) for axis in _AXES)
     wrong = [timing for _, timing in listed if timing.outcome != "pass"]
     worst = wrong[-1] if wrong else last
     return Measured(
@@ -186,9 +186,15 @@ def _measured(
 
 def _is_stale(listed: Sequence[tuple[Shown, Answered]]) -> bool:
     return any(
-        timing.over.state == "base" and float(timing.over.dimensions.get("update_ratio", 0)) > 0
+        timing.over.state == "base" and _per_cent(timing.over, "update_ratio") > 0
         for _, timing in listed
     )
+
+
+def _per_cent(over: Rows, axis: str) -> float:
+    """A dimension as a number; dimensions are open, and one that is no number counts as none."""
+    value = over.dimensions.get(axis, 0)
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _common(timings: Iterable[Timing]) -> dict[str, dict[str, str]]:

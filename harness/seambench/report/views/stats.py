@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 __all__ = ["Stat", "geometric_mean", "mean_of"]
 
+_LEAST = 1e-12
+
 
 @dataclass(frozen=True)
 class Stat:
@@ -21,10 +23,14 @@ class Stat:
 
     @classmethod
     def of(cls, samples: Sequence[float]) -> Stat | None:
-        """In short; None where there is no sample."""
+        """In short; None where there is no sample.
+
+        A time of zero, as of a clock that is too coarse, counts as a picosecond: ratios exist.
+        """
         if not samples:
             return None
-        return cls(statistics.median(samples), min(samples), max(samples), len(samples))
+        times = [max(sample, _LEAST) for sample in samples]
+        return cls(statistics.median(times), min(times), max(times), len(times))
 
     def overlaps(self, other: Stat) -> bool:
         """Whether these samples show no difference from the others."""
@@ -33,7 +39,7 @@ class Stat:
 
 def geometric_mean(values: Iterable[float]) -> float:
     """The geometric mean of at least one number above zero."""
-    logs = [math.log(max(value, 1e-9)) for value in values]
+    logs = [math.log(max(value, _LEAST)) for value in values]
     return math.exp(sum(logs) / len(logs))
 
 

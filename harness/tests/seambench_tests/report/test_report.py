@@ -21,6 +21,7 @@ from seambench.records.model import json_schema
 from seambench.report import build, load_records, publish
 from seambench.report.pages import PAGES
 from seambench_tests.samples.report_records import (
+    DIGEST,
     OTHER,
     exchange_record,
     make_record,
@@ -263,6 +264,32 @@ def test_hostile_text_stays_text(results: Path, tmp_path: Path) -> None:
     [column] = part(site, "outcomes-scan")["columns"]
     assert column["reasons"] == {"0": HOSTILE}
     assert column["version"] == HOSTILE
+
+
+def test_sound_records_of_any_content_make_pages(results: Path, tmp_path: Path) -> None:
+    """Times of zero, dimensions that are no numbers, odd names of seams and cases are drawn."""
+    record = make_record("auto")
+    scan = next(one for one in record["timings"] if one["case"] == "scan/all")
+    zero = {"hot": [0.0], "cold": [0.0], "cpu": [0.0], "peak_bytes": 0, "bytes": 0}
+    odd = scan["over"] | {"dimensions": {"update_ratio": "many", "slice_share": True}}
+    bare = {"name": "x", "scale": 0, "digest": DIGEST}
+    query = scan | zero | {"case": "tpch/q01"}
+    record["timings"] = [
+        *(scan | zero, scan | {"over": odd}, query, query | {"case": "odd"}),
+        *(
+            scan | zero | {"case": case, "over": bare | {"digest": DIGEST}}
+            for case in ("x", "a//4")
+        ),
+    ]
+    outcomes = {"pass": {"": ["a"], "b": ["", "../c"]}, "not-offered": {"..": ["d"]}}
+    record["conformance"] = [{"seam": "../odd seam", "seconds": 0, "outcomes": outcomes}]
+    record["timings"] += [scan | zero | {"case": case, "over": bare} for case in ("x", "a//4")]
+    write_record(results, record)
+    site = build(results, tmp_path / "site").parent
+
+    assert "runs/auto" not in page(site, "about")
+    assert {path.parent.name for path in site.rglob("*.js")} == {"site", "data"}
+    assert part(site, "outcomes-.._odd_seam")["cases"] == ["../d", "/a", "b/", "b/../c"]
 
 
 def test_names_of_copies_are_safe_and_distinct(results: Path, tmp_path: Path) -> None:

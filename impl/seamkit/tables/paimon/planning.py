@@ -83,17 +83,10 @@ class Planner:
         if not self._schema.primary_keys:
             return True
         if read_optimized:
-            return file.level > 0 and file.level == self._highest_level()
+            return file.level > 0 and file.level == self._options.highest_level
         if file.bucket == _WAITING:
             return False
         return not (self._options.skips_level_0 and file.level == 0)
-
-    def _highest_level(self) -> int:
-        """The level that full compactions write: one below the number of levels."""
-        options = self._schema.options
-        if "num-levels" in options:
-            return int(options["num-levels"]) - 1
-        return int(options.get("num-sorted-run.compaction-trigger", "5"))
 
     def _bucket(self, partition: bytes, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
         where = f"{files[0].where}: a partition"
