@@ -51,12 +51,14 @@ def _mutations(table: Path, seed: int, count: int) -> Iterator[tuple[str, Path, 
             yield f"{name} emptied", file, b""
         for length in sorted(chance.sample(range(1, len(content)), min(count, len(content) - 1))):
             yield f"{name} cut at {length}", file, content[:length]
-        # Metadata is JSON and data Parquet, both without checksums: a flip may turn a value into
-        # another that is as good, and no reader can tell. Avro's blocks are deflated, vectors
-        # checked.
+        # Metadata and headers of Avro are JSON, without checksums, as is Parquet: a flip may turn a
+        # value into another that is as good, and no reader can tell. Avro's blocks are deflated,
+        # vectors checked.
+        begin = content.find(content[-16:]) + 16 if file.suffix == ".avro" else 0
         if file.suffix in (".avro", ".puffin"):
             for number in range(count * 4):
-                yield f"{name} flipped, {number}", file, _flip(content, chance)
+                flipped = content[:begin] + _flip(content[begin:], chance)
+                yield f"{name} flipped, {number}", file, flipped
 
 
 def _run(name: str, folder: Path, seed: int, count: int) -> tuple[dict[str, str], int]:

@@ -66,6 +66,7 @@ class Snapshot:
         manifest_list: path of the list of its manifests.
         schema_id: the schema it was written with; None where that is not known.
         operation: `append`, `replace`, `overwrite` or `delete`.
+        has_files: whether its summary says that it has data files.
     """
 
     id: int
@@ -73,6 +74,7 @@ class Snapshot:
     manifest_list: str
     schema_id: int | None
     operation: str
+    has_files: bool
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,7 @@ def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
         manifest_list=_text(one["manifest-list"]),
         schema_id=_optional(one.get("schema-id")),
         operation=str((one.get("summary") or {}).get("operation", "")),
+        has_files=str((one.get("summary") or {}).get("total-data-files", "0")) != "0",
     )
 
 

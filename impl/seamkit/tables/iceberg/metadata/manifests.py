@@ -116,7 +116,11 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
         RefusedError: a manifest is encrypted.
     """
     rows, where = _avro(files, snapshot.manifest_list)
-    return [_manifest(row, where, metadata) for row in rows]
+    found = [_manifest(row, where, metadata) for row in rows]
+    if snapshot.has_files and not found:
+        # A list that is cut behind its header is a whole Avro file.
+        raise InputError(f"{where}: it has no manifests, and snapshot {snapshot.id} has files")
+    return found
 
 
 def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Manifest:
