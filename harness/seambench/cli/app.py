@@ -41,7 +41,6 @@ app = typer.Typer(
     help="Are scanners, columns and serdes of query engines right, and how fast are they?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)

@@ -4,8 +4,9 @@
     python -m seambench_suites.paimon.differential --seeds 1-500 --impl auto
 
 Versions are those of `seambench.formats.paimon.bundle`; the default is the core within Spark's
-connector 0.9.0. After each step the core reads the table, and the reader does. What the core cannot
-write or read ends a table: then there is no answer to compare with.
+connector 0.9.0, which knows no descending order of sequence fields and begins no record with a
+retract: differences there are its own. After each step the core reads the table, and the reader
+does. What the core cannot write or read ends a table: then there is no answer to compare with.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ _GROUPS = {
     "seambench.impl",
     "seambench.cases",
     "seambench.demo",
+    "seambench.peers",
     "seambench.suite",
     "seambench.format",
     "seambench.seam",

@@ -11,13 +11,14 @@ from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.buckets import Section, by_bucket, sections
-from seamkit.tables.paimon.data_files import KIND, SEQUENCE, SYSTEM, open_data_file
+from seamkit.tables.paimon.data_files import open_data_file
 from seamkit.tables.paimon.merging.rules import merge_rule
 from seamkit.tables.paimon.metadata.binary_row import row_values
 from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors
+from seamkit.tables.paimon.metadata.options import ReadOptions, read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
-from seamkit.tables.paimon.options import ReadOptions, read_options
+from seamkit.tables.paimon.metadata.system import KIND, SEQUENCE, SYSTEM
 from seamkit.tables.paimon.paths import bucket_folder
 from seamkit.tables.paimon.stats import file_guarantee
 from seamkit.tables.paimon.vectors import read_vector
@@ -83,17 +84,10 @@ class Planner:
         if not self._schema.primary_keys:
             return True
         if read_optimized:
-            return file.level > 0 and file.level == self._highest_level()
+            return file.level > 0 and file.level == self._options.highest_level
         if file.bucket == _WAITING:
             return False
         return not (self._options.skips_level_0 and file.level == 0)
-
-    def _highest_level(self) -> int:
-        """The level that full compactions write: one below the number of levels."""
-        options = self._schema.options
-        if "num-levels" in options:
-            return int(options["num-levels"]) - 1
-        return int(options.get("num-sorted-run.compaction-trigger", "5"))
 
     def _bucket(self, partition: bytes, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
         where = f"{files[0].where}: a partition"

@@ -138,9 +138,10 @@ def test_a_file_that_is_cut_while_it_is_read_is_broken(
     reader = _reader(tmp_path, table, use_dictionary=False)
     with (tmp_path / "base.parquet").open("r+b") as file:
         file.truncate(100)
-    batches = reader.batches(table.schema, 1000, use_threads=False)
+    last = [reader.num_row_groups - 1]  # in a page of memory that is gone
+    batches = reader.batches(table.schema, 1000, use_threads=False, row_groups=last)
     if large_bytes == 10:
         with pytest.raises(InputError, match="broken after row"):
             list(batches)
     else:
-        assert sum(batch.num_rows for batch in batches) == 1000
+        assert sum(batch.num_rows for batch in batches) == 2

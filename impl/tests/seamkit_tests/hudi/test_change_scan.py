@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader, NativeReader
 from seamkit.core.errors import NativeMemoryError
@@ -193,3 +193,11 @@ def test_files_are_listed_once_whatever_the_number_of_writes(
     assert scan.n_parts > 3
     assert scan.count_rows() > scan.n_parts
     assert calls == {"list_files": 1, "bodies": 1}
+
+
+def test_an_emptied_commit_may_have_changed_anything(tmp_path: Path) -> None:
+    """What it changed nobody tells any more, so the kinds of changes are not told either."""
+    root = unpack_table("cow-v9", tmp_path)
+    sorted((root / ".hoodie" / "timeline").glob("*_*.commit"))[1].write_bytes(b"")
+    with pytest.raises(InputError, match="an empty file where a write says what it changed"):
+        HudiTable(str(root)).scan(query="cdc")

@@ -125,7 +125,7 @@ _LEAST_OVER_POLARS = 1.4
 _LEAST_OVER_NETWORK = 1.4
 #: The seven others may take so many times as long when one of eight reads at a tenth of the speed.
 _MOST_BY_A_SLOW_ONE = 1.5
-_SLOW_PASSES = 10
+_SLOW_PASSES, _SLOW_TURNS = 10, 5
 _ONE_DRIVER = ("pass-through/rows", *(f"rows+{name}+arrow-batch" for name in _TRANSPORTS))
 
 
@@ -149,8 +149,12 @@ def _one_driver(timings: Sequence[Timing], load: Load, say: Callable[[str], None
         about = "passed through, one driver / best transport"
         found.append((ratio / _LEAST_OVER_NETWORK, ratio, about))
     small = Load(_SLOW_PASSES)
-    even = min(seconds_of_the_others(small) for _ in range(3))
-    slow = min(seconds_of_the_others(small, 10 * even) for _ in range(3))
+    first = seconds_of_the_others(small)
+    turns = [
+        (seconds_of_the_others(small), seconds_of_the_others(small, 10 * first))
+        for _ in range(_SLOW_TURNS)
+    ]
+    even, slow = (min(seconds) for seconds in zip(*turns, strict=True))
     about = f"seven receivers beside a slow one ({slow:.2f} s) / without it ({even:.2f} s)"
     found.append((_MOST_BY_A_SLOW_ONE / (slow / even), slow / even, about))
     for margin, ratio, about in sorted(found):

@@ -19,20 +19,10 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 
-__all__ = ["FUNCTIONS", "REFUSED", "FieldOptions", "Function", "make_function"]
+__all__ = ["FUNCTIONS", "FieldOptions", "Function", "make_function"]
 
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
-
-#: Functions that Paimon has and that are not read.
-REFUSED = (
-    "theta_sketch",
-    "hll_sketch",
-    "rbm32",
-    "rbm64",
-    "nested_partial_update",
-    "merge_map_with_keytime",
-)
 
 
 class Function(ABC):

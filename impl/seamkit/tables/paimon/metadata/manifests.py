@@ -15,7 +15,7 @@ from seamkit.avro.records import read_container
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
 
-__all__ = ["FileEntry", "VectorRange", "changed_files", "live_files", "live_vectors"]
+__all__ = ["FileEntry", "VectorRange", "live_files", "live_vectors"]
 
 _FOLDER = "manifest"
 _ADD, _DELETE = 0, 1
@@ -31,7 +31,6 @@ class FileEntry:
         partition: the partition's values, as a binary row.
         bucket: number of its bucket; -1 in append tables without buckets, -2 for rows that wait
             for theirs.
-        total_buckets: how many there were when it was written; -1 if they are dynamic.
         name: of the file.
         size_bytes: of the file.
         rows: in the file.
@@ -51,7 +50,6 @@ class FileEntry:
 
     partition: bytes
     bucket: int
-    total_buckets: int
     name: str
     size_bytes: int
     rows: int
@@ -117,14 +115,6 @@ def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
                     f"{entry.where}: it deletes the file {entry.name}, which was not added"
                 )
     return list(live.values())
-
-
-def changed_files(storage: Storage, manifest_list: str) -> tuple[list[FileEntry], list[FileEntry]]:
-    """The files that the manifests of one list add, and those that they delete."""
-    found: tuple[list[FileEntry], list[FileEntry]] = ([], [])
-    for kind, entry in _entries(storage, manifest_list):
-        found[kind].append(entry)
-    return found
 
 
 def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, VectorRange]:
@@ -193,7 +183,6 @@ def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
     return FileEntry(
         partition=_get(record, "_PARTITION", bytes, where),
         bucket=_get(record, "_BUCKET", int, where),
-        total_buckets=_get(record, "_TOTAL_BUCKETS", int, where),
         name=_get(file, "_FILE_NAME", str, where),
         size_bytes=_get(file, "_FILE_SIZE", int, where),
         rows=rows,

@@ -34,7 +34,6 @@ class Snapshot:
         schema_id: the schema that it was written with.
         base_list: manifest list of what was there before, below the folder of manifests.
         delta_list: that of its own changes.
-        changelog_list: that of its changelog files, or None.
         index_manifest: the manifest of its index files, or None.
         kind: what it did: APPEND, COMPACT, OVERWRITE or ANALYZE.
         time_millis: when it was made, since 1970.
@@ -46,7 +45,6 @@ class Snapshot:
     schema_id: int
     base_list: str
     delta_list: str
-    changelog_list: str | None
     index_manifest: str | None
     kind: str
     time_millis: int
@@ -185,7 +183,6 @@ def _snapshot(storage: Storage, path: str) -> Snapshot:
         schema_id=field(content, "schemaId", int, where),
         base_list=field(content, "baseManifestList", str, where),
         delta_list=field(content, "deltaManifestList", str, where),
-        changelog_list=field(content, "changelogManifestList", str, where, None),
         index_manifest=field(content, "indexManifest", str, where, None),
         kind=kind,
         time_millis=field(content, "timeMillis", int, where),

@@ -32,6 +32,7 @@ class ReadOptions:
         ignores_deletes: whether retracts are passed over.
         removes_records: whether a retract removes a record that is otherwise put together.
         has_vectors: whether deletion vectors are written.
+        highest_level: the level that full compactions write.
     """
 
     engine: str
@@ -40,6 +41,7 @@ class ReadOptions:
     ignores_deletes: bool
     removes_records: bool
     has_vectors: bool
+    highest_level: int
 
     @property
     def skips_level_0(self) -> bool:
@@ -80,7 +82,19 @@ def read_options(schema: TableSchema) -> ReadOptions:
         or _flag(options, f"{engine}.ignore-delete", where),
         removes_records=removes,
         has_vectors=_flag(options, "deletion-vectors.enabled", where),
+        highest_level=_highest_level(options, where),
     )
+
+
+def _highest_level(options: Mapping[str, str], where: str) -> int:
+    """One below the number of levels, which is one above that of runs that are left alone."""
+    name, less = "num-levels", 1
+    if name not in options:
+        name, less = "num-sorted-run.compaction-trigger", 0
+    text = options.get(name, "5")
+    if not text.isdigit():
+        raise InputError(f"{where}: the option {name} is {text!r}, no number")
+    return int(text) - less
 
 
 def _flag(options: Mapping[str, str], name: str, where: str) -> bool:
