@@ -71,7 +71,7 @@ class HudiRsReader:
 
 def _by_options(hudi: Any, request: ScanRequest) -> tuple[pa.Schema, _Read]:
     """As one asks since 0.5.0: one method, and what is asked as options."""
-    table = hudi.HudiTable(request.table, dict(request.storage_options) or None)
+    table = hudi.HudiTable(_address(request), dict(request.storage_options) or None)
 
     def read(names: list[str]) -> Any:
         options = hudi.HudiReadOptions(projection=list(names))
@@ -93,7 +93,7 @@ def _by_methods(hudi: Any, request: ScanRequest) -> tuple[pa.Schema, _Read]:
         options[_READ_OPTIMIZED] = "true"
     if request.as_of is not None and not hasattr(hudi.HudiTable, "read_snapshot_as_of"):
         options["hoodie.read.as.of.timestamp"] = request.as_of
-    table = hudi.HudiTable(request.table, options or None)
+    table = hudi.HudiTable(_address(request), options or None)
 
     def read(_: list[str]) -> Any:
         if request.as_of is not None and hasattr(table, "read_snapshot_as_of"):
@@ -101,6 +101,11 @@ def _by_methods(hudi: Any, request: ScanRequest) -> tuple[pa.Schema, _Read]:
         return table.read_snapshot()
 
     return pa.schema(table.get_schema()), read
+
+
+def _address(request: ScanRequest) -> str:
+    """The table's address; hudi-rs takes no path that is relative."""
+    return request.table if "://" in request.table else str(Path(request.table).absolute())
 
 
 def _told(request: ScanRequest, error: BaseException) -> BaseException:

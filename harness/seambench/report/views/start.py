@@ -103,7 +103,7 @@ def _right(newest: Sequence[Column]) -> Right:
         groups = {group_of(case) for case in column.outcomes}
         if groups <= names:
             of_formats.append(column)
-            formats |= groups
+            formats |= {g for g in groups if counts_of(column, g).keys() - {"off"}}
         else:
             others.append((column, shares_of(column, offered=True)))
     listed = sorted(formats)

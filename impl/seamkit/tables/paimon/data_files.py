@@ -26,12 +26,7 @@ from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.types import Field
 from seamkit.tables.paimon.paths import located
 
-__all__ = ["KIND", "SEQUENCE", "SYSTEM", "open_data_file"]
-
-SEQUENCE = "_SEQUENCE_NUMBER"
-KIND = "_VALUE_KIND"
-#: What files of tables with a primary key have besides the table's columns.
-SYSTEM = pa.schema([pa.field(SEQUENCE, pa.int64()), pa.field(KIND, pa.int8())])
+__all__ = ["open_data_file"]
 
 
 class PaimonTypes(LosslessTypes):

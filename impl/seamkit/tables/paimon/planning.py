@@ -11,13 +11,14 @@ from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.buckets import Section, by_bucket, sections
-from seamkit.tables.paimon.data_files import KIND, SEQUENCE, SYSTEM, open_data_file
+from seamkit.tables.paimon.data_files import open_data_file
 from seamkit.tables.paimon.merging.rules import merge_rule
 from seamkit.tables.paimon.metadata.binary_row import row_values
 from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors
+from seamkit.tables.paimon.metadata.options import ReadOptions, read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
-from seamkit.tables.paimon.options import ReadOptions, read_options
+from seamkit.tables.paimon.metadata.system import KIND, SEQUENCE, SYSTEM
 from seamkit.tables.paimon.paths import bucket_folder
 from seamkit.tables.paimon.stats import file_guarantee
 from seamkit.tables.paimon.vectors import read_vector

@@ -18,9 +18,9 @@ from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.paimon.metadata.manifests import live_files
+from seamkit.tables.paimon.metadata.options import read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.snapshots import Snapshot, list_snapshots
-from seamkit.tables.paimon.options import read_options
 from seamkit.tables.paimon.planning import Planner
 
 __all__ = ["PaimonTable"]

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.scan.merge import Words
-from seamkit.tables.paimon.data_files import KIND
 from seamkit.tables.paimon.merging.functions import FieldOptions, Function, make_function
+from seamkit.tables.paimon.metadata.system import KIND
 
 __all__ = ["Aggregation", "FieldRule", "PartialUpdate"]
 

@@ -9,8 +9,8 @@ from seambase.errors import InputError, RefusedError
 from seamkit.scan.units import Combine
 from seamkit.tables.paimon.merging.engines import Aggregation, FieldRule, PartialUpdate
 from seamkit.tables.paimon.merging.functions import FUNCTIONS
+from seamkit.tables.paimon.metadata.options import ReadOptions
 from seamkit.tables.paimon.metadata.schemas import TableSchema
-from seamkit.tables.paimon.options import ReadOptions
 
 __all__ = ["merge_rule"]
 
