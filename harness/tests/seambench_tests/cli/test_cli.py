@@ -434,8 +434,9 @@ def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: st
     for line in lines:
         assert set(line) == {
             *("schema", "seam", "group", "implementation", "version"),
-            *("case", "level", "outcome", "seconds", "reason"),
+            *("case", "level", "outcome", "seconds", "reason", "difference"),
         }
+        assert line["difference"] is None
         assert (line["schema"], line["outcome"]) == (1, outcome)
     table = seambench("check", "--impl", FAKES + fake, "--case", pattern)
     assert (table.code, outcome in table.out) == (1, True)
