@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from seambase.errors import UnavailableError, UsageError
 from seambench.contracts.registry import find_seam
-from seambench.contracts.seam import Case
+from seambench.contracts.seam import Case, Seam
 
 __all__ = ["choose_cases", "load_cases", "roots"]
 
@@ -42,7 +43,19 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
     found = find_seam(seam)
     if golden is not None:
         return list(found.cases(root or roots()[0], golden))
-    cases = [case for one in ([root] if root else roots()) for case in found.cases(one, None)]
+    if root is None:
+        return list(_installed(found, tuple(roots())))
+    return _distinct(found, [root])
+
+
+@functools.cache
+def _installed(seam: Seam, folders: Sequence[Path]) -> Sequence[Case]:
+    """Those of installed suites, read once: they are hundreds of files, and do not change."""
+    return tuple(_distinct(seam, folders))
+
+
+def _distinct(seam: Seam, folders: Iterable[Path]) -> list[Case]:
+    cases = [case for folder in folders for case in seam.cases(folder, None)]
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,6 +15,7 @@ from typer.testing import CliRunner, Result
 from seambench.cli.app import app
 from seambench.cli.checks.choice import matches
 from seambench.conformance.advice import additions, groups, likeness
+from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.seam import Case
 
@@ -20,7 +23,10 @@ CHECKOUT = Path(__file__).parents[4]
 STALE = "seambench_suites.demo.base_files:BaseFilesAlone"
 WRONG = "scan/hudi/event-v9/update"
 RIGHT = "scan/hudi/event-v9/untouched"
-CHECK = ("check", "--seam", "scan", "--impl", STALE, "--case", WRONG, "--case", RIGHT)
+CHECK = (
+    *("check", "--seam", "scan", "--impl", STALE, "--case", WRONG, "--case", RIGHT),
+    *("--jobs", "1"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -55,25 +61,45 @@ def test_a_failure_shows_rows_and_the_command() -> None:
     assert f"{STALE} {RIGHT}" not in done.stdout
 
 
-def test_what_failed_last_is_asked_alone_or_first() -> None:
+class _Checked(NamedTuple):
+    """What one run left."""
+
+    lines: list[Any]
+    junit: Path
+    cache: Path
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> _Checked:
+    """One run of both cases; whoever asks for what it remembers takes its cache."""
+    folder = tmp_path_factory.mktemp("checked")
+    junit, cache = folder / "out" / "junit.xml", folder / "cache"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(cache))
+        done = seambench(*CHECK, "--json", "--last-failed", "--junit", junit)
+    return _Checked([json.loads(line) for line in done.stdout.splitlines()], junit, cache)
+
+
+def test_what_failed_last_is_asked_alone_or_first(
+    checked: _Checked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After a run the failed case is known; it stays so until it passes."""
+    cache = shutil.copytree(checked.cache, tmp_path / "remembered")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
 
     def asked(*options: str) -> list[str]:
         done = seambench(*CHECK, "--json", *options)
         return [json.loads(line)["case"] for line in done.stdout.splitlines()]
 
-    assert asked() == [RIGHT, WRONG]
+    assert [line["case"] for line in checked.lines] == [RIGHT, WRONG]
     assert asked("--failed-first") == [WRONG, RIGHT]
-    assert asked("--last-failed") == [WRONG]
     assert asked("-k", "untouched or never") == [RIGHT]
     assert asked("--last-failed") == [WRONG]
 
 
-def test_outcomes_as_json_hold_the_rows() -> None:
+def test_outcomes_as_json_hold_the_rows(checked: _Checked) -> None:
     """Rows that differ come by column, with their totals."""
-    done = seambench(*CHECK, "--json", "--last-failed")
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    rows = {one["case"]: one["difference"] for one in found}
+    rows = {one["case"]: one["difference"] for one in checked.lines}
 
     assert rows[RIGHT] is None
     assert rows[WRONG] == {
@@ -85,11 +111,9 @@ def test_outcomes_as_json_hold_the_rows() -> None:
     }
 
 
-def test_junit_has_a_case_each(tmp_path: Path) -> None:
+def test_junit_has_a_case_each(checked: _Checked) -> None:
     """Build servers see the failure with its reason."""
-    file = tmp_path / "out" / "junit.xml"
-    seambench(*CHECK, "--junit", file)
-    suite = ET.parse(file).getroot()[0]  # noqa: S314 - our own file
+    suite = ET.parse(checked.junit).getroot()[0]  # noqa: S314 - our own file
 
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == (STALE, "2", "1")
     failed = [case for case in suite if case.find("failure") is not None]
@@ -145,8 +169,6 @@ def test_what_cannot_be_chosen_is_said(arguments: Sequence[str], says: str) -> N
 )
 def test_explained_cases_say_all(case: str, says: Sequence[str]) -> None:
     """Rule, source, life, request, rows and the command."""
-    from seambench.conformance.load import load_cases
-
     # A file may stand for several cases.
     case = next(c.id for c in load_cases(case.partition("/")[0]) if c.id.startswith(case))
     done = seambench("explain", case, "--impl", "cmd:./mine")
