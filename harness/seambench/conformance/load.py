@@ -44,14 +44,14 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
     if golden is not None:
         return list(found.cases(root or roots()[0], golden))
     if root is None:
-        return list(_installed(found, tuple(roots())))
+        return list(_installed(seam, tuple(roots())))
     return _distinct(found, [root])
 
 
 @functools.cache
-def _installed(seam: Seam, folders: Sequence[Path]) -> Sequence[Case]:
+def _installed(seam: str, folders: Sequence[Path]) -> Sequence[Case]:
     """Those of installed suites, read once: they are hundreds of files, and do not change."""
-    return tuple(_distinct(seam, folders))
+    return tuple(_distinct(find_seam(seam), folders))
 
 
 def _distinct(seam: Seam, folders: Iterable[Path]) -> list[Case]:
