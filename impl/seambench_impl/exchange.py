@@ -54,6 +54,8 @@ from seamkit.exchange.transports.by_name import TRANSPORTS, serve
 __all__ = ["SeambenchExchange"]
 
 _EXCHANGE = 1
+#: For the last answers of a receiver that closes to leave; a sender that takes none is left.
+_SECONDS_TO_ANSWER = 10.0
 _TYPES = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date"),
     *("timestamp_ntz", "string", "binary", "array", "map", "struct"),
@@ -318,6 +320,7 @@ class _Listening(_Receiver):
         """Stop listening, and drop what nobody has read. Repeatable."""
         nearby.withdraw(self.address)
         self.source.cancel("the receiver was closed")
+        self.source.wait_answered(_SECONDS_TO_ANSWER)
         if self._server is not None:
             self._server.close()
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, Renaming
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -77,6 +77,8 @@ def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:
         reader: the file, opened.
         wanted: the columns that are read from it, in the table's types.
     """
+    if isinstance(reader, Renaming):
+        reader = reader.as_it_stands(wanted)
     if not isinstance(reader, ParquetReader):
         return "its columns are not found by their names alone, or it is no Parquet file"
     path = reader.local_path
@@ -84,6 +86,11 @@ def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:
         return "it does not lie in a local folder"
     if _PATTERN_CHARACTERS.intersection(path):
         return "an engine would take its path for a pattern"
+    return _why_not_these(reader, wanted)
+
+
+def _why_not_these(reader: ParquetReader, wanted: pa.Schema) -> str | None:
+    """Why the columns of a file are not what an engine makes of them; None where they are."""
     own = reader.schema
     folded = [name.casefold() for name in own.names]
     if len(set(folded)) < len(folded):

@@ -22,6 +22,9 @@ from seamkit.exchange.source import ExchangeFailedError
 
 __all__ = ["Buckets", "ExchangeSink", "Routing", "SinkDriver"]
 
+#: For a channel's thread to end once the channel is closed.
+_SECONDS_TO_END = 10.0
+
 
 @dataclass
 class _Lane:
@@ -108,9 +111,13 @@ class ExchangeSink:
         self._error: str | None = None
         self._closed = False
         self._open_channels()
-        for lane in self._lanes:
-            if not lane.channel.pass_through:
-                threading.Thread(target=self._send_until_closed, args=(lane,), daemon=True).start()
+        self._threads = [
+            threading.Thread(target=self._send_until_closed, args=(lane,), daemon=True)
+            for lane in self._lanes
+            if not lane.channel.pass_through
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def driver(self) -> SinkDriver:
         """What one driver writes to; of use to one thread at a time."""
@@ -156,12 +163,14 @@ class ExchangeSink:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Close the channels."""
+        """Close the channels and end their threads, which would keep rows in memory. Repeatable."""
         with self._changed:
             self._closed = True
             self._wake_lanes()
         for channel in self.channels:
             channel.close()
+        for thread in self._threads:
+            thread.join(_SECONDS_TO_END)
 
     @property
     def buffered_bytes(self) -> int:

@@ -46,8 +46,11 @@ class ExchangeSource:
         self._queues = queues
         self._turn = 0
         self._format = format
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._changed = threading.Condition(lock)
+        self._answered = threading.Condition(lock)
         self._replies: dict[tuple[int, int], Reply] = {}
+        self._answering = 0  # replies that are being given
 
     def be_instance(self, finst_id: int) -> None:
         """Belong to a fragment instance: a request that names another fails the exchange."""
@@ -103,6 +106,17 @@ class ExchangeSource:
             over = self._receiver.is_finished() or self._receiver.has_ended(be_number)
         if not over:
             self.cancel(f"sender {be_number} is lost before its end: {reason}")
+
+    def wait_answered(self, timeout: float) -> bool:
+        """Wait until no request is without its answer; False where `timeout` seconds passed.
+
+        A reader may see the end before the sender of the last request has its answer: whoever then
+        takes the connections away waits for this first.
+        """
+        with self._changed:
+            return self._answered.wait_for(
+                lambda: not self._replies and not self._answering, timeout
+            )
 
     @property
     def buffered_bytes(self) -> int:
@@ -169,12 +183,21 @@ class ExchangeSource:
             self.cancel(f"a chunk cannot be decoded: {error}")  # its senders are told as well
             raise
 
-    def _answer(self, answers: Iterable[Answer]) -> None:
-        for answer in answers:
-            with self._changed:
-                reply = self._replies.pop((answer.be_number, answer.sequence), None)
-            if reply is not None:  # a double's answer went out with the first one's
+    def _answer(self, answers: Sequence[Answer]) -> None:
+        if not answers:
+            return
+        with self._changed:
+            found = [(self._replies.pop((a.be_number, a.sequence), None), a) for a in answers]
+            # A double's answer went out with the first one's.
+            due = [(reply, answer) for reply, answer in found if reply is not None]
+            self._answering += len(due)
+        try:
+            for reply, answer in due:
                 reply(answer)
+        finally:
+            with self._changed:
+                self._answering -= len(due)
+                self._answered.notify_all()
 
 
 class SourceRegistry:

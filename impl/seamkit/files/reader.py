@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["FileReader", "OneGroup"]
+__all__ = ["FileReader", "OneGroup", "Renaming"]
 
 
 class FileReader(Protocol):
@@ -83,6 +83,15 @@ class FileReader(Protocol):
         Returns:
             None if the column holds a null, is of another type, or nobody knows.
         """
+        ...
+
+
+@runtime_checkable
+class Renaming(Protocol):
+    """A reader that shows another one's columns under other names or in other shapes."""
+
+    def as_it_stands(self, schema: pa.Schema) -> FileReader:
+        """The reader below, if it gives these columns as this one does; else this one."""
         ...
 
 

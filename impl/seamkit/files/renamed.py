@@ -76,6 +76,10 @@ class RenamedReader:
         ):
             yield renamed(batch, schema)
 
+    def as_it_stands(self, schema: pa.Schema) -> FileReader:
+        """The file's own reader where the table's names are the file's; see `Renaming`."""
+        return self._reader if self._file_schema(schema).equals(schema) else self
+
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None)."""
         return self._reader.rows_in(row_groups)

@@ -4,7 +4,7 @@ A package announces a folder of them as an entry point of the group `seambench.p
 `NAME.toml` says
 
     seam = "scan"                      # NAME@VERSION is an implementation of this seam
-    package = "hudi"                   # of PyPI
+    package = "lake"                   # of PyPI
     versions = ["0.4.0", "0.5.0"]
     requires = ["pandas"]              # what else its adapter needs, besides pyarrow
     pyarrow = ">=20,<22"               # where the newest will not do

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch
-from seambench.contracts.scan import Scan, Scanner, ScanRequest
+from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
 from seambench.seams.scan.cases import ScanCase
 
 __all__ = [
@@ -116,18 +116,24 @@ def read_rows(scanner: Scanner, request: ScanRequest) -> Rows:
     return _read(scanner, request)[1]
 
 
-def query_dataset(scan: Scan, names: Sequence[str], where: str | None) -> Rows:
-    """Rows of a scan's dataset as DuckDB reads it, columns and filter pushed down."""
+def query_dataset(
+    scan: Scan, names: Sequence[str], where: str | None, *, relation: bool = False
+) -> Rows:
+    """Rows of a scan's dataset, or of its relation, as DuckDB reads it: all is pushed down."""
     listed = ", ".join(f'"{name}"' for name in names)
     condition = f" WHERE {where}" if where else ""
     engine = _engine()
-    engine.register("scanned", scan.dataset())
+    if relation:
+        assert isinstance(scan, Related)
+        scan.relation(engine).create_view("scanned", replace=True)
+    else:
+        engine.register("scanned", scan.dataset())
     try:
         # The text is the suite's own: a case file's condition over a table of its own.
         text = f"SELECT {listed} FROM scanned{condition}"  # noqa: S608
         table = engine.sql(text).to_arrow_table()
     finally:
-        engine.unregister("scanned")
+        engine.execute("DROP VIEW scanned") if relation else engine.unregister("scanned")
     return rows_of(table.to_batches(), names)
 
 
@@ -177,17 +183,20 @@ def _check_invariants(case: ScanCase, scanner: Scanner, request: ScanRequest, ro
         raise Mismatch(f"{counted} rows counted without columns, {len(rows)} read with them")
     if scanner.capabilities.get("pushdown"):
         _check_filters(scanner.open(request), rows, names)
+    if scanner.capabilities.get("relation") and names:
+        _check_filters(scanner.open(request), rows, names, relation=True)
 
 
-def _check_filters(scan: Scan, rows: Rows, names: Sequence[str]) -> None:
-    """Through the dataset, each value of each column must select just its rows, NULL included."""
-    same_rows("the dataset", rows, query_dataset(scan, names, None), names)
+def _check_filters(scan: Scan, rows: Rows, names: Sequence[str], *, relation: bool = False) -> None:
+    """In DuckDB, each value of each column must select just its rows, NULL included."""
+    query = partial(query_dataset, scan, names, relation=relation)
+    same_rows("the relation" if relation else "the dataset", rows, query(None), names)
     for at, name in enumerate(names):
         kind = scan.schema.field(name).type
         same_rows(
             f"{name} IS NULL",
             [row for row in rows if row[at] is None],
-            query_dataset(scan, names, f'"{name}" IS NULL'),
+            query(f'"{name}" IS NULL'),
             names,
         )
         if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
@@ -196,9 +205,7 @@ def _check_filters(scan: Scan, rows: Rows, names: Sequence[str]) -> None:
         for value in sorted(values)[:2]:
             text = literal(value)
             want = [row for row in rows if row[at] == value]
-            same_rows(
-                f"{name} = {text}", want, query_dataset(scan, names, f'"{name}" = {text}'), names
-            )
+            same_rows(f"{name} = {text}", want, query(f'"{name}" = {text}'), names)
 
 
 def literal(value: str | int) -> str:

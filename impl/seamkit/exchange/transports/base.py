@@ -18,6 +18,7 @@ __all__ = [
     "RequestChannel",
     "Server",
     "announcement",
+    "join",
     "note",
 ]
 
@@ -96,6 +97,12 @@ class OpenRequests:
             unanswered, self._sequences = sorted(self._sequences), set()
         for sequence in unanswered:
             self._on_failure(sequence, reason)
+
+
+def join(thread: threading.Thread | None) -> None:
+    """Wait for a thread that is about to end, unless it is this one."""
+    if thread is not None and thread is not threading.current_thread():
+        thread.join(SECONDS_TO_GREET)
 
 
 class ChannelOptions(TypedDict, total=False):

@@ -19,6 +19,7 @@ from seamkit.exchange.transports.base import (
     OpenRequests,
     RequestChannel,
     announcement,
+    join,
 )
 from seamkit.exchange.transports.flight_payloads import (
     FLIGHT_BYTES_AT_MOST,
@@ -54,6 +55,7 @@ class FlightChannel(RequestChannel):
         # gRPC ends the process over two calls on the way out, or one after its end.
         self._writing = threading.Lock()
         self._ended = False
+        self._threads: list[threading.Thread] = []
 
     def open(
         self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
@@ -78,11 +80,12 @@ class FlightChannel(RequestChannel):
         self._client = client
         self._open = OpenRequests(on_failure)
         self._heard = time.monotonic()
-        for work in (
-            lambda waiting: self._listen(waiting, on_answer),
-            self._watch,
-        ):
-            threading.Thread(target=work, args=(self._open,), daemon=True).start()
+        self._threads = [
+            threading.Thread(target=self._listen, args=(self._open, on_answer), daemon=True),
+            threading.Thread(target=self._watch, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def write(self, request: Request) -> None:
         """Waits while the stream takes no more."""
@@ -105,6 +108,8 @@ class FlightChannel(RequestChannel):
             self._writing.release()
         if not self._over.wait(SECONDS_TO_CLOSE):
             self._reader.cancel()
+        for thread in self._threads:
+            join(thread)
 
     def _connect(self) -> Any:
         options: dict[str, Any] = {}
@@ -158,7 +163,7 @@ class FlightChannel(RequestChannel):
         self._client.close()
         self._over.set()
 
-    def _watch(self, _waiting: OpenRequests) -> None:
+    def _watch(self) -> None:
         """Break the stream off when nothing is heard for too long."""
         while not self._over.wait(self._silence_seconds / 4):
             if time.monotonic() - self._heard >= self._silence_seconds:

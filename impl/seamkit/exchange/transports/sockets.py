@@ -31,6 +31,7 @@ from seamkit.exchange.transports.base import (
     OpenRequests,
     RequestChannel,
     announcement,
+    join,
     note,
 )
 from seamkit.exchange.transports.connection import Connection
@@ -238,6 +239,7 @@ class SocketChannel(RequestChannel):
     def __init__(self, address: str, exchange: int, **options: Unpack[ChannelOptions]) -> None:
         super().__init__(address, exchange, **options)
         self._connection: Connection | None = None
+        self._listener: threading.Thread | None = None
 
     def open(
         self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
@@ -267,9 +269,10 @@ class SocketChannel(RequestChannel):
             raise UnavailableError(f"{self._address} cannot be reached: {error}") from error
         self._connection = connection
         self._open = OpenRequests(on_failure)
-        threading.Thread(
+        self._listener = threading.Thread(
             target=self._listen, args=(stream, connection, self._open, on_answer), daemon=True
-        ).start()
+        )
+        self._listener.start()
 
     def write(self, request: Request) -> None:
         """Waits while the socket takes no more."""
@@ -278,9 +281,10 @@ class SocketChannel(RequestChannel):
         self._connection.write(message, payloads)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and wait for the thread that reads from it."""
         if self._connection is not None:
             self._connection.hang_up()
+            join(self._listener)
 
     def _listen(
         self,

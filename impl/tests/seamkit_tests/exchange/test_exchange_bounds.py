@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import resource
 import socket
 import struct
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from seamkit.exchange.logic.receiver import Receiver
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.base import HELLO, announcement
-from seamkit.exchange.transports.by_name import connect
+from seamkit.exchange.transports.by_name import connect, serve
 from seamkit.exchange.transports.sockets import SocketServer
 from seamkit.exchange.transports.wire import decode_answer, encode_answer, encode_request
 from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
@@ -433,3 +435,51 @@ def test_an_answer_that_is_none_fails_the_sender(answer: str, tmp_path: Path) ->
         with pytest.raises(ExchangeFailedError, match=reason):
             sink.wait_finished(PATIENCE)
         sink.close()
+
+
+# --- the end ---
+
+
+def test_whoever_closes_can_wait_for_answers() -> None:
+    """A reader may see the end while the answer to the last request is still on its way."""
+    source, taken, answers = ExchangeSource(1, 1), threading.Event(), list[Answer]()
+
+    def reply(answer: Answer) -> None:
+        taken.wait(PATIENCE)
+        answers.append(answer)
+
+    last = Request(0, 0, (), True, 0)
+    arriving = threading.Thread(target=source.deliver, args=(last, reply))
+    arriving.start()
+    assert source.read(0, PATIENCE) is None
+    assert not source.wait_answered(0.05)
+    taken.set()
+    assert source.wait_answered(PATIENCE)
+    assert [answer.sequence for answer in answers] == [0]
+    arriving.join()
+
+
+@pytest.mark.parametrize("transport", ["sockets", "flight"])
+def test_no_thread_keeps_a_closed_sink(transport: str, tmp_path: Path) -> None:
+    """What a sink holds is free as soon as it is closed, though requests were never answered."""
+    registry = SourceRegistry()
+    with contextlib.closing(serve(transport, registry, f"unix:{tmp_path / 's'}")) as server:
+        for _ in range(10):
+            registry.forget(EXCHANGE)
+            registry.register(EXCHANGE, ExchangeSource(1, 1, None, ReceiverOptions(0)))
+            way = connect(transport, server.address, EXCHANGE)
+            formats = chunk_format("arrow", SCHEMA)
+            sink = ExchangeSink(
+                SCHEMA,
+                [way],
+                Routing("single"),
+                be_number=3,
+                format=formats,
+                max_transmit_batched_bytes=0,
+            )
+            sink.driver().write(sample_batch(0, 100))
+            sink.close()
+            held = weakref.ref(sink)
+            del sink, way
+            gc.collect()
+            assert held() is None

@@ -20,7 +20,9 @@ from seamkit_tests.scan.units import plan, write_unit
 
 _ROWS = pa.table({"id": pa.array(range(300), pa.int64()), "text": [f"t{i}" for i in range(300)]})
 _GOLDEN = sorted(
-    path for format_ in ("hudi", "delta") for path in (SUITES_GOLDEN / format_).rglob("*.zip")
+    path
+    for format_ in ("hudi", "delta", "iceberg", "paimon")
+    for path in (SUITES_GOLDEN / format_).rglob("*.zip")
 )
 
 
@@ -143,13 +145,14 @@ def test_what_an_engine_cannot_keep_to_stays(tmp_path: Path, scan_of: Any) -> No
     assert _rows(scan) == sorted(((v,) for v in scan.to_table()["id"].to_pylist()), key=repr)
 
 
-@pytest.mark.parametrize("archive", _GOLDEN[::12], ids=lambda path: path.stem)
+@pytest.mark.parametrize("archive", _GOLDEN[::16], ids=lambda path: path.stem)
 def test_golden_tables_are_the_same_through_engines(archive: Path, tmp_path: Path) -> None:
     """Row for row what the scan itself reads."""
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path)
-    marks = [*tmp_path.rglob(".hoodie"), *tmp_path.rglob("_delta_log")]
-    scan = seamkit.open_table(marks[0].parent).scan()
+    marks = (".hoodie", "_delta_log", "metadata", "snapshot")
+    found = [folder for mark in marks for folder in tmp_path.rglob(mark)]
+    scan = seamkit.open_table(found[0].parent).scan()
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
 

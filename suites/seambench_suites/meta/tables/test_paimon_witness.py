@@ -13,17 +13,17 @@ from seambench.seams.scan.cases import ScanCase
 
 
 def _whole_reads() -> list[ScanCase]:
-    """Cases that read all rows and columns of a snapshot of an unedited Paimon table."""
+    """Cases that read all rows of a snapshot of an unedited Paimon table."""
     return [
         case
         for case in load_cases("scan")
         if isinstance(case, ScanCase)
         and case.table.format.name == "paimon"
-        and case.expect.rows is not None
+        and not case.expect.refused
         and not case.edits
         and case.request.query == "snapshot"
         and case.request.where is None
-        and case.request.columns is None
+        and not case.focus
     ]
 
 
@@ -36,12 +36,17 @@ def _witnessed(case: ScanCase) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", _whole_reads(), ids=lambda case: case.id)
 def test_spark_reads_what_the_case_declares(case: ScanCase) -> None:
-    """Spark's answer, recorded when the table was made, is the declared one."""
+    """Spark's answer, recorded when the table was made, is the declared one, or one of several."""
     witness = _witnessed(case)
-    [declared] = case.expected_answers()
+    places = [witness["columns"].index(name) for name in case.names]
+    rows = sorted([row[place] for place in places] for row in witness["rows"])
+    answers = [
+        sorted([canonical(value) for value in row] for row in declared)
+        for declared in case.expected_answers()
+    ]
 
-    assert witness["columns"] == case.names
-    assert witness["rows"] == sorted([canonical(value) for value in row] for row in declared)
+    assert case.request.columns is not None or witness["columns"] == case.names
+    assert rows in answers
 
 
 def test_most_tables_have_such_a_case() -> None:

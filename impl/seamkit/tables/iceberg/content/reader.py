@@ -135,6 +135,10 @@ class IcebergReader:
             made = [self._values(one, columns.get(one.read.name), at) for one in sources]
             yield batch_of(made, schema, batch.num_rows)
 
+    def as_it_stands(self, schema: pa.Schema) -> FileReader:
+        """The file's own reader where it has all of these columns as the table; see `Renaming`."""
+        return self._reader if all(self._source(wanted).as_is for wanted in schema) else self
+
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None)."""
         return self._reader.rows_in(row_groups)
