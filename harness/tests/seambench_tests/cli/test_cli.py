@@ -425,7 +425,7 @@ def test_doctor_tells_what_to_do(
 def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: str) -> None:
     """What is unavailable or not offered is told per case; without any verdict nothing is right."""
     pattern = "scan/hudi/commit-v6/*"
-    done = seambench("check", "--impl", FAKES + fake, "--case", pattern, "--json")
+    done = seambench("check", "--impl", FAKES + fake, "--case", pattern, "--jobs", "1", "--json")
     lines = [json.loads(line) for line in done.out.splitlines()]
 
     assert done.code == 1
@@ -438,7 +438,7 @@ def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: st
         }
         assert line["difference"] is None
         assert (line["schema"], line["outcome"]) == (1, outcome)
-    table = seambench("check", "--impl", FAKES + fake, "--case", pattern)
+    table = seambench("check", "--impl", FAKES + fake, "--case", pattern, "--jobs", "1")
     assert (table.code, outcome in table.out) == (1, True)
 
 
