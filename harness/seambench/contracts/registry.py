@@ -15,6 +15,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -152,8 +155,17 @@ def resolve_suite(name: str) -> Any:
 
 def grouped(group: str) -> dict[str, list[EntryPoint]]:
     """The different entry points of a group, by name."""
+    return _grouped(group, tuple(sys.path), entry_points)
+
+
+@lru_cache
+def _grouped(
+    group: str, path: tuple[str, ...], find: Callable[..., Iterable[EntryPoint]]
+) -> dict[str, list[EntryPoint]]:
+    """The same for one path of packages; looking through all of them takes milliseconds each."""
+    del path
     found: dict[str, list[EntryPoint]] = {}
-    for point in entry_points(group=group):
+    for point in find(group=group):
         same = found.setdefault(point.name, [])
         # A checkout and a wheel of one package may both be on the path; they say the same.
         if all(point.value != other.value for other in same):

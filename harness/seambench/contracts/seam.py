@@ -228,9 +228,10 @@ class Seam(ABC):
         Raises:
             UsageError: the word, and the one that was probably meant.
         """
+        words = self.words
         for word in capabilities:
-            if not any(fnmatchcase(word, known) for known in self.words):
-                near = get_close_matches(word, [k for k in self.words if "*" not in k], n=1)
+            if not any(fnmatchcase(word, known) for known in words):
+                near = get_close_matches(word, [k for k in words if "*" not in k], n=1)
                 hint = f"; did you mean {near[0]!r}" if near else ""
                 raise UsageError(
                     f"{owner} states the capability {word!r}, which the {self.name} seam does not "
