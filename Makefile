@@ -15,7 +15,7 @@ help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 bench: $(TOX)  ## generate data, run the comparison, check every answer, build the page
-	$(TOX) run -q -e bench -- $(ARGS)
+	$(TOX) run -q -e bench $(if $(ARGS),-- $(ARGS))
 
 test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
 	$(TOX) run -e lint,types,native,bare,tests,conformance
