@@ -7,64 +7,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import UsageError
-from seambench.conformance.strict import build
-from seambench.contracts.tables import CommitRequest
-from seambench.formats.golden import read_declaration
+from seambench.formats.steps import SteppedTable, load_stepped
+from seambench.formats.steps import stepped_needs as needs
 
 __all__ = ["TableSpec", "load_table", "needs", "settle"]
 
 
 @dataclass(frozen=True)
-class TableSpec:
-    """What a golden table is and how it came to be.
+class TableSpec(SteppedTable):
+    """What a golden Delta table is and how it came to be.
 
-    Attributes:
-        columns: its latest schema, with the types of cases (`seambench.conformance.plain`).
-        steps: statements of Spark's SQL; the table is called `golden`, `{path}` is its folder.
-        partition: its partition columns.
-        features: words of capabilities that reading it takes.
-        settings: of the Spark session, and of the Parquet writer, for all steps.
+    Its steps are statements of Spark's SQL; the table is called `golden`, `{path}` is its folder.
+    Its settings are those of the Parquet writer, too.
     """
-
-    name: str
-    note: str
-    columns: Mapping[str, str]
-    steps: Sequence[str]
-    partition: Sequence[str] = ()
-    features: Sequence[str] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def writes(self) -> Sequence[str]:
-        """The steps."""
-        return self.steps
 
 
 def load_table(folder: Path, file: Path | None = None) -> TableSpec:
-    """Read what a golden table is.
-
-    Args:
-        folder: of the table.
-        file: its `table.toml`; None for the one in the folder.
-
-    Raises:
-        UsageError: an unknown or missing key, or variants, which there are none of.
-    """
-    file, data = read_declaration(folder, file, _variant)
-    spec: TableSpec = build(TableSpec, data, file)
-    return spec
-
-
-def needs(spec: TableSpec, request: CommitRequest) -> list[str]:
-    """Its features, and partitions."""
-    del request
-    return [*spec.features, *(["partitioned"] if spec.partition else [])]
+    """Read what a golden table is; see `seambench.formats.steps.load_stepped`."""
+    return load_stepped(TableSpec, "Delta", folder, file)
 
 
 def settle(table: Path) -> None:
@@ -81,7 +46,3 @@ def _stated_millis(file: Path) -> int | None:
         if "commitInfo" in action:
             return int(action["commitInfo"]["timestamp"])
     return None
-
-
-def _variant(name: str, file: Path) -> Mapping[str, Any]:
-    raise UsageError(f"{file}: golden Delta tables have no variants, such as {name!r}")
