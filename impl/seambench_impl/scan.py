@@ -25,6 +25,7 @@ from seambench_impl.scan_paimon import (
     is_paimon,
     open_paimon,
 )
+from seambench_impl.scan_requests import scan_arguments
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.change_scan import ChangeScan
@@ -113,18 +114,12 @@ class _HudiReader:
             return open_paimon(request)
         table = HudiTable(request.table, request.storage_options, listing=self.listing)
         return table.scan(
-            request.columns,
-            query=request.query,
-            as_of=request.as_of,
             begin=request.begin,
             end=request.end,
             changes_alone=request.changes_alone,
             path=self.path,
-            batch_rows=request.batch_rows,
-            threads=request.threads,
-            memory_limit_bytes=request.memory_limit_bytes,
-            strict=request.strict,
             positions=self.positions,
+            **scan_arguments(request),
         )
 
     def explain(self, path: FilePath) -> Iterator[Met]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
+from seambench_impl.scan_requests import explain_parts, refuse_window, scan_arguments
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.folder import LOG
 from seamkit.tables.delta.table import DeltaTable
@@ -46,17 +46,9 @@ def open_delta(request: ScanRequest) -> Scan:
     Raises:
         UsageError: what Delta tables have no word for.
     """
-    if request.begin is not None or request.end is not None or request.changes_alone:
-        raise UsageError("a snapshot of a Delta table has neither begin nor end")
-    return DeltaTable(request.table, request.storage_options).scan(
-        request.columns,
-        query=request.query,
-        as_of=request.as_of,
-        batch_rows=request.batch_rows,
-        threads=request.threads,
-        memory_limit_bytes=request.memory_limit_bytes,
-        strict=request.strict,
-    )
+    refuse_window(request, "Delta")
+    table = DeltaTable(request.table, request.storage_options)
+    return table.scan(**scan_arguments(request))
 
 
 def explain_delta(table: DeltaTable) -> Iterator[Met]:
@@ -66,6 +58,4 @@ def explain_delta(table: DeltaTable) -> Iterator[Met]:
         yield Met(0, 0, 1, name, value)
     for field in table.schema:
         yield Met(0, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
-    for line in table.scan().explain().splitlines()[1:]:
-        path, _, file = line.strip().partition(" ")
-        yield Met(0, 0, 1, path, file.strip())
+    yield from explain_parts(table.scan())

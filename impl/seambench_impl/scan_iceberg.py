@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
+from seambench_impl.scan_requests import explain_parts, scan_arguments
 from seamkit.files.storage import Storage
 from seamkit.tables.iceberg.catalog import SCHEME
 from seamkit.tables.iceberg.metadata.location import METADATA
@@ -56,17 +57,8 @@ def open_iceberg(request: ScanRequest) -> Scan:
     """
     if request.changes_alone:
         raise UsageError("Iceberg tables tell no changes of rows apart")
-    return IcebergTable(request.table, request.storage_options).scan(
-        request.columns,
-        query=request.query,
-        as_of=request.as_of,
-        begin=request.begin,
-        end=request.end,
-        batch_rows=request.batch_rows,
-        threads=request.threads,
-        memory_limit_bytes=request.memory_limit_bytes,
-        strict=request.strict,
-    )
+    table = IcebergTable(request.table, request.storage_options)
+    return table.scan(begin=request.begin, end=request.end, **scan_arguments(request))
 
 
 def explain_iceberg(table: IcebergTable) -> Iterator[Met]:
@@ -79,6 +71,4 @@ def explain_iceberg(table: IcebergTable) -> Iterator[Met]:
         yield Met(0, 0, 1, name, value)
     for field in table.schema:
         yield Met(0, 0, 1, field.name, str(field.type))
-    for line in table.scan().explain().splitlines()[1:]:
-        path, _, file = line.strip().partition(" ")
-        yield Met(0, 0, 1, path, file.strip())
+    yield from explain_parts(table.scan())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
+from seambench_impl.scan_requests import explain_parts, refuse_window, scan_arguments
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.table import PaimonTable
 
@@ -49,17 +49,9 @@ def open_paimon(request: ScanRequest) -> Scan:
     Raises:
         UsageError: what Paimon tables have no word for.
     """
-    if request.begin is not None or request.end is not None or request.changes_alone:
-        raise UsageError("a snapshot of a Paimon table has neither begin nor end")
-    return PaimonTable(request.table, request.storage_options).scan(
-        request.columns,
-        query=request.query,
-        as_of=request.as_of,
-        batch_rows=request.batch_rows,
-        threads=request.threads,
-        memory_limit_bytes=request.memory_limit_bytes,
-        strict=request.strict,
-    )
+    refuse_window(request, "Paimon")
+    table = PaimonTable(request.table, request.storage_options)
+    return table.scan(**scan_arguments(request))
 
 
 def explain_paimon(table: PaimonTable) -> Iterator[Met]:
@@ -72,6 +64,4 @@ def explain_paimon(table: PaimonTable) -> Iterator[Met]:
     for field in table.schema:
         key = ", of the primary key" if field.name in table.primary_keys else ""
         yield Met(0, 0, 1, field.name, f"{field.type}{key}")
-    for line in table.scan().explain().splitlines()[1:]:
-        path, _, file = line.strip().partition(" ")
-        yield Met(0, 0, 1, path, file.strip())
+    yield from explain_parts(table.scan())
