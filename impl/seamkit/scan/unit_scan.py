@@ -207,32 +207,34 @@ class UnitScan(Scan):
 
     def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
-        if engine:
-            return self._explain_engine()
         plan = self._plan
         lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
+        ways = self._engine_ways() if engine else self._own_ways()
+        for unit, (path, why) in zip(plan.units, ways, strict=True):
+            lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
+        return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
+
+    def _own_ways(self) -> Iterator[tuple[str, str]]:
+        """The path of each unit, and why."""
+        plan = self._plan
         partitions = [replace(unit, guarantee=None) for unit in plan.units]
         in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
-            path, why = self._path(unit), unit.reason
-            if not is_kept:
-                path, what = "pruned", "statistics do" if may else "partition does"
-                why = f"its {what} not meet the filter"
-            lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
-        return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
+            if is_kept:
+                yield self._path(unit), unit.reason
+            else:
+                what = "statistics do" if may else "partition does"
+                yield "pruned", f"its {what} not meet the filter"
 
-    def _explain_engine(self) -> str:
-        """As `explain`, with the path `engine` for what an engine's own reader reads."""
-        plan, alone = self._plan, self._alone()
-        lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
-        reasons: Sequence[str | None] = [alone] * len(plan.units)
+    def _engine_ways(self) -> Iterator[tuple[str, str]]:
+        """The path `engine` for what an engine's own reader reads; of other units why they stay."""
+        alone = self._alone()
+        reasons: Sequence[str | None] = [alone] * len(self._plan.units)
         if alone is None:
-            reasons = engine_share(plan, self._columns).reasons
-        for unit, why in zip(plan.units, reasons, strict=True):
-            path = "engine" if why is None else self._path(unit)
-            lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
-        return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
+            reasons = engine_share(self._plan, self._columns).reasons
+        for unit, why in zip(self._plan.units, reasons, strict=True):
+            yield ("engine", "") if why is None else (self._path(unit), why)
 
     def _fields(self, names: Sequence[str]) -> pa.Schema:
         return pa.schema([self._plan.schema.field(name) for name in names])
