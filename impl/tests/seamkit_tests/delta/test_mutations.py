@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.tables.delta.table import DeltaTable
+from seamkit_tests.samples.damage import silent_damage
 from seamkit_tests.samples.delta_tables import unpack_delta
 
 TABLES = ("vectors-random-prefix", "checkpoint-vectors", "mapping-partitions", "checkpoint-v2-json")
@@ -26,48 +25,14 @@ def _answer(table: Path) -> Counter[str] | None:
     return Counter(map(repr, rows))
 
 
-def _flips(file: Path, chance: random.Random, count: int) -> Iterator[bytes]:
-    """Contents with one bit changed."""
-    content = file.read_bytes()
-    for _ in range(count):
-        at = chance.randrange(len(content))
-        yield content[:at] + bytes([content[at] ^ (1 << chance.randrange(8))]) + content[at + 1 :]
-
-
-def _mutations(table: Path, seed: int, count: int) -> Iterator[tuple[str, Path, bytes | None]]:
-    """Descriptions, files, and new contents (None: the file is gone)."""
-    chance = random.Random(seed)
-    for file in sorted(path for path in table.rglob("*") if path.is_file()):
-        content, name = file.read_bytes(), file.relative_to(table).as_posix()
-        yield f"{name} removed", file, None
-        yield f"{name} emptied", file, b""
-        for length in sorted(chance.sample(range(len(content)), min(count, len(content)))):
-            yield f"{name} cut at {length}", file, content[:length]
-        # Parquet's footers and page headers have no checksum: a flip there can turn a value into
-        # another that is as good, and no reader can tell.
-        if file.suffix != ".parquet":
-            for number, flipped in enumerate(_flips(file, chance, count)):
-                yield f"{name} flipped, {number}", file, flipped
+def _flipped(file: Path) -> bool:
+    # Parquet's footers and page headers have no checksum: a flip there can turn a value into
+    # another that is as good, and no reader can tell.
+    return file.suffix != ".parquet"
 
 
 def _run(name: str, folder: Path, seed: int, count: int) -> dict[str, str]:
-    """What came of each mutation that changed the rows."""
-    table = unpack_delta(name, folder)
-    whole = _answer(table)
-    assert whole
-    silent = {}
-    for what, file, content in list(_mutations(table, seed, count)):
-        intact = file.read_bytes()
-        if content is None:
-            file.unlink()
-        else:
-            file.write_bytes(content)
-        found = _answer(table)
-        if found is not None and found != whole:
-            silent[what] = f"{found - whole} more, {whole - found} fewer"
-        file.write_bytes(intact)
-    assert _answer(table) == whole
-    return silent
+    return silent_damage(unpack_delta(name, folder), _answer, _flipped, seed=seed, count=count)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -1,0 +1,67 @@
+"""Damage to the files of a table: which of it changes the rows without a word."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+__all__ = ["Answer", "silent_damage"]
+
+Answer = Callable[[Path], Counter[str] | None]
+"""The rows of a table as a multiset; None for a typed error or a warning."""
+
+
+def silent_damage(
+    table: Path, answer: Answer, flipped: Callable[[Path], bool], *, seed: int, count: int
+) -> dict[str, str]:
+    """What came of each mutation that changed the rows.
+
+    Every file is removed, emptied and cut; the table is whole again afterwards.
+
+    Args:
+        table: the table's folder.
+        answer: reads it.
+        flipped: whether bits of a file, given relative to the table, are flipped as well.
+        seed: of the places.
+        count: lengths and bits tried of each file.
+    """
+    whole = answer(table)
+    assert whole
+    silent = {}
+    for what, file, content in list(_mutations(table, flipped, seed, count)):
+        intact = file.read_bytes()
+        if content is None:
+            file.unlink()
+        else:
+            file.write_bytes(content)
+        found = answer(table)
+        if found is not None and found != whole:
+            silent[what] = f"{found - whole} more, {whole - found} fewer"
+        file.write_bytes(intact)
+    assert answer(table) == whole
+    return silent
+
+
+def _mutations(
+    table: Path, flipped: Callable[[Path], bool], seed: int, count: int
+) -> Iterator[tuple[str, Path, bytes | None]]:
+    """Descriptions, files, and new contents (None: the file is gone)."""
+    chance = random.Random(seed)
+    for file in sorted(path for path in table.rglob("*") if path.is_file()):
+        content, name = file.read_bytes(), file.relative_to(table)
+        yield f"{name} removed", file, None
+        yield f"{name} emptied", file, b""
+        for length in sorted(chance.sample(range(len(content)), min(count, len(content)))):
+            yield f"{name} cut at {length}", file, content[:length]
+        if flipped(name):
+            for number, changed in enumerate(_flips(content, chance, count)):
+                yield f"{name} flipped, {number}", file, changed
+
+
+def _flips(content: bytes, chance: random.Random, count: int) -> Iterator[bytes]:
+    """Contents with one bit changed."""
+    for _ in range(count):
+        at = chance.randrange(len(content))
+        yield content[:at] + bytes([content[at] ^ (1 << chance.randrange(8))]) + content[at + 1 :]
