@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.scan_requests import explain_parts, refuse_window, scan_arguments
+from seambench_impl.scan_requests import explain_parts, scan_arguments
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.folder import LOG
 from seamkit.tables.delta.table import DeltaTable
@@ -16,10 +17,12 @@ __all__ = ["DELTA_CAPABILITIES", "explain_delta", "is_delta", "open_delta"]
 DELTA_CAPABILITIES = (
     "formats.delta",
     "query.snapshot",
+    "query.cdc",
     "as-of",
     "delta.checkpoint.v2",
     "delta.mapping.id",
     "delta.mapping.name",
+    "delta.row-tracking",
     "delta.timestamp-ntz",
     "delta.vectors",
     "delta.widening",
@@ -46,9 +49,10 @@ def open_delta(request: ScanRequest) -> Scan:
     Raises:
         UsageError: what Delta tables have no word for.
     """
-    refuse_window(request, "Delta")
+    if request.changes_alone:
+        raise UsageError("changes-alone goes with incremental queries, which Delta tables have not")
     table = DeltaTable(request.table, request.storage_options)
-    return table.scan(**scan_arguments(request))
+    return table.scan(**scan_arguments(request), begin=request.begin, end=request.end)
 
 
 def explain_delta(table: DeltaTable) -> Iterator[Met]:
