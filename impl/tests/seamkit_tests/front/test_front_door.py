@@ -81,6 +81,20 @@ def test_what_is_no_table_is_told_in_a_sentence(
     assert str(path) in str(raised.value)
 
 
+def test_of_several_formats_one_is_named(delta: Path) -> None:
+    """A folder with the metadata of two formats is opened as the one that is said to be meant."""
+    (delta / "metadata").mkdir()
+    (delta / "metadata" / "v1.metadata.json").touch()
+    with pytest.raises(seamkit.UsageError, match="a table of several formats"):
+        seamkit.open_table(delta)
+
+    assert isinstance(seamkit.open_table(delta, format="delta"), seamkit.DeltaTable)
+    with pytest.raises(seamkit.UsageError, match="did you mean 'delta'"):
+        seamkit.open_table(delta, format="dleta")
+    with pytest.raises(seamkit.UsageError, match="Delta tables have no option listing"):
+        seamkit.open_table(delta, format="delta", listing="files")
+
+
 def test_a_delta_table_is_found(delta: Path) -> None:
     """By its log; what Spark reads of its newest version is read, and of an older one."""
     table = seamkit.open_table(delta)
