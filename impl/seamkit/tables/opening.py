@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import InputError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.formats import find_format, table_formats
 from seamkit.tables.table_format import Table, TableFormat
@@ -45,7 +45,7 @@ def open_table(
     Raises:
         UsageError: an argument of the wrong kind, or a folder that is a table of several formats.
         InputError: there is no such folder, or no table in it, or a broken one.
-        RefusedError: a table of another format, or of a version that is not supported.
+        RefusedError: a version or a feature that is not supported.
         UnavailableError: the library for this kind of storage is not installed.
     """
     root = _address(path)
@@ -79,8 +79,7 @@ def recognised_format(
 
     Raises:
         UsageError: the folder is a table of several formats.
-        InputError: there is no such folder, or no table in it.
-        RefusedError: what lies there looks like something that is not read.
+        InputError: there is no such folder, or no table in it; what it looks like instead.
         UnavailableError: the library for this kind of storage is not installed.
     """
     for one in table_formats():
@@ -126,7 +125,7 @@ def _require_folder(root: str) -> None:
     raise InputError(f"{root} is {what}: a table is a folder, so name the one it lies in")
 
 
-def _no_table(storage: Storage, entries: Mapping[str, bool]) -> Exception:
+def _no_table(storage: Storage, entries: Mapping[str, bool]) -> InputError:
     """The error for a folder without a table that can be read: what it looks like instead."""
     root, formats = storage.root, table_formats()
     if not entries:
@@ -138,7 +137,7 @@ def _no_table(storage: Storage, entries: Mapping[str, bool]) -> Exception:
     if looks:
         *others, last = (one.title for one in formats)
         known = f"{', '.join(others)} and {last}"
-        return RefusedError(f"{root} looks like {looks}; {known} tables can be read")
+        return InputError(f"{root} looks like {looks}; {known} tables can be read")
     listed = ", ".join(sorted(entries)[:_NAMES_SHOWN])
     more = ", ..." if len(entries) > _NAMES_SHOWN else ""
     marks = " or ".join(one.mark for one in formats)
