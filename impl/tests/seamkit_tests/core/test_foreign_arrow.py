@@ -187,7 +187,7 @@ class _Foreign(pa.ExtensionType):  # type: ignore[misc] # pyarrow has no types
 
 
 def test_extension_types_are_looked_through() -> None:
-    """pyarrow cannot hash its extension types; columns of them are as good as any."""
+    """Extension types cannot be hashed in pyarrow; columns of them are as good as any."""
     column = pa.ExtensionArray.from_storage(_Foreign(), pa.array([1, None]))
     batch = pa.record_batch({"x": column, "text": ["a", "b"]})
 
