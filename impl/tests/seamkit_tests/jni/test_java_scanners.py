@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,6 +23,7 @@ FAULTY = "tests.FaultyScanner"
 
 @pytest.fixture(scope="module")
 def loader() -> JniLoader:
+    """The tests' own scanners, compiled."""
     try:
         parent = connector_classes()
     except UnavailableError as error:
@@ -90,13 +92,11 @@ def test_a_limit_holds_for_java(loader: JniLoader) -> None:
     """Java's blocks count against the allocator's limit; at it, the scan fails and leaves none."""
     for limit in range(64, 20_000, 977):
         allocator = TrackedAllocator(limit)
-        try:
+        with contextlib.suppress(NativeMemoryError):
             read(loader, allocator, rows="1000")
-        except NativeMemoryError:
-            pass
         assert allocator.counters().live_blocks == 0
         assert allocator.counters().peak_bytes <= limit
-    with pytest.raises(NativeMemoryError, match="limit|left"):
+    with pytest.raises(NativeMemoryError, match=r"limit|left"):
         read(loader, TrackedAllocator(1000), rows="1000")
 
 
@@ -172,5 +172,5 @@ def test_what_is_no_scanner_is_refused(loader: JniLoader, name: str, message: st
 
 def test_a_class_path_exists(tmp_path: Path) -> None:
     """A part of a class path that is not there is named."""
-    with pytest.raises(UsageError, match="absent.jar does not exist"):
+    with pytest.raises(UsageError, match=r"absent\.jar does not exist"):
         scanner_classes("own", [tmp_path / "absent.jar"])
