@@ -217,14 +217,14 @@ class UnitScan(Scan):
     def _own_ways(self) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
         plan = self._plan
-        partitions = [replace(unit, guarantee=None) for unit in plan.units]
+        partitions = [replace(unit, guarantee=None, bucket=None) for unit in plan.units]
         in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
             if is_kept:
                 yield self._path(unit), unit.reason
             else:
-                what = "statistics do" if may else "partition does"
+                what = "keys or statistics do" if may else "partition does"
                 yield "pruned", f"its {what} not meet the filter"
 
     def _engine_ways(self) -> Iterator[tuple[str, str]]:

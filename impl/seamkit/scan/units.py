@@ -20,7 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -36,6 +36,7 @@ from seamkit.files.roaring import Positions
 from seamkit.scan.merge import Words
 
 __all__ = [
+    "Buckets",
     "Changes",
     "Combine",
     "DataFile",
@@ -272,6 +273,14 @@ class Runs:
 Changes = Mask | KeyMask | Keyed | Runs
 
 
+class Buckets(Protocol):
+    """How a table spreads its rows over buckets by their keys."""
+
+    def numbers(self, condition: pc.Expression) -> Collection[int] | None:
+        """The buckets in which rows may meet a condition; None for all."""
+        ...
+
+
 @dataclass(frozen=True)
 class ReadUnit:
     """Rows that are read together.
@@ -286,6 +295,8 @@ class ReadUnit:
         guarantee: what holds for all rows of the unit, in the table's names and types, such as the
             ranges that a table's metadata gives of its files; None where nothing is known. A filter
             that it rules out leaves the unit unread. It need not repeat `partition`.
+        bucket: how the table spreads rows over buckets, and the number of the one that holds all
+            rows of the unit; None where rows may be anywhere.
     """
 
     name: str
@@ -294,6 +305,7 @@ class ReadUnit:
     changes: Changes | None = None
     reason: str = ""
     guarantee: pc.Expression | None = None
+    bucket: tuple[Buckets, int] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.changes, Mask | KeyMask) and len(self.files) != 1:

@@ -32,6 +32,7 @@ from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
+from seamkit.tables.hudi.listing.buckets import stated_buckets
 from seamkit.tables.hudi.listing.partitions import partition_schema
 from seamkit.tables.hudi.listing.planning import ListingSource, Plan, Planner
 from seamkit.tables.hudi.listing.slices import FileSlice, with_file_names
@@ -142,6 +143,7 @@ class HudiTable:
         changes_alone: bool = False,
         path: Path = "auto",
         positions: bool = False,
+        buckets: int | None = None,
     ) -> Scan:
         """Plan a read.
 
@@ -169,6 +171,9 @@ class HudiTable:
             path: `auto` chooses per slice: native where no log applies, merge otherwise.
             positions: match log records by their positions in the base file where they have them.
                 No row changes by that, but where the base holds a key twice (docs/merge.md).
+            buckets: how many the table's simple bucket index has, which Hudi does not write into
+                the table (`hoodie.bucket.index.num.buckets` of its writers): a filter that names
+                record keys then opens their file groups alone. A wrong number leaves nothing out.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a bad instant or word, a
@@ -192,6 +197,7 @@ class HudiTable:
             strict=strict,
             path=path,
             positions=positions,
+            buckets=stated_buckets(self.config, buckets),
         )
         until, after = instant_text("as_of", as_of), instant_text("begin", begin)
         up_to = instant_text("end", end)
@@ -224,13 +230,14 @@ class HudiTable:
         strict: bool,
         path: Path,
         positions: bool,
+        buckets: int | None,
         merge_logs: bool = True,
     ) -> UnitScan:
         schema = self._schema_at(window)
         source = LogSource(
             self._storage, self.config, self._timeline, schema, window, strict, positions
         )
-        units = read_plan(plan, source, path, merge_logs=merge_logs)
+        units = read_plan(plan, source, path, merge_logs=merge_logs, buckets=buckets)
         return UnitScan(units, names, condition, options)
 
     def _changes(
