@@ -334,6 +334,9 @@ class ReadPlan:
         heading: what `Scan.explain` says after the table, such as where files were listed.
         notes: further lines of it, such as what was left out.
         warnings: what went wrong while planning and was done otherwise.
+        again: plans the same read anew, of the table as it then is; None where that is of no use.
+            Asked once, where a read fails before a row was handed out: a cleaner may have removed
+            a file in the meantime.
     """
 
     table: str
@@ -342,3 +345,4 @@ class ReadPlan:
     heading: str = ""
     notes: Sequence[str] = ()
     warnings: Sequence[ScanWarning] = ()
+    again: Callable[[], ReadPlan] | None = None
