@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError
+from seambase.errors import InputError, SeambenchError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
@@ -322,7 +322,10 @@ class UnitScan(Scan):
         plan = self._plan
         if plan.again is None:
             return False
-        newer = plan.again()
+        try:
+            newer = plan.again()
+        except SeambenchError:
+            return False  # the first error tells what is wrong
         same = [(u.name, u.reason) for u in newer.units] == [(u.name, u.reason) for u in plan.units]
         if same or not newer.schema.equals(plan.schema):
             return False

@@ -28,7 +28,7 @@ K, N = pc.field("k"), pc.field("n")
         (K != "a", None),
         (~(K == "a"), None),
         (K > "a", None),
-        (K == pc.field("l"), None),
+        (pc.field("l") == K, None),
         (pc.utf8_lower(K) == "a", None),
         (pc.field("s", "k") == "a", None),
         (pc.if_else(K.is_valid(), K.isin(["a"]), pa.scalar(True)), None),
