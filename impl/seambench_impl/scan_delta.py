@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.scan_requests import explain_parts, refuse_window, scan_arguments
-from seamkit.files.storage import Storage
-from seamkit.tables.delta.log.folder import LOG
+from seambench_impl.scan_requests import ReaderFormat, explain_parts, refuse_window, scan_arguments
 from seamkit.tables.delta.table import DeltaTable
 
-__all__ = ["DELTA_CAPABILITIES", "explain_delta", "is_delta", "open_delta"]
+__all__ = ["DELTA"]
 
-DELTA_CAPABILITIES = (
-    "formats.delta",
+_CAPABILITIES = (
     "query.snapshot",
     "as-of",
     "delta.checkpoint.v2",
@@ -30,17 +27,7 @@ DELTA_CAPABILITIES = (
 )
 
 
-def is_delta(request: ScanRequest) -> bool:
-    """Whether the request's table has the log of a Delta table.
-
-    Raises:
-        UsageError: no address, or options that its storage does not know.
-        InputError: there is no such folder.
-    """
-    return Storage(request.table, request.storage_options).exists(LOG)
-
-
-def open_delta(request: ScanRequest) -> Scan:
+def _open(request: ScanRequest) -> Scan:
     """Plan a read of a Delta table; see `seambench.contracts.scan.Scanner.open`.
 
     Raises:
@@ -51,11 +38,15 @@ def open_delta(request: ScanRequest) -> Scan:
     return table.scan(**scan_arguments(request))
 
 
-def explain_delta(table: DeltaTable) -> Iterator[Met]:
+def _explain(path: str) -> Iterator[Met]:
     """What the log of a Delta table says: its version, properties, columns and files."""
+    table = DeltaTable(path)
     yield Met(0, 0, 0, "Delta table", f"version {table.version}")
     for name, value in sorted(table.properties.items()):
         yield Met(0, 0, 1, name, value)
     for field in table.schema:
         yield Met(0, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
     yield from explain_parts(table.scan())
+
+
+DELTA = ReaderFormat("delta", _CAPABILITIES, _open, _explain)

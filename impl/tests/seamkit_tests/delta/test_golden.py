@@ -12,9 +12,6 @@ from typing import Any
 
 import pytest
 
-from seambase.errors import RefusedError
-from seambench.contracts.scan import ScanRequest
-from seambench_impl.scan import ConnectorReader, MergeReader, MetadataReader
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta
@@ -54,14 +51,3 @@ def test_every_version_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
         )
         assert scan.report().warnings == []
     assert table.version == int(versions[-1])
-
-
-@pytest.mark.parametrize("reader", [MergeReader(), ConnectorReader(), MetadataReader()])
-def test_readers_that_do_not_state_delta_refuse_its_tables(
-    tmp_path: Path, reader: MergeReader | ConnectorReader | MetadataReader
-) -> None:
-    """They name the format, rather than miss another's files; what lies there is explained."""
-    folder = unpack_delta(delta_table_names()[0], tmp_path)
-    with pytest.raises(RefusedError, match=f"{reader.name} does not read Delta tables"):
-        reader.open(ScanRequest(str(folder)))
-    assert next(iter(reader.explain(folder))).what == "Delta table"
