@@ -21,13 +21,29 @@ _CAPABILITIES = {
 }
 
 
+#: Groups of jars that the serde asks for and Spark has.
+_WITH_SPARK = (
+    "org.apache.hive",
+    "org.apache.hadoop",
+    "org.apache.zookeeper",
+    "org.codehaus.jackson",
+    "com.google.guava",
+    "commons-logging",
+    "junit",
+    "org.slf4j",
+)
+
+
 def bundle(version: str | None = None) -> SparkBundle:
     """What Spark needs for Hive's tables: its own Hive classes, and a catalog in memory."""
     del version
     return SparkBundle(
         title="Hive",
-        packages=(),
+        # The serde of rows in JSON; all other classes come with Spark.
+        packages=("org.apache.hive.hcatalog:hive-hcatalog-core:2.3.9",),
         settings={
+            "spark.jars.excludes": ",".join(f"{group}:*" for group in _WITH_SPARK),
+
             "spark.sql.catalogImplementation": "hive",
             "spark.hadoop.javax.jdo.option.ConnectionURL": (
                 "jdbc:derby:memory:seambench;create=true"

@@ -72,6 +72,7 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
             done.witness.append(_read(session))
     finally:
         session.sql("DROP TABLE IF EXISTS golden")
+        session.sql("RESET")
         for name in spec.settings:
             session.conf.unset(name)
     text = json.dumps(spec.descriptor, indent=2, ensure_ascii=False)
@@ -92,5 +93,16 @@ def _carry_out(session: Any, step: Any, table: Path) -> None:
 def _read(session: Any) -> Mapping[str, Any]:
     """The rows as Hive's classes read them, in the words of cases."""
     frame = session.sql("SELECT * FROM golden")
-    rows = [[canonical(plain_value(value)) for value in row] for row in frame.collect()]
+    rows = [[canonical(_plain(value)) for value in row] for row in frame.collect()]
     return {"columns": frame.columns, "rows": sorted(rows)}
+
+
+def _plain(value: Any) -> Any:
+    """A value in the words of cases, entries of maps in the order of their keys: they have none."""
+    if isinstance(value, dict):
+        return sorted((plain_value(key), _plain(inner)) for key, inner in value.items())
+    if hasattr(value, "asDict"):
+        return {name: _plain(inner) for name, inner in value.asDict().items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return plain_value(value)
