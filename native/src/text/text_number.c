@@ -68,6 +68,7 @@ struct parts {
     bool negative;
     bool is_decimal;  /* there is a digit, and nothing behind the number */
     int32_t dropped;  /* the first digit that `digits` has no room for, or -1 */
+    int64_t stated;   /* the power of ten behind an `e`, or 0 */
     int64_t exponent; /* the value is digits * 10^exponent */
     seam_uint128 digits;
     int32_t n_digits; /* of `digits`, without leading zeros */
@@ -95,6 +96,7 @@ static void read_parts(struct piece text, struct parts *parts) {
     parts->negative = at < end && *at == '-';
     at += at < end && (*at == '-' || *at == '+');
     bool any = false, behind = false;
+    int64_t decimals = 0; /* digits behind the point */
     for (; at < end; at++) {
         if (*at == '.' && !behind) {
             behind = true;
@@ -104,27 +106,26 @@ static void read_parts(struct piece text, struct parts *parts) {
             break;
         }
         any = true;
-        if (parts->n_digits == 0 && *at == '0') {
-            parts->exponent -= behind;
-        } else if (parts->n_digits < MOST_DIGITS) {
-            parts->digits = parts->digits * 10 + (uint64_t)(*at - '0');
-            parts->n_digits++;
-            parts->exponent -= behind;
-        } else {
+        bool zero = parts->n_digits == 0 && *at == '0';
+        if (decimals == MOST_DIGITS || (parts->n_digits == MOST_DIGITS && !zero)) {
             parts->dropped = parts->dropped < 0 ? *at - '0' : parts->dropped;
             parts->exponent += !behind;
+            continue;
         }
+        parts->digits = parts->digits * 10 + (uint64_t)(*at - '0');
+        parts->n_digits += !zero;
+        parts->exponent -= behind;
+        decimals += behind;
     }
     if (any && at < end && (*at | 0x20) == 'e') {
-        int64_t exponent = 0;
-        at = read_exponent(at + 1, end, &exponent);
-        parts->exponent += exponent;
+        at = read_exponent(at + 1, end, &parts->stated);
+        parts->exponent += parts->stated;
     }
     parts->is_decimal = any && at == end;
 }
 
 static seam_uint128 divided_half_up(seam_uint128 value, int64_t by_power) {
-    if (by_power > 39) {
+    if (by_power >= 38) { /* Hive does not look at the first digit that is gone */
         return 0;
     }
     for (; by_power > 1; by_power--) {
@@ -140,11 +141,15 @@ bool seam_text_decimal(struct piece text, int32_t scale, seam_uint128 limit, sea
         return false;
     }
     read_parts(text, &parts);
-    if (!parts.is_decimal) {
-        return false;
+    if (!parts.is_decimal || parts.stated > 99 || parts.stated < -99) {
+        return false; /* powers of three digits are none to Hive */
     }
     seam_uint128 value = parts.digits + (parts.dropped >= 5);
     int64_t exponent = parts.exponent;
+    if (parts.n_digits == 38 && value % 10 == 0) { /* it may have 39 digits now */
+        value /= 10;
+        exponent++;
+    }
     if (exponent < -38) {
         value = divided_half_up(value, -38 - exponent);
         exponent = -38;

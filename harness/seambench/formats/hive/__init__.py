@@ -43,7 +43,6 @@ def bundle(version: str | None = None) -> SparkBundle:
         packages=("org.apache.hive.hcatalog:hive-hcatalog-core:2.3.9",),
         settings={
             "spark.jars.excludes": ",".join(f"{group}:*" for group in _WITH_SPARK),
-
             "spark.sql.catalogImplementation": "hive",
             "spark.hadoop.javax.jdo.option.ConnectionURL": (
                 "jdbc:derby:memory:seambench;create=true"

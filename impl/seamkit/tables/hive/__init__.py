@@ -1,1 +1,1 @@
-"""Folders of files that Hive reads as tables: text, CSV, JSON, sequence files, Parquet, ORC, Avro."""
+"""Folders that Hive reads as tables: text, CSV, JSON, sequence files, Parquet, ORC, Avro."""

@@ -177,7 +177,7 @@ def _snappy_size(content: bytes) -> int:
     size = 0
     for at, byte in enumerate(content[:5]):
         size |= (byte & 0x7F) << 7 * at
-        if byte < 0x80:  # noqa: PLR2004
+        if byte < 0x80:
             return size
     return -1
 

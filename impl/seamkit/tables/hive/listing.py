@@ -43,8 +43,8 @@ def list_files(
 ) -> list[Listed]:
     """The data files of a table, by path.
 
-    Names that begin with `_` or `.` are passed over, as Hive does. So is what lies beside folders of
-    partitions and is none, which is warned of.
+    Names that begin with `_` or `.` are passed over, as Hive does. So is what lies beside folders
+    of partitions and is none, which is warned of.
 
     Args:
         storage: the table's folder.

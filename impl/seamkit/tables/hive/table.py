@@ -147,8 +147,6 @@ class HiveTable:
         )
 
     def _unit(self, file: Listed) -> ReadUnit:
-        opener = partial(
-            open_data_file, self._storage, file.path, self._description, self._rows
-        )
+        opener = partial(open_data_file, self._storage, file.path, self._description, self._rows)
         data = DataFile(file.path, file.size_bytes, opener)
         return ReadUnit(name=file.path, files=[data], partition=file.partition)

@@ -151,7 +151,7 @@ class _Reader:
         self._take(">")
         if word == "array" and len(children) == 1:
             return HiveType(word, pa.list_(children[0].arrow), 0, tuple(children))
-        if word == "map" and len(children) == 2 and not children[0].children:  # noqa: PLR2004
+        if word == "map" and len(children) == 2 and not children[0].children:
             kind = pa.map_(children[0].arrow, children[1].arrow)
             return HiveType(word, kind, 0, tuple(children))
         if word == "struct" and len(set(names)) == len(names):

@@ -57,7 +57,6 @@ def test_rows_are_as_hive_reads_them(name: str, tmp_path: Path) -> None:
     assert found.column_names == witness["columns"]
     rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
     assert Counter(tuple(_text(_in_order(value)) for value in row) for row in rows) == Counter(
-        tuple("NoneType:None" if text == _NULL else text for text in row)
-        for row in witness["rows"]
+        tuple("NoneType:None" if text == _NULL else text for text in row) for row in witness["rows"]
     )
     assert scan.report().warnings == []

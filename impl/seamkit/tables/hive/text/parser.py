@@ -110,9 +110,7 @@ class TextParser:
         """Rows parsed since the last batch."""
         return int(lib.seam_text_rows(self._parser))
 
-    def parse(
-        self, text: Any, begin: int, *, last: bool, last_begin: int, most_rows: int
-    ) -> int:
+    def parse(self, text: Any, begin: int, *, last: bool, last_begin: int, most_rows: int) -> int:
         """Parse whole lines.
 
         Args:

@@ -65,10 +65,8 @@ def row_format(description: Description, where: str) -> RowFormat:
             raise RefusedError(f"{where}: {what} ({name}) are not supported")
     if properties.get("line.delim", "\n") not in ("\n", "10"):
         raise RefusedError(f"{where}: lines that end in {properties['line.delim']!r}")
-    lines = {
-        "header_lines": _count(properties, "skip.header.line.count", where),
-        "footer_lines": _count(properties, "skip.footer.line.count", where),
-    }
+    header = _count(properties, "skip.header.line.count", where)
+    footer = _count(properties, "skip.footer.line.count", where)
     encoding = _encoding(properties.get("serialization.encoding", "UTF-8"), where)
     if description.format == "csv":
         return RowFormat(
@@ -78,15 +76,20 @@ def row_format(description: Description, where: str) -> RowFormat:
             escape=_csv_escape(properties, where),
             null=None,
             encoding=encoding,
-            **lines,
+            header_lines=header,
+            footer_lines=footer,
         )
     return RowFormat(
         separators=_separators(properties, where),
-        escape=_byte(properties["escape.delim"], ord("\\")) if "escape.delim" in properties else None,
+        escape=_byte(properties["escape.delim"], ord("\\"))
+        if "escape.delim" in properties
+        else None,
         null=properties.get("serialization.null.format", "\\N").encode(),
-        last_takes_rest=properties.get("serialization.last.column.takes.rest", "").lower() == "true",
+        last_takes_rest=properties.get("serialization.last.column.takes.rest", "").lower()
+        == "true",
         encoding=encoding,
-        **lines,
+        header_lines=header,
+        footer_lines=footer,
     )
 
 
@@ -113,7 +116,7 @@ def _byte(text: str | None, default: int) -> int:
         number = int(text) if text.isascii() and "_" not in text and text.strip() == text else 128
     except ValueError:
         number = 128
-    if -128 <= number <= 127:  # noqa: PLR2004  (a signed byte)
+    if -128 <= number <= 127:
         return number & 0xFF
     return ord(text[0]) & 0xFF
 
