@@ -128,7 +128,9 @@ class Arro3Serde(_ArrowSerde):
         return sink.getvalue()
 
     def _read(self, data: bytes) -> Iterable[pa.RecordBatch]:
-        return pa.RecordBatchReader.from_stream(self._module.read_ipc_stream(io.BytesIO(data)))
+        return list(
+            pa.RecordBatchReader.from_stream(self._module.read_ipc_stream(io.BytesIO(data)))
+        )
 
 
 class NanoarrowSerde(_ArrowSerde):
