@@ -20,6 +20,7 @@ import pyarrow as pa
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
+from seambench.formats.placing import placed
 from seambench.seams.scan.cases import ScanCase
 
 __all__ = [
@@ -58,8 +59,9 @@ def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     """A case's table in a folder of its own for a while, edited; what comes out is the request."""
     with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
         table = Path(work) / case.table.spec.name
-        case.table.unpack(table, case.edits)
-        yield request_of(case, table)
+        home = case.table.unpack(table, case.edits)
+        with placed(table, home):
+            yield request_of(case, table)
 
 
 def request_of(case: ScanCase, table: Path) -> ScanRequest:
