@@ -6,7 +6,6 @@ the dataset and through a filter must all agree with the full read.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,8 +19,8 @@ import pyarrow as pa
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
-from seambench.formats.placing import placed
 from seambench.seams.scan.cases import ScanCase
+from seambench.seams.scan.shelf import lent
 
 __all__ = [
     "Rows",
@@ -57,11 +56,8 @@ def read_case(case: ScanCase, scanner: Scanner) -> None:
 @contextmanager
 def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     """A case's table in a folder of its own for a while, edited; what comes out is the request."""
-    with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
-        table = Path(work) / case.table.spec.name
-        home = case.table.unpack(table, case.edits)
-        with placed(table, home):
-            yield request_of(case, table)
+    with lent(case.table, case.edits) as table:
+        yield request_of(case, table)
 
 
 def request_of(case: ScanCase, table: Path) -> ScanRequest:
