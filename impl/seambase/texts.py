@@ -7,12 +7,13 @@ import pyarrow as pa
 
 __all__ = ["is_plain", "is_text"]
 
-_OFFSETS = {pa.string(): np.int32, pa.large_string(): np.int64}
+# By the id of the type: pyarrow's extension types cannot be hashed.
+_OFFSETS = {pa.string().id: np.int32, pa.large_string().id: np.int64}
 
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether `is_plain` can be asked about columns of this type."""
-    return kind in _OFFSETS
+    return kind.id in _OFFSETS
 
 
 def is_plain(column: pa.Array) -> bool:
@@ -25,9 +26,10 @@ def is_plain(column: pa.Array) -> bool:
         column: of a type that `is_text`, its buffers as long as `validate` makes sure.
     """
     _, offsets, data = column.buffers()
-    if offsets is None or data is None:
+    # The offsets of a column without rows may be no bytes at all.
+    if offsets is None or data is None or not len(column):
         return False
-    ends = np.frombuffer(offsets, _OFFSETS[column.type])
+    ends = np.frombuffer(offsets, _OFFSETS[column.type.id])
     ends = ends[column.offset : column.offset + len(column) + 1]
     first, last = int(ends[0]), int(ends[-1])
     if first < 0 or last > data.size or (ends[1:] < ends[:-1]).any():

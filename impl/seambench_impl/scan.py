@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path as FilePath
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from seambase.errors import RefusedError, UsageError
@@ -12,29 +12,14 @@ from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
-from seambench_impl.scan_delta import DELTA_CAPABILITIES, explain_delta, is_delta, open_delta
-from seambench_impl.scan_iceberg import (
-    ICEBERG_CAPABILITIES,
-    explain_iceberg,
-    is_iceberg,
-    open_iceberg,
-)
-from seambench_impl.scan_paimon import (
-    PAIMON_CAPABILITIES,
-    explain_paimon,
-    is_paimon,
-    open_paimon,
-)
-from seambench_impl.scan_requests import scan_arguments
+from seambench_impl.scan_delta import DELTA
+from seambench_impl.scan_hudi import hudi
+from seambench_impl.scan_iceberg import ICEBERG
+from seambench_impl.scan_paimon import PAIMON
+from seambench_impl.scan_requests import ReaderFormat
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.change_scan import ChangeScan
-from seamkit.tables.hudi.explain import explain_log, explain_table
-from seamkit.tables.hudi.listing.planning import ListingSource
-from seamkit.tables.hudi.table import HudiTable
-from seamkit.tables.hudi.units import Path
-from seamkit.tables.iceberg.table import IcebergTable
-from seamkit.tables.paimon.table import PaimonTable
+from seamkit.tables.opening import recognised_format
 
 __all__ = [
     "AutoReader",
@@ -45,37 +30,8 @@ __all__ = [
     "PositionsReader",
 ]
 
-_CAPABILITIES = (
-    "formats.hudi",
-    "query.snapshot",
-    "query.read-optimized",
-    "query.incremental",
-    "query.cdc",
-    "as-of",
-    "merge.commit-time",
-    "merge.event-time",
-    "blocks.avro",
-    "blocks.parquet",
-    "blocks.delete",
-    "merge.payloads",
-    "delete-marker",
-    "several-orderings",
-    "partial-updates",
-    "virtual-keys",
-    "base-files.orc",
-    "partitions.dropped",
-    "table-version.5",
-    "table-version.6",
-    "table-version.8",
-    "table-version.9",
-    "partitioned",
-    "pushdown",
-    "replace-commit",
-    "schema-evolution",
-    "schema-on-read",
-    "strict",
-    "warnings",
-)
+#: All formats, in the plainest way.
+_FORMATS = (hudi(), DELTA, ICEBERG, PAIMON)
 
 _OF_MERGING = (
     "query.snapshot",
@@ -87,99 +43,95 @@ _OF_MERGING = (
 )
 
 
-class _HudiReader:
-    """What the readers share: they differ in the path, or in where names and matches come from."""
+def _stated(formats: Sequence[ReaderFormat], *more: str) -> Mapping[str, bool]:
+    """What a reader of some formats states."""
+    words = [w for one in formats for w in (f"formats.{one.name}", *one.capabilities)]
+    return dict.fromkeys((*words, *more), True)
+
+
+class _Reader:
+    """What the readers share: they differ in the formats that they read, and by which path."""
 
     name: str
     version = __version__
     kind: Kind = "native"
-    capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
-    path: ClassVar[Path]
-    listing: ClassVar[ListingSource] = "auto"
-    positions: ClassVar[bool] = False
+    capabilities: Mapping[str, bool]
+    formats: ClassVar[Sequence[ReaderFormat]]
 
     def open(self, request: ScanRequest) -> Scan:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
-        if "formats.iceberg" in self.capabilities and is_iceberg(request):
-            return open_iceberg(request)
-        if is_delta(request):
-            if not self.capabilities.get("formats.delta"):
-                raise RefusedError(f"{request.table}: {self.name} does not read Delta tables")
-            return open_delta(request)
-        if is_paimon(request):
-            if not self.capabilities.get("formats.paimon"):
-                raise RefusedError(f"{request.table}: {self.name} does not read Paimon tables")
-            return open_paimon(request)
-        table = HudiTable(request.table, request.storage_options, listing=self.listing)
-        return table.scan(
-            begin=request.begin,
-            end=request.end,
-            changes_alone=request.changes_alone,
-            path=self.path,
-            positions=self.positions,
-            **scan_arguments(request),
-        )
+        return self._format(request).open(request)
 
-    def explain(self, path: FilePath) -> Iterator[Met]:
-        """What a table's folder or a log file says; see `seambench.contracts.scan.Scanner`."""
-        if path.is_dir() and is_delta(ScanRequest(str(path))):
-            return explain_delta(DeltaTable(str(path)))
-        if path.is_dir() and is_iceberg(ScanRequest(str(path))):
-            return explain_iceberg(IcebergTable(str(path)))
-        if path.is_dir() and is_paimon(ScanRequest(str(path))):
-            return explain_paimon(PaimonTable(str(path)))
-        return explain_table(HudiTable(str(path))) if path.is_dir() else explain_log(path)
+    def explain(self, path: Path) -> Iterator[Met]:
+        """What a table's folder or a log file says; see `seambench.contracts.scan.Scanner`.
+
+        That needs no reading of rows, so all readers explain the tables of all formats.
+        """
+        if path.is_dir():
+            return _among(_FORMATS, recognised_format(str(path)).name).explain(str(path))
+        explains = (one.explain_file for one in _FORMATS)
+        return next(explain for explain in explains if explain is not None)(path)
+
+    def _format(self, request: ScanRequest) -> ReaderFormat:
+        """The format of a table.
+
+        Raises:
+            RefusedError: this reader does not read it.
+        """
+        names = [one.name for one in self.formats]
+        found = recognised_format(request.table, request.storage_options, readable=names)
+        if found.name not in names:
+            raise RefusedError(f"{request.table}: {self.name} does not read {found.title} tables")
+        return _among(self.formats, found.name)
 
 
-class AutoReader(_HudiReader):
+def _among(formats: Sequence[ReaderFormat], name: str) -> ReaderFormat:
+    return next(one for one in formats if one.name == name)
+
+
+class AutoReader(_Reader):
     """Per slice: native where no log applies, merge otherwise."""
 
     name = "auto"
-    path = "auto"
-    capabilities: Mapping[str, bool] = dict.fromkeys(
-        (
-            *_CAPABILITIES,
-            *DELTA_CAPABILITIES,
-            *ICEBERG_CAPABILITIES,
-            *PAIMON_CAPABILITIES,
-            "path-per-slice",
-        ),
-        True,
-    )
+    formats = _FORMATS
+    capabilities = _stated(formats, "path-per-slice")
 
 
-class MetadataReader(AutoReader):
+class MetadataReader(_Reader):
     """As `auto`, but the files are those that the table's metadata table lists."""
 
     name = "metadata"
-    capabilities: Mapping[str, bool] = dict.fromkeys((*_CAPABILITIES, "path-per-slice"), True)
     kind: Kind = "variant"
-    listing = "metadata"
+    formats = (hudi(listing="metadata"),)
+    capabilities = _stated(formats, "path-per-slice")
 
 
-class MergeReader(_HudiReader):
+class MergeReader(_Reader):
     """Vectorised merge-on-read for every slice."""
 
     name = "merge"
-    path = "merge"
+    formats = (hudi("merge"),)
+    capabilities = _stated(formats)
 
 
-class PositionsReader(MergeReader):
+class PositionsReader(_Reader):
     """As `merge`, but records are matched by position where all logs of a slice tell theirs."""
 
     name = "positions"
     kind: Kind = "variant"
-    positions = True
+    formats = (hudi("merge", positions=True),)
+    capabilities = _stated(formats)
 
 
-class ConnectorReader(_HudiReader):
+class ConnectorReader(_Reader):
     """One row at a time through off-heap tables: the seam's executable description."""
 
     name = "connector"
     kind: Kind = "reference"
-    path = "merge"
+    formats = (hudi("merge"),)
+    capabilities = _stated(formats)
 
     def open(self, request: ScanRequest) -> Scan:
         """As planned for the merge path; rows come one at a time."""
@@ -188,13 +140,13 @@ class ConnectorReader(_HudiReader):
         return scan.read_by(self.name, read_unit)
 
 
-class NativeReader(_HudiReader):
+class NativeReader(_Reader):
     """Base files alone: the read-optimised view."""
 
     name = "native"
-    path = "native"
+    formats = (hudi("native"), DELTA, ICEBERG)
     capabilities: Mapping[str, bool] = {
         word: True
-        for word in (*_CAPABILITIES, *DELTA_CAPABILITIES, *ICEBERG_CAPABILITIES)
+        for word in _stated(formats)
         if not word.startswith(("merge.", "blocks.")) and word not in _OF_MERGING
     }

@@ -7,16 +7,12 @@ from collections.abc import Iterator
 from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.scan_requests import explain_parts, scan_arguments
-from seamkit.files.storage import Storage
-from seamkit.tables.iceberg.catalog import SCHEME
-from seamkit.tables.iceberg.metadata.location import METADATA
+from seambench_impl.scan_requests import ReaderFormat, explain_parts, scan_arguments
 from seamkit.tables.iceberg.table import IcebergTable
 
-__all__ = ["ICEBERG_CAPABILITIES", "explain_iceberg", "is_iceberg", "open_iceberg"]
+__all__ = ["ICEBERG"]
 
-ICEBERG_CAPABILITIES = (
-    "formats.iceberg",
+_CAPABILITIES = (
     "query.snapshot",
     "query.incremental",
     "as-of",
@@ -36,20 +32,7 @@ ICEBERG_CAPABILITIES = (
 )
 
 
-def is_iceberg(request: ScanRequest) -> bool:
-    """Whether the request's table has the metadata of an Iceberg table, or is such a file.
-
-    Raises:
-        UsageError: no address, or options that its storage does not know.
-        InputError: there is no such folder.
-    """
-    if request.table.endswith(".metadata.json") or request.table.startswith(SCHEME):
-        return True
-    entries = Storage(request.table, request.storage_options).list(METADATA)
-    return any(".metadata.json" in entry.name for entry in entries)
-
-
-def open_iceberg(request: ScanRequest) -> Scan:
+def _open(request: ScanRequest) -> Scan:
     """Plan a read of an Iceberg table; see `seambench.contracts.scan.Scanner.open`.
 
     Raises:
@@ -61,8 +44,9 @@ def open_iceberg(request: ScanRequest) -> Scan:
     return table.scan(begin=request.begin, end=request.end, **scan_arguments(request))
 
 
-def explain_iceberg(table: IcebergTable) -> Iterator[Met]:
+def _explain(path: str) -> Iterator[Met]:
     """What the metadata of an Iceberg table says: version, references, columns and files."""
+    table = IcebergTable(path)
     shown = f"format version {table.format_version}, snapshot {table.snapshot_id}"
     yield Met(0, 0, 0, "Iceberg table", shown)
     for name, reference in sorted(table.references.items()):
@@ -72,3 +56,6 @@ def explain_iceberg(table: IcebergTable) -> Iterator[Met]:
     for field in table.schema:
         yield Met(0, 0, 1, field.name, str(field.type))
     yield from explain_parts(table.scan())
+
+
+ICEBERG = ReaderFormat("iceberg", _CAPABILITIES, _open, _explain)

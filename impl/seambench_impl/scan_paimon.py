@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.scan_requests import explain_parts, refuse_window, scan_arguments
-from seamkit.files.storage import Storage
+from seambench_impl.scan_requests import ReaderFormat, explain_parts, refuse_window, scan_arguments
 from seamkit.tables.paimon.table import PaimonTable
 
-__all__ = ["PAIMON_CAPABILITIES", "explain_paimon", "is_paimon", "open_paimon"]
+__all__ = ["PAIMON"]
 
-PAIMON_CAPABILITIES = (
-    "formats.paimon",
+_CAPABILITIES = (
     "query.snapshot",
     "query.read-optimized",
     "as-of",
@@ -33,17 +31,7 @@ PAIMON_CAPABILITIES = (
 )
 
 
-def is_paimon(request: ScanRequest) -> bool:
-    """Whether the request's table has the schemas of a Paimon table.
-
-    Raises:
-        UsageError: no address, or options that its storage does not know.
-        InputError: there is no such folder.
-    """
-    return Storage(request.table, request.storage_options).exists("schema/schema-0")
-
-
-def open_paimon(request: ScanRequest) -> Scan:
+def _open(request: ScanRequest) -> Scan:
     """Plan a read of a Paimon table; see `seambench.contracts.scan.Scanner.open`.
 
     Raises:
@@ -54,8 +42,9 @@ def open_paimon(request: ScanRequest) -> Scan:
     return table.scan(**scan_arguments(request))
 
 
-def explain_paimon(table: PaimonTable) -> Iterator[Met]:
+def _explain(path: str) -> Iterator[Met]:
     """What the metadata of a Paimon table says: its snapshot, options, columns and files."""
+    table = PaimonTable(path)
     yield Met(0, 0, 0, "Paimon table", f"snapshot {table.snapshot_id}")
     for name, value in sorted(table.properties.items()):
         yield Met(0, 0, 1, name, value)
@@ -65,3 +54,6 @@ def explain_paimon(table: PaimonTable) -> Iterator[Met]:
         key = ", of the primary key" if field.name in table.primary_keys else ""
         yield Met(0, 0, 1, field.name, f"{field.type}{key}")
     yield from explain_parts(table.scan())
+
+
+PAIMON = ReaderFormat("paimon", _CAPABILITIES, _open, _explain)

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
 from seambase.walk import Met
-from seambench.contracts.scan import ScanRequest
-from seamkit.scan.scan import Scan
+from seambench.contracts.scan import Scan, ScanRequest
+from seamkit.scan.scan import Scan as LibraryScan
 
-__all__ = ["explain_parts", "refuse_window", "scan_arguments"]
+__all__ = ["ReaderFormat", "explain_parts", "refuse_window", "scan_arguments"]
+
+
+@dataclass(frozen=True)
+class ReaderFormat:
+    """A table format as a reader offers it.
+
+    Attributes:
+        name: of the format, as in the library's list of formats.
+        capabilities: what is stated for its tables besides `formats.NAME`.
+        open: plans a read; see `seambench.contracts.scan.Scanner.open`.
+        explain: tells what a table's metadata says.
+        explain_file: tells what a part of a table says, such as a log; None where nothing does.
+    """
+
+    name: str
+    capabilities: Sequence[str]
+    open: Callable[[ScanRequest], Scan]
+    explain: Callable[[str], Iterator[Met]]
+    explain_file: Callable[[Path], Iterator[Met]] | None = None
 
 
 def scan_arguments(request: ScanRequest) -> dict[str, Any]:
@@ -36,7 +57,7 @@ def refuse_window(request: ScanRequest, title: str) -> None:
         raise UsageError(f"a snapshot of a {title} table has neither begin nor end")
 
 
-def explain_parts(scan: Scan) -> Iterator[Met]:
+def explain_parts(scan: LibraryScan) -> Iterator[Met]:
     """The files of a scan and the way each is read, as lines of an explanation."""
     for line in scan.explain().splitlines()[1:]:
         path, _, file = line.strip().partition(" ")

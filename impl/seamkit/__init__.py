@@ -31,8 +31,9 @@ Fastest in DuckDB is a name for the table: what needs no merge is then read by D
     >>> connection.sql("SELECT max(ts) FROM journeys").fetchall()
     [(9,)]
 
-`open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches.
-Its table has `schema` and `scan(...)`, whose options are
+`open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches;
+of a folder that is a table of several formats, `format="delta"` says which is meant. Its table has
+`schema` and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from seamkit.tables.opening import open_table
     from seamkit.tables.paimon.table import PaimonTable
     from seamkit.tables.registering import register
+    from seamkit.tables.table_format import Table
 
     __version__: str
 
@@ -94,6 +96,7 @@ __all__ = [
     "ScanReport",
     "ScanWarning",
     "SeambenchError",
+    "Table",
     "TableStream",
     "UnavailableError",
     "UsageError",
@@ -112,6 +115,7 @@ _HOMES = {
     "IcebergTable": "seamkit.tables.iceberg.table",
     "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
+    "Table": "seamkit.tables.table_format",
     "TableStream": "seamkit.offheap.engine.stream",
     "connector_scanner": "seamkit.offheap.connector.factory",
     "ScanReport": "seambase.scan",

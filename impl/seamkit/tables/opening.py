@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import InputError, UsageError
 from seamkit.files.storage import Storage
+from seamkit.tables.formats import find_format, table_formats
+from seamkit.tables.table_format import Table, TableFormat
 
-if TYPE_CHECKING:
-    from seamkit.tables.delta.table import DeltaTable
-    from seamkit.tables.hudi.table import HudiTable
-    from seamkit.tables.iceberg.table import IcebergTable
-    from seamkit.tables.paimon.table import PaimonTable
+__all__ = ["open_table", "recognised_format"]
 
-__all__ = ["open_table"]
-
-#: By the folder of metadata that tells them: module and class of each format.
-_FORMATS = {
-    ".hoodie": ("seamkit.tables.hudi.table", "HudiTable"),
-    "_delta_log": ("seamkit.tables.delta.table", "DeltaTable"),
-    "metadata": ("seamkit.tables.iceberg.table", "IcebergTable"),
-    "schema": ("seamkit.tables.paimon.table", "PaimonTable"),
-}
-#: Part of a file's name that the folder of metadata must hold, where its own name tells too little.
-_WITNESSES = {"metadata": ".metadata.json", "schema": "schema-"}
 _NAMES_SHOWN = 5
 _DATA_ENDINGS = {".parquet": "Parquet", ".orc": "ORC", ".avro": "Avro", ".csv": "CSV"}
 
 
 def open_table(
-    path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
-) -> HudiTable | DeltaTable | IcebergTable | PaimonTable:
+    path: str | os.PathLike[str],
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    format: str | None = None,  # noqa: A002  (the word of every engine for it)
+    **options: Any,
+) -> Table:
     """Open the table that lies in a folder.
 
     Args:
@@ -43,49 +35,71 @@ def open_table(
             files, or `iceberg://CATALOG/NAMESPACE.TABLE`, for which pyiceberg asks the catalog.
         storage_options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...);
             a local folder has none.
+        format: the table's format, such as `delta`, where a folder is a table of several; None for
+            the one that its metadata tells.
+        **options: of the format's own class.
 
     Returns:
-        A `HudiTable`, a `DeltaTable`, an `IcebergTable` or a `PaimonTable`.
+        A table of the format's own class, such as `HudiTable`.
 
     Raises:
         UsageError: an argument of the wrong kind, or a folder that is a table of several formats.
         InputError: there is no such folder, or no table in it, or a broken one.
-        RefusedError: a table of another format, or of a version that is not supported.
+        RefusedError: a version or a feature that is not supported.
         UnavailableError: the library for this kind of storage is not installed.
     """
     root = _address(path)
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise UsageError(f"storage_options is {storage_options!r}: names and values are meant")
-    if root.startswith("iceberg://") or root.endswith((".metadata.json", ".metadata.json.gz")):
-        return _opened("metadata", root, storage_options)
-    _require_folder(root)
-    storage = Storage(root, storage_options)
-    names = {entry.name: entry.size_bytes is None for entry in storage.list()}
-    found = [marker for marker in _FORMATS if names.get(marker) and _is_marked(storage, marker)]
-    if len(found) > 1:
-        classes = " or ".join(f"seamkit.{_FORMATS[marker][1]}" for marker in found)
+    found = find_format(format) if format else recognised_format(root, storage_options)
+    module, _, name = found.table.partition(":")
+    kind = getattr(importlib.import_module(module), name)
+    unknown = options.keys() - inspect.signature(kind).parameters.keys()
+    if unknown:
         raise UsageError(
-            f"{root} is a table of several formats, with {' and '.join(found)}: say which is meant "
-            f"with {classes}"
+            f"{root}: {found.title} tables have no option {', '.join(sorted(unknown))}"
         )
-    if not found:
-        raise _no_table(storage, names)
-    return _opened(found[0], root, storage_options)
-
-
-def _opened(
-    marker: str, root: str, storage_options: Mapping[str, Any] | None
-) -> HudiTable | DeltaTable | IcebergTable | PaimonTable:
-    module, name = _FORMATS[marker]
-    made = getattr(importlib.import_module(module), name)
-    table: HudiTable | DeltaTable | IcebergTable | PaimonTable = made(root, storage_options)
+    table: Table = kind(root, storage_options, **options)
     return table
 
 
-def _is_marked(storage: Storage, marker: str) -> bool:
-    """Whether a folder of metadata is that of its format."""
-    witness = _WITNESSES.get(marker, "")
-    return not witness or any(witness in entry.name for entry in storage.list(marker))
+def recognised_format(
+    root: str,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    readable: Collection[str] | None = None,
+) -> TableFormat:
+    """The format of the table that lies in a folder.
+
+    Args:
+        root: the folder, or an address.
+        storage_options: as for `open_table`.
+        readable: names of the formats that whoever asks can read; of a folder that is a table of
+            several formats only these count, if there are any of them.
+
+    Raises:
+        UsageError: the folder is a table of several formats.
+        InputError: there is no such folder, or no table in it; what it looks like instead.
+        UnavailableError: the library for this kind of storage is not installed.
+    """
+    for one in table_formats():
+        if one.is_address(root):
+            return one
+    _require_folder(root)
+    storage = Storage(root, storage_options)
+    entries = {entry.name: entry.size_bytes is None for entry in storage.list()}
+    found = [one for one in table_formats() if one.is_in(storage, entries)]
+    if readable is not None:
+        found = [one for one in found if one.name in readable] or found
+    if len(found) > 1:
+        marks = " and ".join(one.mark for one in found)
+        classes = " or ".join(f"seamkit.{one.class_name}" for one in found)
+        raise UsageError(
+            f"{root} is a table of several formats, with {marks}: say which is meant with {classes}"
+        )
+    if not found:
+        raise _no_table(storage, entries)
+    return found[0]
 
 
 def _address(path: str | os.PathLike[str]) -> str:
@@ -111,32 +125,30 @@ def _require_folder(root: str) -> None:
     raise InputError(f"{root} is {what}: a table is a folder, so name the one it lies in")
 
 
-def _no_table(storage: Storage, names: Mapping[str, bool]) -> Exception:
+def _no_table(storage: Storage, entries: Mapping[str, bool]) -> InputError:
     """The error for a folder without a table that can be read: what it looks like instead."""
-    root = storage.root
-    if not names:
+    root, formats = storage.root, table_formats()
+    if not entries:
         return InputError(f"{root} is empty, or is not there: no table lies in it")
     own = root.rstrip("/").rpartition("/")[2]
-    if own in _FORMATS and any(_WITNESSES.get(own, "") in name for name in names):
+    if any(one.mark == own and any(one.holds in name for name in entries) for one in formats):
         return InputError(f"{root} is a table's own folder of metadata: name the folder above it")
-    *others, last = (name.removesuffix("Table") for _, name in _FORMATS.values())
-    known = f"{', '.join(others)} and {last}"
-    looks = _looks_like(names)
+    looks = _looks_like(entries)
     if looks:
-        return RefusedError(f"{root} looks like {looks}; {known} tables can be read")
-    listed = ", ".join(sorted(names)[:_NAMES_SHOWN])
-    more = ", ..." if len(names) > _NAMES_SHOWN else ""
-    markers = " or ".join(_FORMATS)
-    return InputError(
-        f"{root} looks like no table: it holds {listed}{more}, and no folder {markers}"
-    )
+        *others, last = (one.title for one in formats)
+        known = f"{', '.join(others)} and {last}"
+        return InputError(f"{root} looks like {looks}; {known} tables can be read")
+    listed = ", ".join(sorted(entries)[:_NAMES_SHOWN])
+    more = ", ..." if len(entries) > _NAMES_SHOWN else ""
+    marks = " or ".join(one.mark for one in formats)
+    return InputError(f"{root} looks like no table: it holds {listed}{more}, and no folder {marks}")
 
 
-def _looks_like(names: Mapping[str, bool]) -> str:
+def _looks_like(entries: Mapping[str, bool]) -> str:
     """What is known and not read here; empty where a folder looks like nothing known."""
-    kinds = {kind for name in names if (kind := _DATA_ENDINGS.get(Path(name).suffix))}
+    kinds = {kind for name in entries if (kind := _DATA_ENDINGS.get(Path(name).suffix))}
     if kinds:
         return f"a folder of {' and '.join(sorted(kinds))} files, no table"
-    if any(is_folder and "=" in name for name, is_folder in names.items()):
+    if any(is_folder and "=" in name for name, is_folder in entries.items()):
         return "a folder of partitions, as Hive has them"
     return ""

@@ -15,6 +15,7 @@
 #include "seam/gather.h"
 #include "seam/hash.h"
 #include "seam/ipc_message.h"
+#include "seam/jni.h"
 #include "seam/memory.h"
 #include "seam/merge.h"
 #include "seam/node.h"

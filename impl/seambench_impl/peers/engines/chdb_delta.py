@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.delta_readers import XFAILS, DeltaReader
+from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader
 
 __all__ = ["ChdbReader"]
 
 
-class ChdbReader(DeltaReader):
+class ChdbReader(SnapshotReader):
     """`SELECT ... FROM deltaLakeLocal(path)`."""
 
     name = "chdb-delta"
@@ -25,7 +25,7 @@ class ChdbReader(DeltaReader):
     xfails = XFAILS / "chdb-delta.toml"
 
     def _table(
-        self, module: Any, request: ScanRequest, version: int | None
+        self, module: Any, request: ScanRequest, snapshot: int | None
     ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
         path = request.table.replace("\\", "\\\\").replace("'", "\\'")
         source = f"deltaLakeLocal('{path}')"
@@ -41,5 +41,5 @@ class ChdbReader(DeltaReader):
         def read(names: list[str]) -> pa.Table:
             return query(", ".join("`" + name.replace("`", "\\`") + "`" for name in names))
 
-        del version  # as-of is not stated
+        del snapshot  # as-of is not stated
         return query("*", " LIMIT 0").schema, read

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.delta_readers import XFAILS, DeltaReader, plain_table
 from seambench_impl.peers.peer_scan import import_peer
+from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader, plain_table
 
 __all__ = ["DataFusionReader"]
 
 
-class DataFusionReader(DeltaReader):
+class DataFusionReader(SnapshotReader):
     """A `DeltaTable` of deltalake, registered as a table of DataFusion's."""
 
     name = "datafusion-delta"
@@ -24,10 +24,10 @@ class DataFusionReader(DeltaReader):
     xfails = XFAILS / "datafusion-delta.toml"
 
     def _table(
-        self, module: Any, request: ScanRequest, version: int | None
+        self, module: Any, request: ScanRequest, snapshot: int | None
     ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
         deltalake = import_peer("deltalake", self.name, self.extra)
-        table = deltalake.DeltaTable(request.table, version=version)
+        table = deltalake.DeltaTable(request.table, version=snapshot)
         context = module.SessionContext()
         context.register_table("rows", table)
 

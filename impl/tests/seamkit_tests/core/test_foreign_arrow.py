@@ -176,3 +176,28 @@ def test_a_flight_server_looks_at_types_first(tmp_path: Path) -> None:
         with pytest.raises(pa.ArrowException, match="came, not of"):
             list(reader)
     server.close()
+
+
+class _Foreign(pa.ExtensionType):  # type: ignore[misc] # pyarrow has no types
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "tests.foreign")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+def test_extension_types_are_looked_through() -> None:
+    """Extension types cannot be hashed in pyarrow; columns of them are as good as any."""
+    column = pa.ExtensionArray.from_storage(_Foreign(), pa.array([1, None]))
+    batch = pa.record_batch({"x": column, "text": ["a", "b"]})
+
+    assert sound(batch, "a test") is batch
+
+
+def test_texts_without_rows_may_have_no_offsets() -> None:
+    """A column of no rows may come with an empty buffer in place of its first offset."""
+    none = pa.py_buffer(b"")
+    column = pa.Array.from_buffers(pa.string(), 0, [None, none, none])
+    batch = pa.RecordBatch.from_arrays([column], ["text"])
+
+    assert sound(batch, "a test").num_rows == 0

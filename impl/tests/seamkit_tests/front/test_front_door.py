@@ -60,8 +60,8 @@ def test_a_hudi_table_is_found(hudi: Path) -> None:
         (["metadata/notes.json"], "InputError", "looks like no table: it holds metadata"),
         (["snapshot/LATEST", "schema/schema-0"], "InputError", "schema/schema-0: no JSON"),
         (["snapshot/LATEST", "schema/"], "InputError", "looks like no table"),
-        (["a.parquet", "b.orc"], "RefusedError", "a folder of ORC and Parquet files, no table"),
-        (["day=1/a.parquet"], "RefusedError", "looks like a folder of partitions, as Hive"),
+        (["a.parquet", "b.orc"], "InputError", "a folder of ORC and Parquet files, no table"),
+        (["day=1/a.parquet"], "InputError", "looks like a folder of partitions, as Hive"),
         ([".hoodie/", "_delta_log/"], "UsageError", "seamkit.HudiTable or seamkit.DeltaTable"),
         ([".hoodie"], "InputError", "looks like no table: it holds .hoodie"),
         (list("abcdefg"), "InputError", "it holds a, b, c, d, e, ..., and no folder"),
@@ -79,6 +79,20 @@ def test_what_is_no_table_is_told_in_a_sentence(
     assert type(raised.value).__name__ == error
     assert says in str(raised.value)
     assert str(path) in str(raised.value)
+
+
+def test_of_several_formats_one_is_named(delta: Path) -> None:
+    """A folder with the metadata of two formats is opened as the one that is said to be meant."""
+    (delta / "metadata").mkdir()
+    (delta / "metadata" / "v1.metadata.json").touch()
+    with pytest.raises(seamkit.UsageError, match="a table of several formats"):
+        seamkit.open_table(delta)
+
+    assert isinstance(seamkit.open_table(delta, format="delta"), seamkit.DeltaTable)
+    with pytest.raises(seamkit.UsageError, match="did you mean 'delta'"):
+        seamkit.open_table(delta, format="dleta")
+    with pytest.raises(seamkit.UsageError, match="Delta tables have no option listing"):
+        seamkit.open_table(delta, format="delta", listing="files")
 
 
 def test_a_delta_table_is_found(delta: Path) -> None:

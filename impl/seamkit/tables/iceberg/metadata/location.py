@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from seambase.errors import InputError, UsageError
 from seamkit.files.storage import Storage
 
-__all__ = ["METADATA", "TableFiles", "newest_metadata", "split_address"]
+__all__ = ["ENDINGS", "METADATA", "TableFiles", "newest_metadata", "split_address"]
 
 METADATA = "metadata"
 _HINT = f"{METADATA}/version-hint.text"
-_ENDINGS = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
+ENDINGS = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 _VERSIONED = re.compile(r"v(\d{1,18})(\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -35,7 +35,7 @@ def split_address(address: str) -> tuple[str, str | None]:
     Raises:
         UsageError: a metadata file in another folder.
     """
-    if not address.endswith(_ENDINGS):
+    if not address.endswith(ENDINGS):
         return address, None
     folder, _, name = address.rpartition("/")
     root, _, last = folder.rpartition("/")
@@ -65,7 +65,7 @@ def newest_metadata(storage: Storage) -> str:
                 )
             versions[number] = name
     if not versions:
-        if any(name.endswith(_ENDINGS) for name in names):
+        if any(name.endswith(ENDINGS) for name in names):
             raise UsageError(
                 f"{storage.full(METADATA)}: metadata files are named as a catalog names them, and "
                 "only the catalog knows the newest: give the path of the file that is meant"

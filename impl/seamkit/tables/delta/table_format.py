@@ -1,0 +1,14 @@
+"""How Delta tables are known, for the list of formats."""
+
+from __future__ import annotations
+
+from seamkit.tables.table_format import TableFormat
+
+__all__ = ["FORMAT"]
+
+FORMAT = TableFormat(
+    name="delta",
+    title="Delta",
+    table="seamkit.tables.delta.table:DeltaTable",
+    mark="_delta_log",
+)

@@ -1,0 +1,76 @@
+"""What every table format says of itself, and what every table has, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from seamkit.files.storage import Storage
+
+if TYPE_CHECKING:
+    from seamkit.scan.scan import Scan
+
+__all__ = ["Table", "TableFormat"]
+
+
+class Table(Protocol):
+    """A table of any format."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns as they are now."""
+        ...
+
+    @property
+    def scan(self) -> Callable[..., Scan]:
+        """Plans a read. `help(seamkit)` lists the options of all; each format may have more."""
+        ...
+
+
+def _none(_address: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """How tables of a format are known, and who opens them.
+
+    Attributes:
+        name: as in capabilities, `formats.NAME`.
+        title: its name in sentences.
+        table: the class of its tables, `package.module:Class`; imported when a table is opened. It
+            is called with an address, `storage_options`, and options of its own by name.
+        mark: the folder of metadata in a table's folder by which it is known.
+        holds: part of a file's name that this folder must hold, where its own name tells too
+            little; empty if it need not.
+        is_address: whether an address that is no folder means a table of this format.
+    """
+
+    name: str
+    title: str
+    table: str
+    mark: str
+    holds: str = ""
+    is_address: Callable[[str], bool] = _none
+
+    @property
+    def class_name(self) -> str:
+        """The class of its tables, as `seamkit` exports it."""
+        return self.table.rpartition(":")[2]
+
+    def is_in(self, storage: Storage, entries: Mapping[str, bool]) -> bool:
+        """Whether a folder is a table of this format.
+
+        Args:
+            storage: the folder.
+            entries: what is in it by name, and whether that is a folder.
+
+        Raises:
+            InputError: the folder of metadata cannot be listed.
+        """
+        if not entries.get(self.mark):
+            return False
+        return not self.holds or any(self.holds in e.name for e in storage.list(self.mark))
