@@ -86,8 +86,9 @@ def _small(base: Any) -> Sequence[tuple[Operation, Any]]:
 
 def _ratios(base: Any) -> Sequence[tuple[Operation, Any]]:
     chosen = ("k % 20 = 0", "k % 20 between 1 and 3", "k % 20 between 4 and 9")
-    updates = [("upsert", _updated(base.where(condition))) for condition in chosen]
-    return [("bulk_insert", base), *updates]
+    steps: list[tuple[Operation, Any]] = [("bulk_insert", base)]
+    steps += [("upsert", _updated(base.where(condition))) for condition in chosen]
+    return steps
 
 
 _STEPS: dict[str, Callable[[Any], Sequence[tuple[Operation, Any]]]] = {
