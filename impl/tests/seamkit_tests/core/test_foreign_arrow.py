@@ -192,3 +192,12 @@ def test_extension_types_are_looked_through() -> None:
     batch = pa.record_batch({"x": column, "text": ["a", "b"]})
 
     assert sound(batch, "a test") is batch
+
+
+def test_texts_without_rows_may_have_no_offsets() -> None:
+    """A column of no rows may come with an empty buffer in place of its first offset."""
+    none = pa.py_buffer(b"")
+    column = pa.Array.from_buffers(pa.string(), 0, [None, none, none])
+    batch = pa.RecordBatch.from_arrays([column], ["text"])
+
+    assert sound(batch, "a test").num_rows == 0
