@@ -10,7 +10,6 @@ import importlib
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -21,12 +20,10 @@ from seambase.serde import SerdeRequest
 from seambase.types import schema_of
 from seambench.contracts.common import Kind
 from seambench.contracts.peers.catalogue import numbers, stated
-from seambench_impl.peers.arrow_ipc import compression_of
+from seambench_impl.peers.arrow.arrow_ipc import compression_of
 from seambench_impl.peers.peer_scan import installed_version
 
 __all__ = ["Arro3Serde", "NanoarrowSerde", "PolarsIpcSerde"]
-
-_XFAILS = Path(__file__).with_name("xfails")
 
 
 class _ArrowSerde(ABC):
@@ -100,8 +97,6 @@ class PolarsIpcSerde(_ArrowSerde):
 
     name = "polars-ipc"
     package = module = "polars"
-    #: What conformance is known to find in it.
-    xfails = _XFAILS / "polars-ipc.toml"
 
     def _write(self, batches: pa.RecordBatchReader, codec: str | None) -> bytes:
         sink = io.BytesIO()
