@@ -7,7 +7,8 @@ take. Elsewhere nothing is shown but what is said (`Progress.say`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 from rich.console import Console
 from rich.progress import (
@@ -48,6 +49,7 @@ class Progress:
         total: steps to come; None while that is not known.
         quiet: show and say nothing.
         console: in place of standard error.
+        clock: seconds that have passed.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Progress:
         *,
         quiet: bool = False,
         console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console or Console(stderr=True, quiet=quiet, highlight=False)
         self._bar = Bar(
@@ -72,6 +75,7 @@ class Progress:
             _TimeLeft(),
             console=self._console,
             transient=True,
+            get_time=clock,
             disable=quiet or not self._console.is_interactive,
         )
         self._task = self._bar.add_task(what, total=total)
@@ -94,6 +98,10 @@ class Progress:
     def advance(self) -> None:
         """A step is done."""
         self._bar.advance(self._task)
+
+    def refresh(self) -> None:
+        """Draw the line now, which otherwise happens ten times a second."""
+        self._bar.refresh()
 
     def say(self, text: str) -> None:
         """Print a line above the display; off a terminal, too."""
