@@ -49,5 +49,5 @@ def test_the_values_that_a_condition_leaves_to_a_column(
 def test_a_name_that_looks_like_a_word_of_the_form_is_a_name() -> None:
     """Names and literals are told from calls by their place, not by their text."""
     condition = (pc.field("end") == "call") & (pc.field("literal") == 3)
-    assert named_values(condition, "end") == {"call"}
-    assert named_values(condition, "literal") == {3}
+    assert named_values(condition, "end") == frozenset(["call"])
+    assert named_values(condition, "literal") == frozenset([3])
