@@ -37,6 +37,7 @@ class Isolated:
         name: its name in the registry, or `package.module:Class`.
         timeout: seconds that a case may take.
         worker: module that the process runs; it speaks as `conformance.worker` does.
+        start_timeout: seconds that it may take until it is ready.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Isolated:
         name: str,
         timeout: float = 60.0,
         worker: str = "seambench.conformance.worker",
+        start_timeout: float = START_SECONDS,
     ) -> None:
         self.seam = seam
         self.name = name
@@ -52,6 +54,7 @@ class Isolated:
         self.capabilities: frozenset[str] = frozenset()
         self.xfails: Path | None = None
         self._timeout, self._worker = timeout, worker
+        self._start_timeout = start_timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._refusal: Mapping[str, Any] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the object
@@ -113,7 +116,7 @@ class Isolated:
             stderr=self._stderr,
             start_new_session=True,
         )
-        answer = self._listen(START_SECONDS)
+        answer = self._listen(self._start_timeout)
         if answer.get("ready"):
             self.version = answer["version"]
             self.capabilities = frozenset(answer.get("capabilities", ()))

@@ -167,6 +167,17 @@ class UnitScan(Scan):
         other._other_path = path, read
         return other
 
+    def files_alone(self) -> UnitScan:
+        """The same parts, each as its data files stand: what their changes cost is the difference.
+
+        These are no rows of the table: replaced and deleted ones come, added ones may be missing.
+        """
+        other = copy.copy(self)
+        units = [replace(unit, changes=None) for unit in self._plan.units]
+        other._plan = replace(self._plan, units=units)
+        other._begin()
+        return other
+
     @property
     def n_parts(self) -> int:
         """As many parts as units."""

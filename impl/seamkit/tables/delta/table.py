@@ -10,10 +10,12 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
@@ -26,9 +28,9 @@ from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import TableSchema, table_schema
-from seamkit.tables.delta.stats import guarantee
+from seamkit.tables.delta.stats import counted, guarantee
 from seamkit.tables.delta.time_travel import asked_version
-from seamkit.tables.delta.vectors import read_vector
+from seamkit.tables.delta.vectors import read_vector, stored_vector
 from seamkit.tables.delta.widening import DeltaTypes
 
 __all__ = ["DeltaTable"]
@@ -72,6 +74,18 @@ class DeltaTable:
 
     def __repr__(self) -> str:
         return f"<DeltaTable {self._storage.root}, version {self.version}>"
+
+    def describe(self) -> TableDescription:
+        """What the table is, and the files that a snapshot reads; no row is read."""
+        protocol = self._newest.protocol
+        features = ", ".join(protocol.reader_features or ())
+        return described(
+            self.scan(),
+            format_name="delta",
+            version=f"reader version {protocol.min_reader_version}",
+            state=f"version {self.version}",
+            properties={"reader features": features} if features else {},
+        )
 
     def scan(
         self,
@@ -166,11 +180,13 @@ class DeltaTable:
         ]
         return ReadUnit(
             name=add.path,
-            files=[DataFile(add.path, add.size_bytes, opened)],
+            files=[DataFile(add.path, add.size_bytes, opened, rows=counted(add)[0])],
             partition=self._partition(add, schema),
             changes=mask,
             reason="" if add.vector is None else f"{add.vector.cardinality} rows are deleted",
             guarantee=guarantee(add, plain),
+            changed_by=[] if add.vector is None else [stored_vector(self._files, add.vector)],
+            group="/".join(f"{name}={value}" for name, value in add.partition_values.items()),
         )
 
     def _partition(self, add: AddFile, schema: TableSchema) -> Mapping[str, pa.Scalar]:
