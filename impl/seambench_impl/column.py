@@ -27,9 +27,10 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.value import PlainValue
 from seamkit.offheap.engine.columns import EngineSchema, fill
 
-__all__ = ["OffHeapColumns"]
+__all__ = ["KINDS", "OffHeapColumns", "chunk_of", "column_type"]
 
-_KINDS = (
+#: Kinds of columns, as capabilities name them.
+KINDS = (
     *("boolean", "tinyint", "short", "int", "bigint", "float", "double"),
     *("date", "time", "timestamp", "decimal", "string", "binary"),
     *("array", "map", "struct", "variant"),
@@ -42,7 +43,7 @@ class OffHeapColumns:
     name = "offheap"
     version = __version__
     kind: Kind = "reference"
-    capabilities: Mapping[str, bool] = {f"kinds.{kind}": True for kind in _KINDS} | {
+    capabilities: Mapping[str, bool] = {f"kinds.{kind}": True for kind in KINDS} | {
         "missing-columns": True,
         "pruning": True,
         "type-strings": True,
@@ -62,7 +63,7 @@ class OffHeapColumns:
             seambase.errors.UsageError: a path that leads nowhere.
             seambase.errors.InputError: a type string or value is wrong.
         """
-        scanner = _CaseScanner(request, list(map(_type, request.types)), self._allocator)
+        scanner = _CaseScanner(request, list(map(column_type, request.types)), self._allocator)
         found = []
         with scanner:
             scanner.open()
@@ -70,9 +71,9 @@ class OffHeapColumns:
                 chain = scanner.get_next_off_heap_chunk()
                 if request.kinds:
                     with self._turned(scanner, chain, request.kinds) as table:
-                        found.append(_chunk(scanner, table.chain()))
+                        found.append(chunk_of(table.chain(), scanner.fields, scanner.types))
                 else:
-                    found.append(_chunk(scanner, chain))
+                    found.append(chunk_of(chain, scanner.fields, scanner.types))
                 scanner.release_table()
         return found
 
@@ -125,19 +126,19 @@ class OffHeapColumns:
         return self._allocator.counters().live_blocks
 
 
-def _chunk(scanner: _CaseScanner, chain: Chain) -> ColumnChunk:
-    """What a meta chain tells."""
-    rows, parts = slots(chain.address, scanner.types)
+def chunk_of(chain: Chain, fields: Sequence[str], types: Sequence[ColumnType]) -> ColumnChunk:
+    """What a meta chain tells of columns of these names and types."""
+    rows, parts = slots(chain.address, types)
     return ColumnChunk(
         rows,
         [
-            ColumnSlot(part.kind, ".".join((scanner.fields[part.column], *part.path)), part.content)
+            ColumnSlot(part.kind, ".".join((fields[part.column], *part.path)), part.content)
             for part in parts
         ],
     )
 
 
-def _type(text: str) -> ColumnType:
+def column_type(text: str) -> ColumnType:
     """What StarRocks reads: where the strict parser has an answer, it is the same."""
     try:
         return parse(text)

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from seambase.caches import cache_folder
 from seambench.contracts.outcomes import Outcome
-from seambench.contracts.peers.environments import cache_folder
 
 __all__ = ["failed_last", "remember"]
 

@@ -139,8 +139,13 @@ class JavaClasses:
         self.loader = loader
 
     @classmethod
-    def of_jars(cls, name: str, jars: Sequence[Path]) -> Self:
+    def of_jars(cls, name: str, jars: Sequence[Path], parent: JavaClasses | None = None) -> Self:
         """An engine's classes, in a new class loader of their own.
+
+        Args:
+            name: of the engine, for messages.
+            jars: jars or folders of classes.
+            parent: classes that come first; Java's own alone by default.
 
         Raises:
             UnavailableError: see `start`.
@@ -149,7 +154,8 @@ class JavaClasses:
         file, url = jpype.JClass("java.io.File"), jpype.JClass("java.net.URL")
         urls = [file(str(jar)).toURI().toURL() for jar in jars]
         platform = jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
-        loader = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(url)(urls), platform)
+        above = platform if parent is None else parent.loader
+        loader = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(url)(urls), above)
         return cls(name, loader)
 
     def java_class(self, name: str) -> Any:

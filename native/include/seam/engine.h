@@ -77,7 +77,9 @@ struct seam_engine_column {
     int64_t n_children;
     struct seam_engine_column *children;
     struct seam_allocator *allocator; /* borrowed */
-    struct seam_table *source;        /* of a chunk: see seam_engine_release_behind; borrowed */
+    /* Of a chunk: who takes its columns back; see seam_engine_release_by. */
+    void (*release)(void *source, int64_t index);
+    void *source; /* borrowed */
 };
 
 void seam_engine_column_init(struct seam_engine_column *column, struct seam_allocator *allocator);
@@ -95,6 +97,10 @@ int seam_engine_open(struct seam_engine_column *column, const struct seam_engine
  * be it by seam_engine_own or seam_engine_export: its memory, still in the cache, serves the next.
  */
 void seam_engine_release_behind(struct seam_engine_column *column, struct seam_table *table);
+/* The same for a chain that somebody else wrote: `release` is called for each column as soon as it
+ * is copied. */
+void seam_engine_release_by(struct seam_engine_column *column,
+                            void (*release)(void *source, int64_t index), void *source);
 /* Copies what is borrowed, all the way down. On failure some of it still is. */
 int seam_engine_own(struct seam_engine_column *column, struct seam_error *error);
 /* Both: what StarRocks' fill does. On failure `column` is empty. */

@@ -120,13 +120,23 @@ int seam_engine_own(struct seam_engine_column *column, struct seam_error *error)
     return code;
 }
 
+static void release_of_table(void *table, int64_t index) {
+    seam_table_release_column(table, index, NULL); /* it has the column */
+}
+
 void seam_engine_release_behind(struct seam_engine_column *column, struct seam_table *table) {
-    column->source = table;
+    seam_engine_release_by(column, release_of_table, table);
+}
+
+void seam_engine_release_by(struct seam_engine_column *column,
+                            void (*release)(void *source, int64_t index), void *source) {
+    column->release = release;
+    column->source = source;
 }
 
 void seam_engine_copied(const struct seam_engine_column *column, int64_t index) {
-    if (column->source != NULL) {
-        seam_table_release_column(column->source, index, NULL); /* it has the column */
+    if (column->release != NULL) {
+        column->release(column->source, index);
     }
 }
 

@@ -30,7 +30,7 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "scanner": _Kind("scan", "reader:Reader", "reader", True, "scan/hudi/event-v9/*"),
-    "column": _Kind("column", "columns:Columns", "columns", False, "column/fixed/*"),
+    "column": _Kind("column", "columns:Columns", "columns", True, "column/fixed/*"),
     "serde": _Kind("serde", "serde:Serde", "serde", True, "serde/presto/bigint_*"),
     "exchange": _Kind("exchange", "exchange:Exchange", "exchange", False, "exchange/rows/*"),
 }
@@ -49,11 +49,6 @@ def new(
     if lang not in _LANGUAGES:
         raise UsageError(f"no skeleton in {lang!r}; there are {', '.join(_LANGUAGES)}")
     source = files("seambench.conformance") / "skeletons" / what / lang
-    if not source.is_dir():
-        raise UsageError(
-            f"a {what} is a Python class, which may call any library: its columns are addresses "
-            "within one process; write --lang python"
-        )
     target = folder or Path(f"my-{what}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already, and not empty")

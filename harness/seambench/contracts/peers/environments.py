@@ -18,10 +18,11 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from seambase.caches import cache_folder
 from seambase.errors import UnavailableError
 from seambench.contracts.peers.catalogue import Peer
 
-__all__ = ["MARK", "cache_folder", "environment", "is_inside", "made_environments", "python_of"]
+__all__ = ["MARK", "environment", "is_inside", "made_environments", "python_of"]
 
 #: Environment variable that tells a process in which peer's environment it runs.
 MARK = "SEAMBENCH_PEER"
@@ -29,12 +30,6 @@ MARK = "SEAMBENCH_PEER"
 _OURS = ("seambase", "seamkit", "seambench", "seambench_impl", "seambench_suites")
 _DONE = "seambench-ready"
 _SECONDS = 900
-
-
-def cache_folder() -> Path:
-    """Folder of what can be made again: `$XDG_CACHE_HOME/seambench`, else `~/.cache/seambench`."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "seambench"
 
 
 def is_inside(peer: Peer, version: str) -> bool:

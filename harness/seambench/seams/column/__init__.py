@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seambench.contracts.common import TimedFamily
 from seambench.contracts.explain import Explanation
@@ -68,6 +68,21 @@ class _ColumnSeam(Seam):
         from seambench.seams.column.check import request_of
 
         implementation.chunks(request_of(case.content()))
+
+    def asked(self, case: ColumnCase) -> str:
+        from seambench.seams.column.keep import asked_column
+
+        return asked_column(case)
+
+    def keep(self, case: ColumnCase, folder: Path) -> Sequence[str]:
+        from seambench.seams.column.keep import keep_column
+
+        return keep_column(case, folder)
+
+    def door(self, kind: str, rest: str) -> Any:
+        from seambench.seams.column.doors import CommandColumns, LibraryColumns
+
+        return CommandColumns(rest) if kind == "cmd" else LibraryColumns(rest)
 
 
 SEAM = _ColumnSeam()

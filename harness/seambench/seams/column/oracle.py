@@ -19,7 +19,15 @@ from typing import Any
 
 from seambase.errors import UsageError
 
-__all__ = ["TypeTree", "expected_slots", "parse_type"]
+__all__ = [
+    "TypeTree",
+    "expected_slots",
+    "julian_day",
+    "micro_of_day",
+    "parse_type",
+    "requested_parts",
+    "unscaled",
+]
 
 _WIDTHS = {
     "boolean": 1,
@@ -115,15 +123,32 @@ def expected_slots(
         Slots as in a golden file: `kind`, `column` and, where there is a buffer, `hex`.
     """
     found: list[dict[str, Any]] = []
+    for name, part in requested_parts(fields, types, required, nested):
+        at = list(fields).index(name) if name in fields else 0
+        values = [row[at] for row in rows] if name in fields else []
+        _encode(part, parse_type(types[at]) if name in fields else part, name, values, found)
+    return found
+
+
+def requested_parts(
+    fields: Sequence[str], types: Sequence[str], required: Sequence[str], nested: Sequence[str]
+) -> list[tuple[str, TypeTree]]:
+    """The columns asked for and the parts of each, of kind `unknown` where there is none.
+
+    Args:
+        fields: see `expected_slots`, as are the others.
+        types: their type strings.
+        required: columns asked for.
+        nested: dotted paths.
+    """
     paths = [path.split(".") for path in nested]
+    found = []
     for name in required:
+        part = _UNKNOWN
         if name in fields:
-            at = list(fields).index(name)
-            tree = parse_type(types[at])
             below = [path[1:] for path in paths if path[0] == name and len(path) > 1]
-            _encode(_prune(tree, below), tree, name, [row[at] for row in rows], found)
-        else:
-            found.append({"kind": "unknown", "column": name})
+            part = _prune(parse_type(types[list(fields).index(name)]), below)
+        found.append((name, part))
     return found
 
 
@@ -206,23 +231,28 @@ def _fixed(tree: TypeTree, value: Any) -> str:
     if tree.kind == "time":
         return struct.pack("<d", value / 1000.0).hex()
     if tree.kind == "decimal":
-        number = _unscaled(value, tree.scale)
+        number = unscaled(value, tree.scale)
     elif tree.kind == "date":
-        number = _julian_day(value)
+        number = julian_day(value)
     elif tree.kind.startswith("timestamp"):
         day, _, clock = value.partition(" ")
-        number = _julian_day(day) << 40 | _micro_of_day(clock)
+        number = julian_day(day) << 40 | micro_of_day(clock)
     else:
         number = int(value)
     return number.to_bytes(tree.width, "little", signed=True).hex()
 
 
-def _unscaled(text: str, scale: int) -> int:
+def unscaled(text: str, scale: int) -> int:
+    """A decimal without its point.
+
+    Raises:
+        decimal.Inexact: it has more digits behind the point than `scale`.
+    """
     exact = Context(prec=200, traps=[Inexact])
     return int(exact.to_integral_exact(exact.scaleb(Decimal(text), scale)))
 
 
-def _julian_day(text: str) -> int:
+def julian_day(text: str) -> int:
     """The Julian day of YYYY-MM-DD in the Gregorian calendar (Fliegel and Van Flandern, 1968)."""
     year, month, day = map(int, text.split("-"))
     shift = (14 - month) // 12
@@ -230,7 +260,7 @@ def _julian_day(text: str) -> int:
     return day + (153 * m + 2) // 5 + 365 * y + y // 4 - y // 100 + y // 400 - 32045
 
 
-def _micro_of_day(text: str) -> int:
+def micro_of_day(text: str) -> int:
     """Microseconds of HH:MM:SS.f...; what is finer is cut off."""
     hour, minute, rest = text.split(":")
     second, _, fraction = rest.partition(".")

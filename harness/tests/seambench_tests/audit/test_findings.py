@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from seambase.description import StoredFile, TableDescription, UnitDescription
@@ -84,7 +86,7 @@ def test_what_gains_most_comes_first() -> None:
     found = advise(table, cost(slow=(0.5, 0.1), quick=(0.2, 0.2)))
 
     # 0.4 s over 200 bytes of logs is 2 ms a byte, so 1000 bytes are 2 s; quick gains nothing.
-    told = [(one.target, one.gain_seconds, one.measured) for one in found]
+    told: list[tuple[Any, ...]] = [(o.target, o.gain_seconds, o.measured) for o in found]
     assert told == [("large", pytest.approx(2.0), False), ("slow", pytest.approx(0.4), True)]
 
 

@@ -22,8 +22,8 @@ CASES = {
     "column": "column/fixed/int/some/*",
 }
 BUILT = [
-    pytest.param(what, lang, marks=[] if (what, lang) == ("scanner", "c") else [pytest.mark.slow])
-    for what in ("scanner", "serde", "exchange")
+    pytest.param(what, lang, marks=[] if lang == "c" else [pytest.mark.slow])
+    for what in ("scanner", "column", "serde", "exchange")
     for lang in COMPILERS
 ]
 
@@ -86,7 +86,6 @@ def test_skeletons_build_and_refuse_every_case(what: str, lang: str, tmp_path: P
     [
         (["reader"], "no skeleton of 'reader'; there are scanner, column"),
         (["scanner", "--lang", "cobol"], "no skeleton in 'cobol'"),
-        (["column", "--lang", "rust"], "addresses within one process"),
         (["scanner", "taken"], "taken is there already, and not empty"),
         (["scanner", "a b"], "'a b' is no name for it"),
     ],

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from seambase.description import TableDescription
 from seambase.errors import SeambenchError
-from seambench.conformance.isolate import Isolated
+from seambench.conformance.isolate import Isolated, Limits
 from seambench.contracts import registry
 from seambench.contracts.peers.catalogue import AT, catalogue, numbers
 from seambench.contracts.peers.environments import environment, made_environments
@@ -126,7 +126,8 @@ class _Questions:
         """Ask one reader."""
         # A third each to start and to answer: one that hangs leaves time for others.
         timeout = max(_LEAST_SECONDS, budget.seconds_left / 3)
-        with Isolated("scan", name, timeout, _WORKER, timeout) as peer:
+        limits = Limits(timeout, start_seconds=timeout)
+        with Isolated("scan", name, limits, _WORKER) as peer:
             try:
                 return self._ask(peer, name, budget)
             except SeambenchError as error:

@@ -1,0 +1,3 @@
+module columns
+
+go 1.21

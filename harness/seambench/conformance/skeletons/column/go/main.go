@@ -1,0 +1,28 @@
+// Off-heap columns to begin with: they read the request and refuse. See docs/doors.md of Seambench.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+)
+
+func main() {
+	input := bufio.NewReader(os.Stdin)
+	request, err := input.ReadString('\n')
+	if request == "" {
+		fmt.Fprintln(os.Stderr, "no request came:", err)
+		os.Exit(1)
+	}
+	if reason := answer(request); reason != nil {
+		// The last line of a refusal; the exit code goes with it.
+		fmt.Fprintln(os.Stderr, "refused:", reason)
+		os.Exit(2)
+	}
+}
+
+// Puts the rows that follow the request on standard input into tables; a line of JSON for each chunk.
+func answer(_ string) error {
+	return errors.New("NAME holds nothing yet")
+}

@@ -1,0 +1,166 @@
+"""The column seam's doors: a command, or a shared library, that fills off-heap tables.
+
+A command gets one JSON line on standard input, then the rows as an Arrow IPC stream, a batch a
+chunk. It answers each batch with one line of JSON, the table as its meta chain tells it:
+
+    {"num_rows": 2, "slots": [{"kind": "nulls", "column": "a", "hex": "0001"}, ...]}
+
+A library has the functions
+
+    int seambench_columns_open(const char *request_json, struct ArrowArrayStream *rows,
+                               void **tables, char *error, size_t error_size);
+    int seambench_columns_next(void *tables, const int64_t **chain, char *error, size_t error_size);
+    void seambench_columns_close(void *tables);
+    int64_t seambench_columns_live_blocks(void);
+
+`open` takes the stream over. Each `next` makes a table of the next batch and hands out the address
+of its meta chain, good until `next` or `close`, which release it. `live_blocks` counts the blocks
+of memory that tables still hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import UsageError
+from seambench.conformance.doors.command import Command, Running
+from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library
+from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
+from seambench.contracts.outcomes import ProtocolError
+from seambench.seams.column.chain import read_chain
+from seambench.seams.column.given import column_request, row_batches
+from seambench.seams.column.oracle import requested_parts
+
+__all__ = ["CommandColumns", "LibraryColumns", "rows_stream"]
+
+_FUNCTIONS = tuple(f"seambench_columns_{word}" for word in ("open", "next", "close", "live_blocks"))
+#: Words about methods that no door has.
+_OF_CLASSES = ("batches", "type-strings", "type-strings.lenient")
+_KINDS = ("nulls", "data", "offsets", "bytes", "unknown")
+
+
+def _require_doors(name: str, capabilities: Mapping[str, bool]) -> None:
+    """Refuse words about what only a class can offer."""
+    for word in _OF_CLASSES:
+        if capabilities.get(word):
+            raise UsageError(f"{name} states {word!r}, which passes no door: a class can offer it")
+
+
+def rows_stream(request: ColumnRequest) -> bytes:
+    """The rows of a request as an Arrow IPC stream, a batch a chunk."""
+    batches = row_batches(request)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+class CommandColumns(Command):
+    """Off-heap tables of a command, started anew for each request.
+
+    Args:
+        command: see `Command`.
+        timeout: see `Command`.
+    """
+
+    def __init__(self, command: str, timeout: float = 600.0) -> None:
+        super().__init__(command, timeout)
+        _require_doors(self.name, self.capabilities)
+
+    def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
+        """What its tables hold; see `seambench.contracts.column.ColumnTable`."""
+        content = column_request(request).encode() + b"\n" + rows_stream(request)
+        with contextlib.closing(Running(self)) as running:
+            written = running.converse(content)
+        return list(_chunks(written, self.name))
+
+    def live_blocks(self) -> int:
+        """None: its process has ended."""
+        return 0
+
+
+def _chunks(written: bytes, name: str) -> Iterator[ColumnChunk]:
+    """The chunks that a command tells.
+
+    Raises:
+        ProtocolError: a line that tells none.
+    """
+    for number, line in enumerate(written.splitlines(), 1):
+        try:
+            yield _chunk(json.loads(line))
+        except (ValueError, TypeError, KeyError) as error:
+            text = line[:100].decode("utf-8", "replace")
+            raise ProtocolError(
+                f"{name}: line {number} tells no chunk ({error}): {text}"
+            ) from error
+
+
+def _chunk(told: Mapping[str, Any]) -> ColumnChunk:
+    rows = told["num_rows"]
+    if not isinstance(rows, int) or set(told) != {"num_rows", "slots"}:
+        raise ValueError("`num_rows`, a number, and `slots` are expected")
+    return ColumnChunk(rows, [_slot(slot) for slot in told["slots"]])
+
+
+def _slot(told: Mapping[str, Any]) -> ColumnSlot:
+    kind, column, content = told["kind"], told["column"], told.get("hex")
+    if (
+        kind not in _KINDS
+        or not isinstance(column, str)
+        or (content is None) != (kind == "unknown")
+    ):
+        raise ValueError(f"no slot is {kind} of {column}")
+    return ColumnSlot(kind, column, None if content is None else bytes.fromhex(content))
+
+
+class LibraryColumns(Library):
+    """Off-heap tables of a shared library."""
+
+    def __init__(self, library: str) -> None:
+        """Load the library; see `Library`."""
+        super().__init__(library, _FUNCTIONS)
+        _require_doors(self.name, self.capabilities)
+        self._open, self._next, self._close, self._live_blocks = self.functions.values()
+        text, size, address = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p
+        to_address, stream = ctypes.POINTER(address), ctypes.POINTER(ArrowArrayStream)
+        self._open.restype = self._next.restype = ctypes.c_int
+        self._open.argtypes = (text, stream, to_address, text, size)
+        self._next.argtypes = (address, to_address, text, size)
+        self._close.restype, self._close.argtypes = None, (address,)
+        self._live_blocks.restype, self._live_blocks.argtypes = ctypes.c_int64, ()
+
+    def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
+        """What its tables hold; see `seambench.contracts.column.ColumnTable`."""
+        batches = row_batches(request)
+        rows = ArrowArrayStream()
+        reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+        reader._export_to_c(ctypes.addressof(rows))
+        tables, said = ctypes.c_void_p(), ctypes.create_string_buffer(ERROR_BYTES)
+        line = column_request(request).encode()
+        code = self._open(line, ctypes.byref(rows), ctypes.byref(tables), said, ERROR_BYTES)
+        self.require_success(code, said.value)
+        parts = requested_parts(
+            *(request.fields, request.types, request.required_fields, request.nested_fields or ())
+        )
+        found = []
+        try:
+            for _ in batches:
+                chain = ctypes.c_void_p()
+                code = self._next(tables, ctypes.byref(chain), said, ERROR_BYTES)
+                self.require_success(code, said.value)
+                found.append(read_chain(chain.value or 0, parts))
+        finally:
+            self._close(tables)
+        return found
+
+    def live_blocks(self) -> int:
+        """Blocks of memory that its tables still hold."""
+        return int(self._live_blocks())

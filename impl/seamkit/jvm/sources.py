@@ -1,0 +1,90 @@
+"""Java sources of one package, compiled once and kept: nobody needs a JDK.
+
+Janino, the compiler inside Spark's jars, takes plain Java 11 without lambdas, multi-catch, default
+methods of interfaces and the like. Classes are kept in a folder that is named by a digest of the
+sources and of the compiler, so that a later process, or a machine without Spark, only loads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from seambase.caches import cache_folder
+from seambase.errors import UnavailableError
+from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes, start
+
+__all__ = ["compiled_package"]
+
+#: To be raised when the compiler's settings change.
+_SETTINGS = b"janino, debug lines\n"
+_RESOURCES = "org.codehaus.commons.compiler.util.resource"
+
+
+def compiled_package(name: str, folder: Path, parent: JavaClasses | None = None) -> JavaClasses:
+    """The classes of all sources in a folder; they may name each other.
+
+    Args:
+        name: of the classes, for messages.
+        folder: of the sources.
+        parent: classes that the sources use; Java's own by default. What is kept does not depend
+            on them: sources are written for one version of an engine, and say so.
+
+    Returns:
+        Classes in a loader of their own, below that of `parent`.
+
+    Raises:
+        UnavailableError: no JVM; or the classes are not kept yet and there is no compiler, or the
+            sources do not compile against `parent`.
+    """
+    sources = sorted(folder.glob("*.java"))
+    digest = hashlib.sha256(_SETTINGS)
+    for source in sources:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    kept = cache_folder() / "java" / f"{name}-{digest.hexdigest()[:16]}"
+    jpype = start()
+    above = _platform_loader(jpype) if parent is None else parent.loader
+    if not kept.is_dir():
+        _compile(name, sources, above, kept)
+    return JavaClasses.of_jars(name, [kept], parent)
+
+
+def _platform_loader(jpype: Any) -> Any:
+    return jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
+
+
+def _compile(name: str, sources: Sequence[Path], above: Any, kept: Path) -> None:
+    """Compile into a folder beside `kept`, which then gets that name: whole, or not at all."""
+    janino = spark_classes()
+    jpype = janino.jpype
+    file = jpype.JClass("java.io.File")
+    resource = janino.java_class(f"{_RESOURCES}.FileResource")
+    files = jpype.JClass("java.lang.reflect.Array").newInstance(
+        janino.java_class(f"{_RESOURCES}.Resource").class_, len(sources)
+    )
+    for i, source in enumerate(sources):
+        jpype.JClass("java.lang.reflect.Array").set(files, i, resource(file(str(source))))
+    compiler = janino.java_class("org.codehaus.janino.Compiler")()
+    compiler.setIClassLoader(
+        janino.java_class("org.codehaus.janino.ClassLoaderIClassLoader")(above)
+    )
+    compiler.setDebugLines(True)
+    compiler.setDebugSource(True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".compiling-") as fresh:
+        out = Path(fresh) / "classes"
+        out.mkdir()
+        creator = janino.java_class(f"{_RESOURCES}.DirectoryResourceCreator")
+        compiler.setClassFileCreator(creator(file(str(out))))
+        try:
+            compiler.compile(files)
+        except jpype.JException as error:
+            raise UnavailableError(f"{name} does not compile: {java_failure(error)}") from error
+        try:
+            out.rename(kept)
+        except OSError:
+            if not kept.is_dir():  # else another process was faster, with the same classes
+                raise

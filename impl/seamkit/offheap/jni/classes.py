@@ -1,0 +1,62 @@
+"""The Java side of the connector seam, and class paths of scanners beside it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+from seambase.errors import UsageError
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
+from seamkit.jvm.machine import JavaClasses
+from seamkit.jvm.sources import compiled_package
+
+__all__ = ["JniLoader", "connector_classes", "scanner_classes"]
+
+_JAVA = Path(__file__).parents[1] / "java"
+
+
+@functools.cache
+def connector_classes() -> JavaClasses:
+    """The classes of `seamkit.offheap`: ConnectorScanner, OffHeapTable, ColumnType and the rest.
+
+    Raises:
+        UnavailableError: no JVM, or no compiler for classes that were never compiled here.
+    """
+    return compiled_package("seamkit.offheap", _JAVA)
+
+
+def scanner_classes(name: str, class_path: Sequence[Path]) -> JavaClasses:
+    """Somebody's own classes, which extend those of `connector_classes`.
+
+    Args:
+        name: for messages.
+        class_path: jars and folders of classes.
+
+    Raises:
+        UsageError: one of them does not exist.
+        UnavailableError: see `connector_classes`.
+    """
+    for part in class_path:
+        if not part.exists():
+            raise UsageError(f"class path: {part} does not exist")
+    return JavaClasses.of_jars(name, class_path, connector_classes())
+
+
+class JniLoader:
+    """Owns C's hold of a class loader (`struct seam_jni_loader`); threads may share it.
+
+    Args:
+        classes: the classes that it finds, those of `connector_classes` among them.
+
+    Raises:
+        seambase.errors.RefusedError: they are not.
+    """
+
+    def __init__(self, classes: JavaClasses) -> None:
+        self.classes = classes
+        out, error = ffi.new("struct seam_jni_loader **"), new_error()
+        with classes.inside():
+            check(lib.seam_jni_loader_new(out, error), error)
+        self.pointer = ffi.gc(out[0], lib.seam_jni_loader_release)

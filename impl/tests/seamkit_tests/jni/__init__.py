@@ -1,0 +1,1 @@
+"""Scanners written in Java."""

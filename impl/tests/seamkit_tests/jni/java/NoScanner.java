@@ -1,0 +1,4 @@
+package tests;
+
+/** A class that is no scanner. */
+public final class NoScanner {}
