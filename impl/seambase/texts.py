@@ -26,7 +26,8 @@ def is_plain(column: pa.Array) -> bool:
         column: of a type that `is_text`, its buffers as long as `validate` makes sure.
     """
     _, offsets, data = column.buffers()
-    if offsets is None or data is None:
+    # The offsets of a column without rows may be no bytes at all.
+    if offsets is None or data is None or not len(column):
         return False
     ends = np.frombuffer(offsets, _OFFSETS[column.type.id])
     ends = ends[column.offset : column.offset + len(column) + 1]

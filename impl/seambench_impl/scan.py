@@ -13,6 +13,7 @@ from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
 from seambench_impl.scan_delta import DELTA
+from seambench_impl.scan_hive import HIVE
 from seambench_impl.scan_hudi import hudi
 from seambench_impl.scan_iceberg import ICEBERG
 from seambench_impl.scan_paimon import PAIMON
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 #: All formats, in the plainest way.
-_FORMATS = (hudi(), DELTA, ICEBERG, PAIMON)
+_FORMATS = (hudi(), DELTA, ICEBERG, PAIMON, HIVE)
 
 _OF_MERGING = (
     "query.snapshot",

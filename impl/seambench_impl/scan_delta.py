@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.scan_requests import ReaderFormat, explain_parts, refuse_window, scan_arguments
+from seambench_impl.scan_requests import ReaderFormat, explain_parts, scan_arguments
 from seamkit.tables.delta.table import DeltaTable
 
 __all__ = ["DELTA"]
 
 _CAPABILITIES = (
     "query.snapshot",
+    "query.cdc",
     "as-of",
     "delta.checkpoint.v2",
     "delta.mapping.id",
     "delta.mapping.name",
+    "delta.row-tracking",
     "delta.timestamp-ntz",
     "delta.vectors",
     "delta.widening",
@@ -33,9 +36,10 @@ def _open(request: ScanRequest) -> Scan:
     Raises:
         UsageError: what Delta tables have no word for.
     """
-    refuse_window(request, "Delta")
+    if request.changes_alone:
+        raise UsageError("changes-alone goes with incremental queries, which Delta tables have not")
     table = DeltaTable(request.table, request.storage_options)
-    return table.scan(**scan_arguments(request))
+    return table.scan(**scan_arguments(request), begin=request.begin, end=request.end)
 
 
 def _explain(path: str) -> Iterator[Met]:

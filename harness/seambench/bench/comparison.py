@@ -12,11 +12,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seambase.errors import UnavailableError, UsageError
+import msgspec
+
+from seambase.errors import InputError, UnavailableError, UsageError
 from seambench.bench.cases import SCANNED, SCANS, Case, QueryCase, ScanCase, Work
 from seambench.bench.listener import Listener
 from seambench.bench.measure import interleave
 from seambench.bench.readers import Reader, open_reader, tables_to_read
+from seambench.bench.unfinished import Unfinished
 from seambench.contracts import registry
 from seambench.contracts.scan import Scanner
 from seambench.data import Dataset, State
@@ -62,6 +65,7 @@ def compare_readers(
     options: ComparisonOptions,
     listener: Listener | None = None,
     conformance: Sequence[tuple[str, Conformance]] = (),
+    unfinished: Unfinished | None = None,
 ) -> list[Record]:
     """Run the comparison.
 
@@ -69,6 +73,7 @@ def compare_readers(
         options: what to compare.
         listener: is told what happens.
         conformance: of readers by name, for their records.
+        unfinished: cases that an interrupted run had finished are taken from there.
 
     Returns:
         One record per reader, not yet written. A reader that is not there or answers wrongly has a
@@ -90,7 +95,12 @@ def compare_readers(
         try:
             for case in _cases(options, dataset):
                 listener.case(dataset.name, case.name)
-                for name, timing in _run_case(options, readers, case, listener).items():
+                found = _finished(unfinished, dataset, case)
+                if found is None:
+                    found = _run_case(options, readers, case, listener)
+                    if unfinished is not None:
+                        unfinished.put(_key(dataset, case), msgspec.to_builtins(found))
+                for name, timing in found.items():
                     timings[name].append(timing)
                     listener.done(timing, name)
         finally:
@@ -106,6 +116,27 @@ def compare_readers(
         )
         for name in options.readers
     ]
+
+
+def _key(dataset: Dataset, case: Case) -> str:
+    return f"{dataset.name} {case.name}"
+
+
+def _finished(
+    unfinished: Unfinished | None, dataset: Dataset, case: Case
+) -> dict[str, Timing] | None:
+    """The timings of a case by name, if an interrupted run had finished it.
+
+    Raises:
+        InputError: what the journal holds are no timings.
+    """
+    found = None if unfinished is None else unfinished.get(_key(dataset, case))
+    if unfinished is None or found is None:
+        return None
+    try:
+        return msgspec.convert(found, dict[str, Timing])
+    except msgspec.ValidationError as error:
+        raise InputError(f"{unfinished.file}: {error}; run without --resume") from error
 
 
 def _check(options: ComparisonOptions) -> None:

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from importlib import metadata
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
@@ -30,11 +31,16 @@ from seambench.cli import (
 from seambench.cli import run as run_
 from seambench.cli.checks import check, demo, explain, new, peers
 from seambench.cli.shared.common import plain_text
+from seambench.cli.shared.config import read_config
 
 __all__ = ["app", "run"]
 
 _FAILED, _INTERRUPTED = 1, 130
 _INTERRUPTED_TEXT = "interrupted; nothing half-written is left"
+_EPILOG = (
+    "Ends with 0: right; 1: a check failed, or an unexpected error; 2: wrong usage, or an input "
+    "that is refused; 130: interrupted."
+)
 
 app = typer.Typer(
     name="seambench",
@@ -61,14 +67,24 @@ app.add_typer(peers.app, name="peers")
 app.command("inspect")(inspect.inspect)
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, epilog=_EPILOG)
 def options(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            help="File with options, a section for each command (default: seambench.toml in the "
+            "current folder, if there is one); what is typed wins.",
+        ),
+    ] = None,
 ) -> None:
     """Are scanners, columns, serdes and exchanges of query engines right, and how fast are they?"""
     if version:
         typer.echo(f"seambench {metadata.version('seambench')}")
         raise typer.Exit
+    read_config(context, config)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

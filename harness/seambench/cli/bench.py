@@ -29,8 +29,9 @@ from seambench.cli.shared.common import (
 )
 
 if TYPE_CHECKING:
+    from seambench.bench.unfinished import Unfinished
     from seambench.data import Dataset
-    from seambench.records.model import Conformance
+    from seambench.records.model import Conformance, Record
 
 __all__ = ["bench", "run_bench"]
 
@@ -78,7 +79,7 @@ def bench(
             f"{data} has no data set {missing[0] if missing else 'in a table format'}; "
             "make it with `seambench data`"
         )
-    code = run_bench(
+    _, code = run_bench(
         datasets,
         reader or default_readers(),
         queries=queries,
@@ -106,8 +107,9 @@ def run_bench(
     memory: bool,
     results: Path,
     conformance: Sequence[tuple[str, Conformance]] = (),
-) -> int:
-    """Compare, write the records, print the summary; the exit code."""
+    unfinished: Unfinished | None = None,
+) -> tuple[list[Record], int]:
+    """Compare, write the records, print the summary; the records and the exit code."""
     from seambench.bench.comparison import ComparisonOptions, compare_readers
     from seambench.cli.shared.progress import Shown
     from seambench.cli.summary import print_summary
@@ -125,6 +127,6 @@ def run_bench(
         command=shlex.join(["seambench", *sys.argv[1:]]),
     )
     with Shown(error_console()) as shown:
-        records = compare_readers(options, shown, conformance)
+        records = compare_readers(options, shown, conformance, unfinished)
     show = partial(print_summary, records)
-    return tell_records(records, results, show, failures_shown=_FAILURES_SHOWN)
+    return records, tell_records(records, results, show, failures_shown=_FAILURES_SHOWN)

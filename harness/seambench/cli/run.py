@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seambase.errors import SeambenchError, UnavailableError
+from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambench.cli.bench import run_bench
 from seambench.cli.shared.common import (
     DataFolder,
@@ -26,12 +28,22 @@ from seambench.cli.shared.common import (
     error_console,
     parse_queries,
 )
+from seambench.cli.shared.config import chosen_options
 from seambench.cli.shared.recording import check_readers
+
+if TYPE_CHECKING:
+    from seambench.data import Dataset, GenerateOptions
+    from seambench.records.model import Conformance
 
 __all__ = ["run"]
 
+_SCANS = ("all", "q6", "count")
+#: What means something in a quick run.
+_OF_QUICK = frozenset({"reader", "results", "site", "quick", "dry-run"})
+
 
 def run(
+    context: typer.Context,
     scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,
     format_: Annotated[
         list[str] | None,
@@ -76,18 +88,34 @@ def run(
         list[str] | None,
         typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
     ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Only answers over golden tables, and the page: a minute."),
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with a run of the same plan that was interrupted."),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Print the plan, and where each option came from; do nothing."
+        ),
+    ] = False,
 ) -> None:
     """Make the data, check the readers, compare them, build the page.
 
     Without --update-ratio and --slice-share: 0, 5, 20, 50 and 100 % in every slice, and 20 % in a
     fifth of the slices. Derived from TPC-H, not comparable with published TPC-H results.
     """
-    from seambench.data import DEFAULT_TABLES, GenerateOptions, curve_layouts, generate
+    from seambench.data import DEFAULT_TABLES, GenerateOptions, curve_layouts
     from seambench.engines.spark import parse_settings
-    from seambench.report import build
 
     readers = reader or default_readers()
     _check_first(readers, scans_only or (), queries, (results, site))
+    if quick:
+        _require_quick(context)
+        _quick(context, readers, results, site, dry_run=dry_run)
     options = GenerateOptions(
         scale=scale,
         data=data_folder(folder),
@@ -101,31 +129,189 @@ def run(
         slices=slices,
         jars=tuple(jars or ()),
     )
-    err = error_console()
-    err.print(f"1 of 4: data sets of scale {scale:g}")
-    datasets = generate(options)
-    err.print("2 of 4: conformance" + ("" if conformance else " is left out"))
-    checked = check_readers(readers) if conformance else []
-    err.print("3 of 4: comparison")
-    code = run_bench(
-        datasets,
-        readers,
-        queries=queries,
-        scans="all,q6,count",
-        # Row at a time, the connector would take most of the run; its answers are checked by
-        # `seambench bench` and whenever it is named.
-        scans_only=scans_only or (() if reader else ("connector",)),
-        samples=samples,
-        threads=threads,
-        budget=60.0,
-        memory=memory,
-        results=results,
-        conformance=checked,
-    )
-    err.print("4 of 4: page")
-    page = build(results, site)
-    typer.echo(f"page: {page.resolve()}")
+    # Row at a time, the connector would take most of the run; its answers are checked by
+    # `seambench bench` and whenever it is named.
+    measured = {
+        "queries": queries,
+        "scans": ",".join(_SCANS),
+        "scans_only": scans_only or (() if reader else ("connector",)),
+        "samples": samples,
+        "threads": threads,
+        "budget": 60.0,
+        "memory": memory,
+    }
+    if dry_run:
+        runs = samples + 1 + memory
+        _show_plan(context, options, readers, queries, runs, conformance, results, site)
+        raise typer.Exit
+    with _told_how_to_go_on():
+        code = _run(options, readers, measured, results, site, conformance, resume)
     raise typer.Exit(code)
+
+
+def _run(
+    options: GenerateOptions,
+    readers: Sequence[str],
+    measured: Mapping[str, Any],
+    results: Path,
+    site: Path,
+    conformance: bool,
+    resume: bool,
+) -> int:
+    """The four stages; the exit code."""
+    from seambench.bench.unfinished import Unfinished
+    from seambench.cli.stages.closing import found_in, show_closing
+    from seambench.data import generate
+
+    err = error_console()
+    err.print(f"1 of 4: data sets of scale {options.scale:g}")
+    datasets = generate(options)
+    plan = _identity(datasets, readers, measured, conformance)
+    unfinished = Unfinished(results, plan, resume=resume)
+    if resume:
+        err.print(f"resumed: {unfinished.resumed} pieces of work are done already")
+    err.print("2 of 4: conformance" + ("" if conformance else " is left out"))
+    checked = check_readers(readers, unfinished) if conformance else []
+    err.print("3 of 4: comparison")
+    records, code = run_bench(
+        datasets, readers, **measured, results=results, conformance=checked, unfinished=unfinished
+    )
+    unfinished.finish()
+    err.print("4 of 4: page")
+    page = _build(results, site)
+    by_name = {record.implementation.name: record for record in records}
+    show_closing({name: found_in(_of(name, checked), by_name.get(name)) for name in readers}, page)
+    return code
+
+
+def _of(name: str, checked: Sequence[tuple[str, Conformance]]) -> list[Conformance]:
+    return [part for its_name, part in checked if its_name == name]
+
+
+def _build(results: Path, site: Path) -> Path:
+    from seambench.contracts.progress import Progress
+    from seambench.report import build
+
+    with Progress("building the page"):
+        return build(results, site)
+
+
+def _identity(
+    datasets: Sequence[Dataset],
+    readers: Sequence[str],
+    measured: Mapping[str, Any],
+    conformance: bool,
+) -> dict[str, Any]:
+    """All that decides what a run measures: what was measured with other things does not mix."""
+    from seambench.contracts import registry
+    from seambench.records import facts
+
+    now, machine = facts.new_run("seambench run"), facts.machine_info()
+    versions = {}
+    for name in readers:
+        with contextlib.suppress(SeambenchError):
+            versions[name] = str(registry.resolve("scan", name).version)
+    return {
+        "readers": {name: versions.get(name) for name in readers},
+        "datasets": {dataset.name: dataset.digest for dataset in datasets},
+        **measured,
+        "conformance": conformance,
+        "commit": now.commit,
+        "packages": facts.versions(),
+        "machine": [machine.cpu, machine.cores, machine.memory_bytes],
+    }
+
+
+@contextlib.contextmanager
+def _told_how_to_go_on() -> Iterator[None]:
+    """Say how to resume when a run ends before its end; a refusal says itself what to do."""
+    try:
+        yield
+    except SeambenchError:
+        raise
+    except BaseException:
+        words = [word for word in sys.argv[1:] if word != "--resume"]
+        error_console().print(
+            f"what is finished is kept; to go on: {shlex.join(['seambench', *words, '--resume'])}",
+            markup=False,
+            soft_wrap=True,
+        )
+        raise
+
+
+def _require_quick(context: typer.Context) -> None:
+    """Refuse what was typed and means nothing in a quick run.
+
+    Raises:
+        UsageError: there is such an option.
+    """
+    for one in chosen_options(context):
+        if one.source == "command line" and one.option not in _OF_QUICK:
+            raise UsageError(
+                f"--{one.option} means nothing with --quick, which makes and times nothing"
+            )
+
+
+def _quick(
+    context: typer.Context, readers: Sequence[str], results: Path, site: Path, *, dry_run: bool
+) -> None:
+    """Answers over golden tables, and the page; ends the command."""
+    from seambench.cli.stages.closing import found_in, show_closing
+    from seambench.cli.stages.planned import Planned, show_planned
+    from seambench.cli.stages.quick import offered, quick_cases, run_quick
+    from seambench.conformance.load import load_cases
+    from seambench.records.conformance import conformance_of
+
+    err = error_console()
+    if dry_run:
+        cases = load_cases("scan")
+        most = max(len(quick_cases(offered(name, cases))) for name in readers)
+        planned = Planned(readers, (), 0.0, most, (), 0, results, site)
+        show_planned(planned, chosen_options(context))
+        raise typer.Exit
+    err.print("1 of 2: answers over golden tables")
+    seen = run_quick(readers, results)
+    err.print("2 of 2: page")
+    page = _build(results, site)
+    parts = {
+        name: [conformance_of("scan", [one for one in seen if one.implementation == name])]
+        for name in readers
+    }
+    show_closing({name: found_in(part) for name, part in parts.items()}, page)
+    failed = [one for one in seen if one.failed]
+    if failed or not any(one.is_verdict for one in seen):
+        raise typer.Exit(1)
+    raise typer.Exit
+
+
+def _show_plan(
+    context: typer.Context,
+    options: GenerateOptions,
+    readers: Sequence[str],
+    queries: str,
+    runs: int,
+    conformance: bool,
+    results: Path,
+    site: Path,
+) -> None:
+    """Print what the stages would do."""
+    from seambench.cli.stages.planned import Planned, show_planned
+    from seambench.conformance.load import load_cases
+    from seambench.data import planned
+
+    timed = [f"scan/{name}" for name in _SCANS]
+    timed += [f"tpch/q{number:02d}" for number in parse_queries(queries)]
+    plan = Planned(
+        readers,
+        planned(options),
+        options.scale,
+        len(load_cases("scan")) if conformance else 0,
+        timed,
+        runs,
+        results,
+        site,
+    )
+    show_planned(plan, chosen_options(context))
 
 
 def _offered(readers: Sequence[str]) -> list[str]:

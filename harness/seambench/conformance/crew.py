@@ -6,7 +6,7 @@ import queue
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from seambench.conformance.isolate import Isolated
+from seambench.conformance.isolate import Isolated, Limits
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
 
@@ -20,16 +20,16 @@ class Crew:
         first: the process that is started first, and always.
     """
 
-    def __init__(self, seam: str, name: str, timeout: float, jobs: int) -> None:
+    def __init__(self, seam: str, name: str, limits: Limits, jobs: int) -> None:
         """Make them ready; each starts with its first case.
 
         Args:
             seam: seam of the implementation.
             name: its name.
-            timeout: seconds that a case may take.
+            limits: what each process may take.
             jobs: how many processes.
         """
-        self._members = [Isolated(seam, name, timeout) for _ in range(jobs)]
+        self._members = [Isolated(seam, name, limits) for _ in range(jobs)]
         self.first = self._members[0]
 
     def __enter__(self) -> Crew:

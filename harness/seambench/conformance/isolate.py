@@ -12,17 +12,45 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from seambase.errors import UnavailableError, UsageError
 from seambench.contracts.peers.catalogue import peer_of
 from seambench.contracts.peers.environments import MARK, python_of
 
-__all__ = ["START_SECONDS", "Isolated"]
+__all__ = ["START_SECONDS", "Isolated", "Limits", "memory_share"]
 
 START_SECONDS = 120.0
 """How long an implementation may take to be imported (a JVM may start)."""
+
+_LOOK_SECONDS = 0.1
+"""How often memory is looked at while an answer is waited for."""
+
+_SHARE_OF_MEMORY = 0.75
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a process of an implementation may take.
+
+    Attributes:
+        seconds: for a case.
+        memory_bytes: resident, with all that it started; None for three quarters of the machine's.
+        hung: after so many cases in a row without an answer no more are asked; 0 for no end.
+    """
+
+    seconds: float = 60.0
+    memory_bytes: int | None = None
+    hung: int = 5
+
+
+def memory_share(processes: int) -> int:
+    """Bytes that each of several processes may take: three quarters of the machine's, shared."""
+    return int(psutil.virtual_memory().total * _SHARE_OF_MEMORY) // processes
 
 
 class Isolated:
@@ -30,12 +58,13 @@ class Isolated:
 
     The process lives as long as it answers, and is started anew after a crash or timeout. `xfails`
     is the file of known failures that the implementation itself names (attribute `xfails`), known
-    once it is started, as are its `version` and the `capabilities` that it states.
+    once it is started, as are its `version` and the `capabilities` that it states. Its temporary
+    files lie in a folder that goes with it. `gave_up` says that it hung too often to be asked more.
 
     Args:
         seam: seam of the implementation.
         name: its name in the registry, or `package.module:Class`.
-        timeout: seconds that a case may take.
+        limits: what the process may take.
         worker: module that the process runs; it speaks as `conformance.worker` does.
     """
 
@@ -43,7 +72,7 @@ class Isolated:
         self,
         seam: str,
         name: str,
-        timeout: float = 60.0,
+        limits: Limits | None = None,
         worker: str = "seambench.conformance.worker",
     ) -> None:
         self.seam = seam
@@ -51,8 +80,12 @@ class Isolated:
         self.version = ""
         self.capabilities: frozenset[str] = frozenset()
         self.xfails: Path | None = None
-        self._timeout, self._worker = timeout, worker
+        self._limits, self._worker = limits or Limits(), worker
+        self._memory_bytes = self._limits.memory_bytes or memory_share(1)
+        self._hung = 0
+        self.gave_up = False
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._refusal: Mapping[str, Any] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the object
         self._buffer = b""
@@ -72,8 +105,7 @@ class Isolated:
         """Kill the process, whoever waits for its answer; for other threads than that one."""
         process = self._process
         if process is not None and process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _kill(process.pid)
 
     def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Put a request (see `conformance.worker`) to the process, which is started if need be.
@@ -87,7 +119,14 @@ class Isolated:
         self.start()
         if self._refusal is not None:
             return {**self._refusal, "seconds": 0.0}
-        return self._ask(request)
+        answer = self._ask(request)
+        self._hung = self._hung + 1 if answer.get("outcome") == "timeout" else 0
+        if self._hung == self._limits.hung:
+            reason = f"not asked, as {self._hung} cases in a row before it had no answer in time"
+            self._refusal = {"outcome": "error", "reason": reason}
+            self.gave_up = True
+            self._stop()
+        return answer
 
     def start(self) -> None:
         """Start the process, unless it runs, and wait until the implementation is imported.
@@ -105,9 +144,10 @@ class Isolated:
         except UnavailableError as error:
             self._refusal = {"outcome": "unavailable", "reason": str(error)}
             return
+        self._folder = tempfile.TemporaryDirectory(prefix="seambench-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             [python, "-m", self._worker, self.seam, self.name],
-            env={**os.environ, **variables},
+            env={**os.environ, **variables, "TMPDIR": self._folder.name},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -133,7 +173,7 @@ class Isolated:
             self._process.stdin.flush()
         except BrokenPipeError:
             return self._gone()
-        return self._listen(self._timeout)
+        return self._listen(self._limits.seconds)
 
     def _listen(self, seconds: float) -> Mapping[str, Any]:
         """The next line the process says, or how it failed to say one."""
@@ -144,9 +184,11 @@ class Isolated:
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
-                if not selector.select(max(0.0, end - time.monotonic())):
-                    self._stop()
-                    return {"outcome": "timeout", "reason": f"no answer in {seconds:g} s"}
+                left = end - time.monotonic()
+                if not selector.select(max(0.0, min(left, _LOOK_SECONDS))):
+                    if ended := self._over_limit(seconds, left):
+                        return ended
+                    continue
                 piece = os.read(descriptor, 1 << 16)
                 if not piece:
                     return self._gone()
@@ -154,6 +196,22 @@ class Isolated:
         line, _, self._buffer = self._buffer.partition(b"\n")
         answer: Mapping[str, Any] = json.loads(line)
         return answer
+
+    def _over_limit(self, seconds: float, left: float) -> Mapping[str, Any] | None:
+        """End a process that takes too much, and say of what; None while it does not."""
+        assert self._process is not None
+        taken = sum(map(_resident_bytes, _with_descendants(self._process.pid)))
+        if taken > self._memory_bytes:
+            self._stop()
+            reason = (
+                f"it took {taken / 1e9:.2f} GB of memory, and may take "
+                f"{self._memory_bytes / 1e9:.2f} GB"
+            )
+            return {"outcome": "crash", "reason": reason}
+        if left > 0:
+            return None
+        self._stop()
+        return {"outcome": "timeout", "reason": f"no answer in {seconds:g} s"}
 
     def _gone(self) -> Mapping[str, Any]:
         """What a process that died has to tell."""
@@ -176,8 +234,36 @@ class Isolated:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+            _kill(process.pid)
         process.wait()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _with_descendants(pid: int) -> list[psutil.Process]:
+    """A process and all below it, as far as they are still there."""
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _resident_bytes(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _kill(pid: int) -> None:
+    """Kill a process and all that it started, programs in sessions of their own among them."""
+    for process in _with_descendants(pid):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def _where(seam: str, name: str) -> tuple[str, Mapping[str, str]]:

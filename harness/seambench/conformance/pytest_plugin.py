@@ -114,14 +114,14 @@ def _processes() -> Iterator[dict[tuple[str, str], Isolated]]:
 @pytest.fixture
 def outcome(request: pytest.FixtureRequest, _processes: dict[tuple[str, str], Isolated]) -> Outcome:
     """What became of the case that the test's id names."""
-    from seambench.conformance.isolate import Isolated
+    from seambench.conformance.isolate import Isolated, Limits
     from seambench.conformance.run import Run
 
     pair: _Pair = request.param
-    timeout = request.config.getoption("--case-timeout")
+    limits = Limits(seconds=request.config.getoption("--case-timeout"))
     key = (pair.seam, pair.implementation)
     if key not in _processes:
-        _processes[key] = Isolated(pair.seam, pair.implementation, timeout)
+        _processes[key] = Isolated(pair.seam, pair.implementation, limits)
     run = Run(pair.seam, [pair.implementation], xfails=_xfails_files(request.config))
     found = run.check_one(_processes[key], _cases(pair.seam)[pair.case])
     request.node.user_properties.append(("outcome", found.outcome))

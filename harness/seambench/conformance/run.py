@@ -11,7 +11,7 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.crew import Crew
-from seambench.conformance.isolate import Isolated
+from seambench.conformance.isolate import Isolated, Limits
 from seambench.conformance.load import choose_cases, load_cases
 from seambench.conformance.xfails import Xfails, judge, load_xfails
 from seambench.contracts.outcomes import Difference, Outcome
@@ -35,7 +35,7 @@ class Run:
         implementations: names as the registry takes them.
         golden: folder of golden files to take in place of the installed cases.
         patterns: of case ids (`scan/*/event/*`); None for all.
-        timeout: seconds that a case may take.
+        limits: what a process of an implementation may take.
         xfails: files of known failures (`seambench.conformance.xfails`), besides those that
             implementations name themselves.
         root: folder with `cases/` and `golden/`; None for the installed suites'.
@@ -48,7 +48,7 @@ class Run:
     implementations: Sequence[str]
     golden: Path | None = None
     patterns: Sequence[str] | None = None
-    timeout: float = 60.0
+    limits: Limits = field(default_factory=Limits)
     xfails: Sequence[Path] = ()
     root: Path | None = None
     jobs: int = 1
@@ -66,6 +66,16 @@ class Run:
             raise UsageError(f"the {self.seam} seam has no cases")
         return chosen
 
+    def asked(self) -> list[tuple[str, list[Case]]]:
+        """Each implementation with the cases that are put to it.
+
+        Raises:
+            UsageError: see `cases`.
+        """
+        chosen = self.cases()
+        narrow = self.narrow or (lambda _, cases: cases)
+        return [(name, narrow(name, chosen)) for name in self.implementations]
+
     def check(self) -> Iterator[Outcome]:
         """Put every case to every implementation.
 
@@ -76,11 +86,9 @@ class Run:
         Raises:
             UsageError: see `cases`; a broken xfails file; an implementation that cannot be found.
         """
-        chosen = self.cases()
         excuses = dict.fromkeys(self.xfails)
-        for name in self.implementations:
-            cases = chosen if self.narrow is None else self.narrow(name, chosen)
-            with Crew(self.seam, name, self.timeout, min(self.jobs, _jobs_for(cases))) as crew:
+        for name, cases in self.asked():
+            with Crew(self.seam, name, self.limits, min(self.jobs, _jobs_for(cases))) as crew:
                 yield from crew.map(self.check_one, cases)
                 self.stated[name] = crew.first.capabilities
                 excuses |= dict.fromkeys([crew.first.xfails] if crew.first.xfails else [])
@@ -94,7 +102,11 @@ class Run:
         Raises:
             UsageError: a broken xfails file, or an implementation that cannot be found.
         """
-        answer = self._ask(process, "check", case, {})
+        missing = next((need for need in case.needs if need not in process.capabilities), None)
+        if process.gave_up and missing is not None:
+            answer: Mapping[str, Any] = {"outcome": "not-offered", "reason": f"no {missing}"}
+        else:
+            answer = self._ask(process, "check", case, {})
         outcome = _outcome(case, process.name, process.version, answer)
         files = [*self.xfails, *([process.xfails] if process.xfails else [])]
         return judge(outcome, [load_xfails(file) for file in files])
@@ -114,7 +126,7 @@ class Run:
 
             def ask(name: str, do: str, case: Case, more: Mapping[str, Any]) -> Mapping[str, Any]:
                 if name not in running:
-                    process = Isolated(self.seam, name, self.timeout)
+                    process = Isolated(self.seam, name, self.limits)
                     running[name] = stack.enter_context(process)
                 return self._ask(running[name], do, case, more)
 

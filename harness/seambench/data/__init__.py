@@ -15,7 +15,13 @@ from seambench.data.dataset import (
     list_datasets,
     open_dataset,
 )
-from seambench.data.generate import DEFAULT_TABLES, GenerateOptions, generate
+from seambench.data.generate import (
+    DEFAULT_TABLES,
+    GenerateOptions,
+    PlannedDataset,
+    generate,
+    planned,
+)
 from seambench.data.layouts import curve_layouts, default_layouts, parse_layout
 from seambench.data.oracle import Answer, answer, connect
 
@@ -26,6 +32,7 @@ __all__ = [
     "DatasetTable",
     "ExpectedTable",
     "GenerateOptions",
+    "PlannedDataset",
     "State",
     "answer",
     "connect",
@@ -36,4 +43,5 @@ __all__ = [
     "list_datasets",
     "open_dataset",
     "parse_layout",
+    "planned",
 ]

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from seambase.errors import UnavailableError, UsageError
 from seambench.contracts.tables import Layout
@@ -26,7 +26,14 @@ from seambench.data.progress import Steps
 from seambench.data.tpch import TABLES, format_scale, generator_version
 from seambench.engines.spark import SparkOptions
 
-__all__ = ["DEFAULT_TABLES", "GenerateOptions", "default_slices", "generate"]
+__all__ = [
+    "DEFAULT_TABLES",
+    "GenerateOptions",
+    "PlannedDataset",
+    "default_slices",
+    "generate",
+    "planned",
+]
 
 #: Tables that are tables of a layout's format when nothing else is said.
 DEFAULT_TABLES = ("lineitem", "orders")
@@ -81,6 +88,15 @@ class GenerateOptions:
     quiet: bool = False
 
 
+class PlannedDataset(NamedTuple):
+    """A data set that is there or would be made: its name, its format, about how large it is."""
+
+    name: str
+    format: str
+    is_there: bool
+    size_bytes: int
+
+
 def default_slices(scale: float) -> int:
     """Slices of a table when nothing is said."""
     return 5 if scale < 1 else 8 * int(-(-scale // 1))
@@ -114,6 +130,28 @@ def generate(options: GenerateOptions) -> list[Dataset]:
                 _check_space(options, missing)
                 make(_making(options, tables), missing, steps)
     return [plan.existing(layout) for layout in layouts if layout.name in _asked(options)]
+
+
+def planned(options: GenerateOptions) -> list[PlannedDataset]:
+    """The data sets that `generate` would hand out, plain Parquet first; makes none.
+
+    Raises:
+        UsageError: see `generate`.
+    """
+    layouts = _layouts(
+        replace(options, layouts=options.layouts or default_layouts(options.formats))
+    )
+    plan = _Plan(options, layouts, _tables(options))
+    missing = list(layouts) if options.force else plan.missing()
+    return [
+        PlannedDataset(
+            f"sf{format_scale(options.scale)}/{layout.name}",
+            layout.format_name,
+            is_there=layout not in missing,
+            size_bytes=int(options.scale * _bytes_at_scale_one(layout)),
+        )
+        for layout in layouts
+    ]
 
 
 def _asked(options: GenerateOptions) -> set[str]:

@@ -16,7 +16,8 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from seambench.contracts.progress import Progress
 
 __all__ = ["Steps"]
 
@@ -29,17 +30,7 @@ class Steps:
     """
 
     def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, quiet=quiet)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=self._console,
-            transient=True,
-            disable=quiet,
-        )
-        self._task = self._progress.add_task("data", total=None)
+        self._progress = Progress("making data", quiet=quiet, console=console)
         self.seconds: dict[str, float] = {}
         self._interrupted = False
         self._handler: Any = None
@@ -47,7 +38,7 @@ class Steps:
     def __enter__(self) -> Steps:
         if threading.current_thread() is threading.main_thread():
             self._handler = signal.signal(signal.SIGINT, self._interrupt)
-        self._progress.start()
+        self._progress.__enter__()
         return self
 
     def __exit__(
@@ -56,7 +47,7 @@ class Steps:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._progress.stop()
+        self._progress.__exit__()
         if self._handler is not None:
             signal.signal(signal.SIGINT, self._handler)
         # Whatever the interruption looked like when it arrived here, it was one.
@@ -73,20 +64,20 @@ class Steps:
 
     def plan(self, steps: int) -> None:
         """Tell how many steps there will be."""
-        self._progress.update(self._task, total=steps, completed=0)
+        self._progress.plan(steps)
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self._console.print(text, highlight=False)
+        self._progress.say(text)
 
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Run one step; its text is shown meanwhile, its time after."""
         self._check()
-        self._progress.update(self._task, description=what)
+        self._progress.now(what)
         begun = time.monotonic()
         yield
         self._check()
         self.seconds[what] = time.monotonic() - begun
-        self._progress.advance(self._task)
+        self._progress.advance()
         self.say(f"{self.seconds[what]:7.1f} s  {what}")

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from seambase.errors import UsageError
+from seambench.conformance.isolate import Limits
 from seambench.conformance.judge import run_one
 from seambench.conformance.load import load_cases
 from seambench.conformance.run import run_checks
@@ -138,7 +139,7 @@ def test_breakdowns_are_outcomes(reader: str, timeout: float, word: str, reason:
     """A reader that raises, dies or hangs costs its own case, and the run goes on."""
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
     name = f"seambench_suites.meta.wrong:{reader}"
-    outcomes = list(run_checks("scan", [name], patterns=cases, timeout=timeout))
+    outcomes = list(run_checks("scan", [name], patterns=cases, limits=Limits(timeout)))
 
     assert [outcome.outcome for outcome in outcomes] == [word, word]
     assert all(reason in outcome.reason for outcome in outcomes)

@@ -21,7 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seambench.conformance.isolate import Isolated
+from seambench.conformance.isolate import Isolated, Limits
 from seambench.contracts import registry
 from seambench.contracts.formats import resolve_format
 from seambench.contracts.tables import CommitRequest
@@ -82,7 +82,8 @@ def _run(
     reasons = explained.get(args.format, {}).get("silent", [])
     random = Random(args.seed)
     shares = Counter(random.choices(range(len(tables)), k=args.count))
-    with Isolated("scan", name, args.timeout, "seambench_suites.mutations.worker") as reader:
+    limits = Limits(args.timeout, hung=0)
+    with Isolated("scan", name, limits, "seambench_suites.mutations.worker") as reader:
         for number, share in sorted(shares.items()):
             table = tables[number]
             if all(scanner.capabilities.get(w) for w in table.needs(CommitRequest())):

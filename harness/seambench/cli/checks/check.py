@@ -13,13 +13,20 @@ import typer
 
 from seambase.errors import SeambenchError, UsageError
 from seambench.cli.checks.junit import write_junit
-from seambench.cli.checks.shown import show_outcomes, show_ways_on
-from seambench.cli.shared.common import JSON_SCHEMA, Results, error_console, print_json
+from seambench.cli.checks.shown import show_end, show_outcomes
+from seambench.cli.shared.common import (
+    JSON_SCHEMA,
+    Results,
+    error_console,
+    parse_bytes,
+    print_json,
+)
 from seambench.cli.shared.recording import recording, write_outcomes
 from seambench.conformance.remembered import remember
 
 if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
+    from seambench.contracts.progress import Progress
 
 __all__ = ["check"]
 
@@ -51,6 +58,19 @@ def check(
         ),
     ] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a case may take.")] = 60.0,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            help="Memory that an implementation may take, such as 2GiB (default: three quarters "
+            "of the machine's, shared by the processes)."
+        ),
+    ] = None,
+    give_up: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Cases in a row without an answer after which no more are asked; 0: never."
+        ),
+    ] = 5,
     extra: Annotated[
         str | None,
         typer.Option(
@@ -89,32 +109,42 @@ def check(
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench.cli.checks.choice import narrowed
+    from seambench.conformance.isolate import Limits, memory_share
     from seambench.conformance.kept import keep_case
     from seambench.conformance.run import Run
+    from seambench.contracts.progress import Progress
 
-    names = _names(seam, impl, against)
     if extra is not None and (words or last_failed or failed_first):
         raise UsageError(
             "-k, --last-failed and --failed-first choose cases of a check, not of an extra pass"
         )
-    run = Run(
-        *(seam, names, golden, case, timeout, tuple(xfails or ())),
-        jobs=jobs or len(os.sched_getaffinity(0)),
-        narrow=narrowed(seam, words, last_failed=last_failed, failed_first=failed_first),
-    )
+    workers = jobs or len(os.sched_getaffinity(0))
+    with Progress(f"checking the {seam} seam"):
+        names = _names(seam, impl, against)
+        run = Run(
+            *(seam, names, golden, case),
+            Limits(timeout, parse_bytes(memory_limit) or memory_share(workers), give_up),
+            tuple(xfails or ()),
+            jobs=workers,
+            narrow=narrowed(seam, words, last_failed=last_failed, failed_first=failed_first),
+        )
+        total = sum(len(cases) for _, cases in run.asked()) if extra is None else None
     if keep is not None:
         for line in keep_case(run.cases(), keep):
             error_console().print(f"kept: {line}", markup=False, soft_wrap=True)
     outcomes = run.check() if extra is None else run.extra_pass(extra)
     recorded = recording() if record else None
     given = ["--golden", str(golden)] if golden else []
-    seen = _as_lines(outcomes) if as_json else show_outcomes(seam, outcomes, given)
+    with Progress(f"checking the {seam} seam", total) as progress:
+        seen = (
+            _as_lines(outcomes, progress) if as_json else show_outcomes(outcomes, progress, given)
+        )
     if junit is not None:
         write_junit(junit, seam, seen)
     for name in run.stated:
         remember(seam, name, seen)
-    if impl and not as_json and case is None:
-        show_ways_on(seam, run.cases(), run.stated)
+    if not as_json:
+        show_end(seam, seen, run.cases() if impl and case is None else (), run.stated)
     _require_verdicts(seen, names if impl else ())
     if recorded is not None:
         write_outcomes(recorded, seen if extra is None else _of_pairs(seen, extra), results)
@@ -178,9 +208,12 @@ def _sides(outcome: Outcome) -> list[str]:
     return [outcome.implementation, *re.split(" -> | = ", outcome.implementation)]
 
 
-def _as_lines(outcomes: Iterable[Outcome]) -> list[Outcome]:
+def _as_lines(outcomes: Iterable[Outcome], progress: Progress) -> list[Outcome]:
     seen = []
     for outcome in outcomes:
-        print_json({"schema": JSON_SCHEMA, **outcome.to_json()})
+        progress.now(f"{outcome.implementation}: {outcome.case}")
+        progress.advance()
+        with progress.aside():
+            print_json({"schema": JSON_SCHEMA, **outcome.to_json()})
         seen.append(outcome)
     return seen

@@ -7,14 +7,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from seambench.cli.shared.common import console, error_console, plain_text
+from seambench.cli.shared.common import console, plain_text
 from seambench.conformance.advice import additions, groups, likeness
 from seambench.contracts.outcomes import Difference, Outcome
 
 if TYPE_CHECKING:
+    from seambench.contracts.progress import Progress
     from seambench.contracts.seam import Case
 
-__all__ = ["again", "difference_lines", "show_outcomes", "show_ways_on", "word_of"]
+__all__ = [
+    "again",
+    "difference_lines",
+    "show_end",
+    "show_outcomes",
+    "word_of",
+]
 
 _COLOURS = {"pass": "green", "xfail": "yellow", "not-offered": "dim", "unavailable": "yellow"}
 _ALIKE_SHOWN = 3
@@ -50,27 +57,48 @@ def difference_lines(found: Difference) -> Iterator[str]:
 
 
 def show_outcomes(
-    seam: str, outcomes: Iterable[Outcome], extra: Sequence[str] = ()
+    outcomes: Iterable[Outcome], progress: Progress, extra: Sequence[str] = ()
 ) -> list[Outcome]:
-    """Show what does not go well as it comes, then a line per implementation with the counts.
+    """Show what does not go well as it comes; of failures that are alike only the first few.
 
-    Of failures that are alike the first few are shown, with the command that repeats each.
+    With each stands the command that repeats it.
     """
     seen: list[Outcome] = []
     told: Counter[tuple[str, str, str]] = Counter()
-    with error_console().status(f"checking the {seam} seam") as status:
-        for outcome in outcomes:
-            seen.append(outcome)
-            status.update(f"{outcome.implementation}: {outcome.case}")
-            if outcome.outcome not in ("pass", "not-offered"):
-                alike = likeness(outcome) if outcome.failed else outcome.reason
-                key = (outcome.implementation, outcome.outcome, alike)
-                told[key] += 1
-                if told[key] <= (_ALIKE_SHOWN if outcome.failed else 1):
+    for outcome in outcomes:
+        seen.append(outcome)
+        progress.now(f"{outcome.implementation}: {outcome.case}")
+        progress.advance()
+        if outcome.outcome not in ("pass", "not-offered"):
+            alike = likeness(outcome) if outcome.failed else outcome.reason
+            key = (outcome.implementation, outcome.outcome, alike)
+            told[key] += 1
+            if told[key] <= (_ALIKE_SHOWN if outcome.failed else 1):
+                with progress.aside():
                     _show(outcome, extra)
-    _show_rest(seen, told)
-    _show_counts(seam, seen)
+    with progress.aside():
+        _show_rest(seen, told)
     return seen
+
+
+def show_end(
+    seam: str,
+    seen: Sequence[Outcome],
+    cases: Sequence[Case],
+    stated: Mapping[str, frozenset[str]],
+) -> None:
+    """The end of a check: counts, what stating more would add, and what to do about failures.
+
+    Args:
+        seam: that was checked.
+        seen: what came of it.
+        cases: those of which some were not offered; none to say nothing of them.
+        stated: capabilities of each implementation.
+    """
+    _show_counts(seam, seen)
+    if cases:
+        _show_ways_on(seam, cases, stated)
+    _show_next(seen)
 
 
 def _show(outcome: Outcome, extra: Sequence[str]) -> None:
@@ -114,6 +142,7 @@ def _show_rest(seen: Sequence[Outcome], told: Mapping[tuple[str, str, str], int]
 
 
 def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
+    """A line per implementation with how many cases came out how."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -128,7 +157,7 @@ def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
     console().print(table)
 
 
-def show_ways_on(seam: str, cases: Sequence[Case], stated: Mapping[str, frozenset[str]]) -> None:
+def _show_ways_on(seam: str, cases: Sequence[Case], stated: Mapping[str, frozenset[str]]) -> None:
     """What each implementation did not offer, and what stating it would add."""
     from rich.markup import escape
 
@@ -144,3 +173,23 @@ def show_ways_on(seam: str, cases: Sequence[Case], stated: Mapping[str, frozense
         )
         for one in additions(cases, words):
             out.print(f"    add {escape(', '.join(one.words))}: {one.cases:,} cases more")
+
+
+def _show_next(seen: Sequence[Outcome]) -> None:
+    """What to do about what failed."""
+    from rich.markup import escape
+
+    failed = [outcome for outcome in seen if outcome.failed]
+    if not failed:
+        return
+    first, names = failed[0], {outcome.implementation for outcome in failed}
+    words = ["seambench", "check", "--seam", first.seam]
+    for name in sorted(names):
+        words += ["--impl", name]
+    out = console()
+    out.print("next:")
+    for line, why in (
+        (f"seambench explain {shlex.quote(first.case)}", "what the first of them wants"),
+        (shlex.join([*words, "--last-failed"]), "these alone, once something is mended"),
+    ):
+        out.print(f"    {escape(line)}    [dim]# {why}[/]", soft_wrap=True)

@@ -1,57 +1,47 @@
-"""Progress of a comparison on standard error: a bar, or off a terminal a line per case."""
+"""Progress of a comparison: which data set, case and reader runs, and at once what goes wrong."""
 
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from seambench.bench.listener import Listener
 from seambench.contracts.outcomes import FAILING
+from seambench.contracts.progress import Progress
 from seambench.records.model import Timing
 
 __all__ = ["Shown"]
 
 
 class Shown(Listener):
-    """Shows which data set, case and reader runs; says at once what goes wrong."""
+    """Shows a comparison; a context manager."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("comparing", total=None)
+        self._progress = Progress("comparing", console=console)
         self._case = ""
 
     def __enter__(self) -> Shown:
-        self._bar.start()
+        self._progress.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        self._progress.__exit__()
 
     def plan(self, cases: int) -> None:
         """Number of cases to come."""
-        self._bar.update(self._task, total=cases)
+        self._progress.plan(cases)
 
     def case(self, dataset: str, case: str) -> None:
         """A case begins."""
         if self._case:
-            self._bar.advance(self._task)
+            self._progress.advance()
         self._case = f"{dataset} {case}"
-        if not self._console.is_terminal:
-            self._console.print(self._case, markup=False)
+        self._progress.now(self._case)
 
     def running(self, reader: str) -> None:
         """A run of a reader begins."""
-        self._bar.update(self._task, description=f"{self._case}: {reader}")
+        self._progress.now(f"{self._case}: {reader}")
 
     def done(self, timing: Timing, reader: str) -> None:
         """A reader is done with a case."""
         if timing.outcome in FAILING:
-            self._console.print(f"{timing.case}: {reader}: {timing.reason}", markup=False)
+            self._progress.say(f"{timing.case}: {reader}: {timing.reason}")

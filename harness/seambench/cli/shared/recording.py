@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seambench.cli.shared.common import error_console
 
 if TYPE_CHECKING:
+    from seambench.bench.unfinished import Unfinished
     from seambench.contracts.outcomes import Outcome
+    from seambench.contracts.seam import Case
     from seambench.records.model import Conformance
     from seambench.records.writer import Recording
 
-__all__ = ["check_readers", "recording", "write_outcomes"]
+__all__ = ["check_readers", "outcomes_of", "recording", "write_outcomes"]
 
 
 def recording() -> Recording:
@@ -40,14 +43,54 @@ def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -
         error_console().print(f"recorded: {write_record(results, one)}", markup=False)
 
 
-def check_readers(readers: Sequence[str]) -> list[tuple[str, Conformance]]:
-    """The conformance of readers, for the records of a comparison; each by its name."""
-    from seambench.conformance.run import Run
-    from seambench.records.conformance import conformance_of
+def check_readers(
+    readers: Sequence[str], unfinished: Unfinished | None = None
+) -> list[tuple[str, Conformance]]:
+    """The conformance of readers, for the records of a comparison; each by its name.
 
-    outcomes: dict[str, list[Outcome]] = {}
-    with error_console().status("checking the readers") as status:
-        for outcome in Run("scan", readers).check():
-            status.update(f"{outcome.implementation}: {outcome.case}")
-            outcomes.setdefault(outcome.implementation, []).append(outcome)
-    return [(name, conformance_of("scan", found)) for name, found in outcomes.items()]
+    Args:
+        readers: their names.
+        unfinished: what an interrupted run had found is taken from there.
+    """
+    import msgspec
+
+    from seambench.records.conformance import conformance_of
+    from seambench.records.model import Conformance
+
+    found: list[tuple[str, Conformance]] = []
+    for name in readers:
+        before = None if unfinished is None else unfinished.get(f"conformance {name}")
+        if before is not None:
+            found.append((name, msgspec.convert(before, Conformance)))
+            continue
+        part = conformance_of("scan", outcomes_of([name]))
+        if unfinished is not None:
+            unfinished.put(f"conformance {name}", msgspec.to_builtins(part))
+        found.append((name, part))
+    return found
+
+
+def outcomes_of(
+    readers: Sequence[str], narrow: Callable[[str, list[Case]], list[Case]] | None = None
+) -> list[Outcome]:
+    """What becomes of the cases of the scan seam, in processes for every core.
+
+    Args:
+        readers: their names.
+        narrow: chooses cases; None for all.
+    """
+    from seambench.conformance.isolate import Limits, memory_share
+    from seambench.conformance.run import Run
+    from seambench.contracts.progress import Progress
+
+    jobs = len(os.sched_getaffinity(0))
+    limits = Limits(memory_bytes=memory_share(jobs))
+    run = Run("scan", readers, limits=limits, jobs=jobs, narrow=narrow)
+    seen = []
+    with Progress("checking the readers") as progress:
+        progress.plan(sum(len(cases) for _, cases in run.asked()))
+        for outcome in run.check():
+            progress.now(f"{outcome.implementation}: {outcome.case}")
+            progress.advance()
+            seen.append(outcome)
+    return seen

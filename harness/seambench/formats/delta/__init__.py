@@ -14,6 +14,7 @@ _CAPABILITIES = {
     "delta.checkpoint.v2": "checkpoints of the second kind, with sidecars",
     "delta.mapping.id": "columns found by the field ids of data files",
     "delta.mapping.name": "columns found by their physical names",
+    "delta.row-tracking": "ids of rows, and the versions that wrote them",
     "delta.timestamp-ntz": "timestamps without a zone",
     "delta.vectors": "deletion vectors",
     "delta.widening": "columns whose type was widened",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from seambench.formats.steps import stepped_needs as needs
 
 __all__ = ["TableSpec", "load_table", "needs", "settle"]
 
+#: The folder of a golden table while it is written.
+_WRITTEN_AT = re.compile(r"file:/+(?:[^\"/]+/)+golden-delta/[^\"/]+/")
+
 
 @dataclass(frozen=True)
 class TableSpec(SteppedTable):
@@ -24,7 +28,17 @@ class TableSpec(SteppedTable):
 
     Its steps are statements of Spark's SQL; the table is called `golden`, `{path}` is its folder.
     Its settings are those of the Parquet writer, too.
+
+    Attributes:
+        feed_from: the step with whose commit the change feed begins that Spark reads after it and
+            each later step, for the witness; None for none.
+        hidden: expressions of Spark, by name, that are read beside the columns.
+        hidden_from: the first step after which they can be read.
     """
+
+    feed_from: int | None = None
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    hidden_from: int = 1
 
 
 def load_table(folder: Path, file: Path | None = None) -> TableSpec:
@@ -33,9 +47,23 @@ def load_table(folder: Path, file: Path | None = None) -> TableSpec:
 
 
 def settle(table: Path) -> None:
-    """Date the files of commits as their commitInfo says, in which time travel by time believes."""
-    for file in (table / "_delta_log").glob("[0-9]*.json"):
-        millis = _stated_millis(file)
+    """Make a table that was moved what it was where it was written.
+
+    The files of commits are dated as their commitInfo says, in which time travel by time believes.
+    Absolute addresses of files below the table follow it, as in the log of a clone of a table that
+    lies within its own folder; checkpoints, which repeat them, are left out then.
+    """
+    log = table / "_delta_log"
+    for file in sorted(log.glob("[0-9]*.*")):
+        if file.suffix not in (".json", ".crc"):
+            continue
+        text = file.read_text(encoding="utf-8")
+        moved = _WRITTEN_AT.sub(f"file:{table}/", text)
+        if moved != text:
+            file.write_text(moved, encoding="utf-8")
+            for checkpoint in [*log.glob("*.checkpoint.*"), *log.glob("_last_checkpoint")]:
+                checkpoint.unlink()
+        millis = _stated_millis(file) if file.suffix == ".json" else None
         if millis is not None:
             os.utime(file, ns=(millis * 1_000_000, millis * 1_000_000))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +117,7 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
                 if not lenient or number == 1:
                     raise
                 done.failures[number] = str(error)[:500]
-            _note(session, table, done)
+            _note(session, spec, table, done)
     finally:
         session.sql("DROP TABLE IF EXISTS golden")
         for name in spec.settings:
@@ -127,13 +126,30 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
     return done
 
 
-def _note(session: Any, table: Path, done: Written) -> None:
-    """Note the newest version, when it was made, and the rows that Spark reads of it."""
+def _note(session: Any, spec: Any, table: Path, done: Written) -> None:
+    """Note the newest version, when it was made, and what Spark reads of it."""
     commits = (table / "_delta_log").glob("*.json")
     newest = max((file for file in commits if file.stem.isdigit()), key=lambda file: file.stem)
     done.instants.append(str(int(newest.stem)))
     done.completions.append(_time(newest))
-    done.witness.append(_read(session, table))
+    step = len(done.instants)
+    frame = session.read.format("delta").load(str(table))
+    if spec.hidden and step >= spec.hidden_from:
+        hidden = [f"{expression} AS {name}" for name, expression in spec.hidden.items()]
+        frame = frame.selectExpr("*", *hidden)
+    witness = _read(frame)
+    if spec.feed_from is not None and step >= spec.feed_from:
+        witness |= {"feed": _feed(session, table, done.instants[spec.feed_from - 1])}
+    done.witness.append(witness)
+
+
+def _feed(session: Any, table: Path, first: str) -> dict[str, Any]:
+    """The change feed from a version on as Spark reads it, or why it does not."""
+    reader = session.read.format("delta").option("readChangeFeed", "true")
+    try:
+        return _read(reader.option("startingVersion", first).load(str(table)))
+    except Exception as error:
+        return {"refused": str(error).strip().splitlines()[0]}
 
 
 def _time(commit: Path) -> str:
@@ -146,9 +162,8 @@ def _time(commit: Path) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _read(session: Any, table: Path) -> Mapping[str, Any]:
+def _read(frame: Any) -> dict[str, Any]:
     """The rows as Spark reads them, in the words of cases; of a large table their number."""
-    frame = session.read.format("delta").load(str(table))
     names, count = frame.columns, frame.count()
     if count > _WITNESSED_ROWS:
         return {"columns": names, "count": count}

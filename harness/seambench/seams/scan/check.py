@@ -6,7 +6,6 @@ the dataset and through a filter must all agree with the full read.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
 from seambench.seams.scan.cases import ScanCase
+from seambench.seams.scan.shelf import lent
 
 __all__ = [
     "Rows",
@@ -56,9 +56,7 @@ def read_case(case: ScanCase, scanner: Scanner) -> None:
 @contextmanager
 def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     """A case's table in a folder of its own for a while, edited; what comes out is the request."""
-    with tempfile.TemporaryDirectory(prefix="seambench-case-") as work:
-        table = Path(work) / case.table.spec.name
-        case.table.unpack(table, case.edits)
+    with lent(case.table, case.edits) as table:
         yield request_of(case, table)
 
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import SeambenchError, UsageError
+from seambase.errors import InputError, SeambenchError, UsageError
 from seambench.bench.comparison import ComparisonOptions, compare_readers
 from seambench.bench.listener import Listener
+from seambench.bench.unfinished import Unfinished
 from seambench.contracts import registry
 from seambench.data import Dataset
 from seambench.data.tpch import TABLES, generate_single_process
@@ -287,3 +288,45 @@ def test_progress_is_told(dataset: Dataset) -> None:
     compare_readers(options(dataset, "FolderScanner", queries=(1,)), heard)
 
     assert (heard.planned, heard.cases, heard.runs, heard.results) == (4, 4, 12, 4)
+
+
+class _Interrupting(Listener):
+    """Ctrl-C when the fourth case begins; counts the runs."""
+
+    def __init__(self, cases: int | None) -> None:
+        self.left, self.runs = cases, 0
+
+    def case(self, dataset: str, case: str) -> None:  # noqa: ARG002 - the listener's signature
+        if self.left == 0:
+            raise KeyboardInterrupt
+        self.left = None if self.left is None else self.left - 1
+
+    def running(self, reader: str) -> None:  # noqa: ARG002 - the listener's signature
+        self.runs += 1
+
+
+def test_an_interrupted_comparison_goes_on(dataset: Dataset, tmp_path: Path) -> None:
+    """Cases that were finished keep their samples and are not run again; the record is whole."""
+    asked, plan = options(dataset, "FolderScanner"), {"samples": 2}
+    first, again = _Interrupting(3), _Interrupting(None)
+    with pytest.raises(KeyboardInterrupt):
+        compare_readers(asked, first, unfinished=Unfinished(tmp_path, plan, resume=False))
+    before = Unfinished(tmp_path, plan, resume=True)
+    kept = before.get(f"{dataset.name} scan/all")[FAKES + "FolderScanner"]
+    [record] = compare_readers(asked, again, unfinished=before)
+
+    assert before.resumed == 3
+    assert (first.runs, again.runs) == (9, 9)
+    assert outcomes(record) == dict.fromkeys(CASES, "pass")
+    assert answers(record)[0].hot == kept["hot"]
+    write_record(tmp_path, record)
+    assert validate_tree(tmp_path) == []
+
+
+def test_a_journal_of_other_things_is_refused(dataset: Dataset, tmp_path: Path) -> None:
+    """What stands in a journal is checked before it is believed."""
+    journal = Unfinished(tmp_path, {}, resume=False)
+    journal.put(f"{dataset.name} scan/all", {"x": {"kind": "answer"}})
+
+    with pytest.raises(InputError, match="without --resume"):
+        compare_readers(options(dataset, "FolderScanner"), unfinished=journal)

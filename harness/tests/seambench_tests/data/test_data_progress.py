@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 
 import pytest
 from rich.console import Console
 
+from seambench.contracts.progress import Progress
 from seambench.data.progress import Steps
 
 
@@ -69,3 +71,34 @@ def test_interrupt_that_became_an_error_is_one() -> None:
     with pytest.raises(KeyboardInterrupt):
         run()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_terminal_shows_how_far_and_how_long() -> None:
+    """What runs, steps done of all, and the time left stand on one line, which then goes away."""
+    console = Console(file=io.StringIO(), width=120, force_terminal=True, force_interactive=True)
+    clock = iter(range(0, 1000, 2))
+    with Progress("working", console=console, clock=lambda: float(next(clock))) as progress:
+        progress.plan(10)
+        for _ in range(4):
+            progress.now("a case")
+            progress.advance()
+        progress.refresh()
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+
+    assert "a case" in shown
+    assert "4/10" in shown
+    assert re.search(r"\d+:\d\d left", shown)
+
+
+def test_off_a_terminal_only_what_is_said_is_shown() -> None:
+    """A log gets no bars."""
+    console = _console()
+    with Progress("working", 3, console=console) as progress:
+        progress.now("a case")
+        progress.advance()
+        with progress.aside():
+            progress.say("a [line]")
+    assert isinstance(console.file, io.StringIO)
+
+    assert console.file.getvalue() == "a [line]\n"

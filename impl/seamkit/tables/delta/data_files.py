@@ -94,7 +94,8 @@ def _in_file(wanted: pa.Field, fields: Sequence[Field], own: Sequence[pa.Field] 
     field = next(known for known in fields if known.name == wanted.name)
     name, found = field.physical, None
     if own is not None:
-        found = next((other for other in own if _id_of(other) == field.id), None)
+        # Columns that a writer adds beside the table's have no id.
+        found = next((o for o in own if _is_same(o, field)), None)
         name = NOWHERE + wanted.name if found is None else found.name
     inner = None if own is None else pa.null() if found is None else found.type
     return pa.field(name, _type_in_file(wanted.type, field, inner))
@@ -122,6 +123,10 @@ def _type_in_file(kind: pa.DataType, field: Field, own: pa.DataType | None) -> p
 
 def _struct_fields(kind: pa.DataType) -> Sequence[pa.Field]:
     return list(kind) if pa.types.is_struct(kind) else []
+
+
+def _is_same(own: pa.Field, field: Field) -> bool:
+    return own.name == field.physical if field.id is None else _id_of(own) == field.id
 
 
 def _id_of(field: pa.Field) -> int | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, get_args
 
 import pyarrow as pa
@@ -17,21 +17,20 @@ from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, fil
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
-from seamkit.tables.delta.data_files import open_data_file
-from seamkit.tables.delta.log.actions import AddFile
-from seamkit.tables.delta.log.folder import LOG, list_log
+from seamkit.scan.units import ReadPlan
+from seamkit.tables.delta.changes import FEED_COLUMNS, load_feed
+from seamkit.tables.delta.log.folder import list_log
 from seamkit.tables.delta.log.paths import TableFiles
-from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
-from seamkit.tables.delta.partition_values import partition_value
+from seamkit.tables.delta.planning import Planner
+from seamkit.tables.delta.row_ids import row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
-from seamkit.tables.delta.stats import guarantee
-from seamkit.tables.delta.time_travel import asked_version
-from seamkit.tables.delta.vectors import read_vector
-from seamkit.tables.delta.widening import DeltaTypes
+from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times
 
 __all__ = ["DeltaTable"]
+
+Moment = int | str | dt.datetime
+"""A version, or a time."""
 
 
 class DeltaTable:
@@ -79,7 +78,9 @@ class DeltaTable:
         *,
         filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
-        as_of: int | str | dt.datetime | None = None,
+        as_of: Moment | None = None,
+        begin: Moment | None = None,
+        end: Moment | None = None,
         batch_rows: int | None = None,
         threads: int | None = None,
         memory_limit_bytes: int | None = None,
@@ -88,11 +89,17 @@ class DeltaTable:
         """Plan a read.
 
         Args:
-            columns: names in the order wanted; None for all.
-            filter: rows to keep, over any columns of the table: an expression of
-                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
-            query: `snapshot`; a Delta table has no other view here.
+            columns: names in the order wanted; None for all. Tables with row tracking also have
+                `_row_id` and `_row_commit_version`, which are shown where they are named.
+            filter: rows to keep, over any columns of the table (of the query, where it is `cdc`):
+                an expression of `pyarrow.compute`, or a condition in SQL, for which DuckDB must be
+                installed.
+            query: `snapshot`; or `cdc`, the change feed: the rows that commits inserted, deleted
+                or updated after `begin` and up to `end`, with `_change_type` (`insert`, `delete`,
+                `update_preimage`, `update_postimage`), `_commit_version` and `_commit_timestamp`.
             as_of: a version, or a time (ISO 8601, or a `datetime`); None for the newest version.
+            begin: likewise; its own changes are left out. None for the table's beginning.
+            end: likewise, the last that counts; None for the newest version.
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
@@ -107,27 +114,30 @@ class DeltaTable:
         """
         check_choice("query", query, get_args(Query))
         check_flag("strict", strict)
-        if query != "snapshot":
-            raise RefusedError(
-                f"{self._storage.root}: {query} queries of Delta tables are not supported"
-            )
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        snapshot = self._newest if as_of is None else self._at(as_of)
-        schema = self._schema_of(snapshot)
-        root, whole = self._storage.root, schema.arrow
-        names = chosen_columns(columns, whole, whole.names, root)
-        if strict and snapshot.warnings:
-            _refuse(snapshot.warnings[0])
-        plan = self._plan(snapshot, schema)
+        root = self._storage.root
+        if query == "cdc":
+            _require_none(query, as_of=as_of)
+            plan = self._changes(_moment("begin", begin), _moment("end", end))
+            shown = plan.schema.names
+        elif query == "snapshot":
+            _require_none(query, begin=begin, end=end)
+            snapshot = self._newest if as_of is None else self._at(as_of)
+            if strict and snapshot.warnings:
+                _refuse(snapshot.warnings[0])
+            schema = self._schema_of(snapshot)
+            plan, shown = self._plan(snapshot, schema), schema.arrow.names
+        else:
+            raise RefusedError(f"{root}: {query} queries of Delta tables are not supported")
+        names = chosen_columns(columns, plan.schema, shown, root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
             return UnitScan(plan, columns, condition, options)
 
-        return filtered_scan(make, names, filter, whole)
+        return filtered_scan(make, names, filter, plan.schema)
 
-    def _at(self, as_of: int | str | dt.datetime) -> Snapshot:
-        if isinstance(as_of, bool) or not isinstance(as_of, int | str | dt.datetime):
-            raise UsageError(f"as_of is {as_of!r}: a version or a time is meant")
+    def _at(self, as_of: Moment) -> Snapshot:
+        _moment("as_of", as_of)
         properties: Mapping[str, str] = {}
         if not isinstance(as_of, int):
             properties = self._newest.metadata.configuration
@@ -138,50 +148,59 @@ class DeltaTable:
         return table_schema(snapshot.protocol, snapshot.metadata, self._storage.root)
 
     def _plan(self, snapshot: Snapshot, schema: TableSchema) -> ReadPlan:
-        types = DeltaTypes(has_feature(snapshot.protocol, *WIDENING))
-        units = [self._unit(add, snapshot, schema, types) for add in snapshot.files]
+        root = self._storage.root
+        tracking = row_tracking(snapshot.metadata.configuration, schema, root)
+        planner = Planner(self._files, snapshot.protocol, schema, tracking)
+        units = [planner.live(add) for add in snapshot.files]
+        hidden = () if tracking is None else tracking.fields
         return ReadPlan(
-            table=self._storage.root,
-            schema=schema.arrow,
+            table=root,
+            schema=_with_columns(schema.arrow, [pa.field(f.name, f.type) for f in hidden]),
             units=units,
             heading=f"version {snapshot.version}, {len(units)} files",
             warnings=snapshot.warnings,
         )
 
-    def _unit(
-        self, add: AddFile, snapshot: Snapshot, schema: TableSchema, types: DeltaTypes
-    ) -> ReadUnit:
-        """One data file, with the rows that its deletion vector takes out."""
-        mask = None
-        if add.vector is not None:
-            if not has_feature(snapshot.protocol, VECTORS):
-                raise InputError(
-                    f"{self._storage.root}/{LOG}: {add.path} has a deletion vector, and the "
-                    f"table's protocol lacks the feature {VECTORS!r}"
-                )
-            mask = Mask(partial(read_vector, self._files, add.vector))
-        opened = partial(open_data_file, self._files, add, schema, types)
-        plain = [
-            f for f in schema.fields if not f.children and f.name not in schema.partition_columns
-        ]
-        return ReadUnit(
-            name=add.path,
-            files=[DataFile(add.path, add.size_bytes, opened)],
-            partition=self._partition(add, schema),
-            changes=mask,
-            reason="" if add.vector is None else f"{add.vector.cardinality} rows are deleted",
-            guarantee=guarantee(add, plain),
+    def _changes(self, begin: Moment | None, end: Moment | None) -> ReadPlan:
+        """What the commits after one version and up to another did."""
+        properties: Mapping[str, str] = {}
+        if not all(moment is None or isinstance(moment, int) for moment in (begin, end)):
+            properties = self._newest.metadata.configuration
+        window = asked_window(begin, end, self._storage, self._log, properties)
+        root = self._storage.root
+        if not window:
+            return ReadPlan(root, _with_columns(self.schema, FEED_COLUMNS), [], "no version")
+        feed = load_feed(self._storage, self._log, window)
+        configuration = self._newest.metadata.configuration
+        times = dict(commit_times(self._storage, self._log, configuration, window[-1]))
+        units = list(feed.units(self._files, times))
+        return ReadPlan(
+            table=root,
+            schema=_with_columns(feed.schema.arrow, FEED_COLUMNS),
+            units=units,
+            heading=f"changes of versions {window[0]} to {window[-1]}, {len(units)} reads of files",
         )
 
-    def _partition(self, add: AddFile, schema: TableSchema) -> Mapping[str, pa.Scalar]:
-        values = {}
-        for name in schema.partition_columns:
-            field = schema.field(name)
-            where = f"{self._storage.root}/{LOG}: {add.path}, column {name!r}"
-            if field.physical not in add.partition_values:
-                raise InputError(f"{where}: the log has no partition value")
-            values[name] = partition_value(add.partition_values[field.physical], field.type, where)
-        return values
+
+def _with_columns(schema: pa.Schema, further: Iterable[pa.Field]) -> pa.Schema:
+    return pa.schema([*schema, *further])
+
+
+def _moment(name: str, value: Moment | None) -> Moment | None:
+    """An argument that is a version or a time, if it is there.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | str | dt.datetime | None):
+        raise UsageError(f"{name} is {value!r}: a version or a time is meant")
+    return value
+
+
+def _require_none(query: str, **arguments: object) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise UsageError(f"a {query} query of a Delta table has no {name}")
 
 
 def _refuse(warning: ScanWarning) -> None:

@@ -16,7 +16,7 @@ from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LogFolder
 
-__all__ = ["asked_version"]
+__all__ = ["asked_version", "asked_window", "commit_times"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -45,13 +45,61 @@ def asked_version(
         return as_of
     if isinstance(as_of, str) and as_of.isascii() and as_of.isdigit():
         return int(as_of)
-    micros = _micros(as_of)
-    found = None
-    for version, millis in _commit_times(storage, folder, configuration):
-        if millis * 1000 <= micros:
-            found = version
+    found = _newest_at(as_of, storage, folder, configuration)
     if found is None:
         raise UsageError(f"{storage.root}: no version that can be read is as old as {as_of}")
+    return found
+
+
+def asked_window(
+    begin: int | str | dt.datetime | None,
+    end: int | str | dt.datetime | None,
+    storage: Storage,
+    folder: LogFolder,
+    configuration: Mapping[str, str],
+) -> range:
+    """The versions after one moment and up to another.
+
+    Args:
+        begin: a version or a time as for `asked_version`; None for the table's beginning.
+        end: likewise; None for the newest version.
+        storage: the table's folder.
+        folder: its log.
+        configuration: properties of the newest version.
+
+    Raises:
+        UsageError: neither a version nor a time, a version that is not there, or an end before the
+            begin.
+        InputError: a commit does not state its time.
+    """
+    before: int | None = None
+    if isinstance(begin, int) or (isinstance(begin, str) and begin.isascii() and begin.isdigit()):
+        before = asked_version(begin, storage, folder, configuration)
+    elif begin is not None:
+        before = _newest_at(begin, storage, folder, configuration)
+    last = folder.newest if end is None else asked_version(end, storage, folder, configuration)
+    for version in (before, last):
+        if version is not None and not 0 <= version <= folder.newest:
+            raise UsageError(
+                f"{storage.root}: there is no version {version}; {folder.newest} is newest"
+            )
+    first = 0 if before is None else before + 1
+    if last < first - 1:
+        raise UsageError(f"{storage.root}: the window ends at version {last}, before it begins")
+    return range(first, last + 1)
+
+
+def _newest_at(
+    moment: str | dt.datetime,
+    storage: Storage,
+    folder: LogFolder,
+    configuration: Mapping[str, str],
+) -> int | None:
+    """The newest version that is not younger than a moment; None if all are."""
+    micros, found = _micros(moment), None
+    for version, millis in commit_times(storage, folder, configuration):
+        if millis * 1000 <= micros:
+            found = version
     return found
 
 
@@ -66,20 +114,35 @@ def _micros(as_of: str | dt.datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def _commit_times(
-    storage: Storage, folder: LogFolder, configuration: Mapping[str, str]
+def commit_times(
+    storage: Storage,
+    folder: LogFolder,
+    configuration: Mapping[str, str],
+    last: int | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Versions and the milliseconds since 1970 at which they were committed, oldest first."""
+    """Versions and the milliseconds since 1970 at which they were committed, oldest first.
+
+    Args:
+        storage: the table's folder.
+        folder: its log.
+        configuration: properties of the newest version.
+        last: the last version of interest; None for the newest.
+
+    Raises:
+        InputError: a commit does not state its time.
+    """
     stated_from = _first_stated(configuration)
-    last = None
+    before = None
     for version in sorted(folder.commits):
+        if last is not None and version > last:
+            return
         path = folder.commits[version]
         if stated_from is not None and version >= stated_from:
             yield version, _stated(storage, path)
             continue
         millis = storage.modified_millis(path)
-        last = millis if last is None else max(millis, last + 1)
-        yield version, last
+        before = millis if before is None else max(millis, before + 1)
+        yield version, before
 
 
 def _first_stated(configuration: Mapping[str, str]) -> int | None:

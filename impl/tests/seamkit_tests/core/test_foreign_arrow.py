@@ -18,7 +18,7 @@ from seambase.foreign_arrow import sound, sound_stream
 from seambase.serde import SerdeRequest
 from seambase.sorting import SortKey
 from seambase.type_fields import fields_of
-from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
+from seambench_impl.peers.arrow.arrow_ipc import ArrowIpcSerde
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions
@@ -192,3 +192,12 @@ def test_extension_types_are_looked_through() -> None:
     batch = pa.record_batch({"x": column, "text": ["a", "b"]})
 
     assert sound(batch, "a test") is batch
+
+
+def test_texts_without_rows_may_have_no_offsets() -> None:
+    """A column of no rows may come with an empty buffer in place of its first offset."""
+    none = pa.py_buffer(b"")
+    column = pa.Array.from_buffers(pa.string(), 0, [None, none, none])
+    batch = pa.RecordBatch.from_arrays([column], ["text"])
+
+    assert sound(batch, "a test").num_rows == 0

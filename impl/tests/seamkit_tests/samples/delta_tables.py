@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import math
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from seambench.formats.delta.golden import settle
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = ["commit_path", "delta_table_names", "edit_actions", "rows_of_table", "unpack_delta"]
+__all__ = [
+    "commit_path",
+    "delta_table_names",
+    "edit_actions",
+    "rows_of_table",
+    "unpack_delta",
+    "witness_text",
+]
 
 _GOLDEN = SUITES_GOLDEN / "delta"
 
@@ -24,10 +34,11 @@ def delta_table_names() -> list[str]:
 
 
 def unpack_delta(name: str, folder: Path) -> Path:
-    """Unpack a table into a new folder; returns that folder."""
+    """Unpack a table into a new folder, settled as for cases; returns that folder."""
     table = folder / name
     with zipfile.ZipFile(_GOLDEN / name / "table.zip") as archive:
         archive.extractall(table)
+    settle(table)
     return table
 
 
@@ -48,3 +59,16 @@ def edit_actions(table: Path, version: int, edit: Callable[[dict[str, Any]], Non
 def rows_of_table(table: Path, **how: Any) -> pa.Table:
     """All rows of a table."""
     return DeltaTable(str(table)).scan(threads=1, **how).to_table()
+
+
+def witness_text(value: Any) -> str:
+    """A value in the words of the witness files."""
+    if isinstance(value, float):
+        return "float:nan" if math.isnan(value) else f"float:{value.hex()}"
+    if isinstance(value, dt.datetime):
+        return f"timestamp:{value.replace(tzinfo=None).isoformat()}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(witness_text, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{k}={witness_text(v)}" for k, v in value.items()) + "}"
+    return f"{type(value).__name__}:{value}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.tables.delta.log.paths import decoded
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "Protocol",
     "VectorDescriptor",
     "add_file",
+    "changed_file",
+    "changes_data",
     "metadata",
     "parse_line",
     "protocol",
@@ -66,6 +68,8 @@ class AddFile:
         size_bytes: of the file.
         stats: JSON text, or None.
         vector: its deletion vector, or None.
+        base_row_id: the id of its first row, with row tracking; None without.
+        row_commit_version: the version that its rows are of, with row tracking; None without.
     """
 
     path: str
@@ -73,6 +77,8 @@ class AddFile:
     size_bytes: int
     stats: str | None
     vector: VectorDescriptor | None
+    base_row_id: int | None = None
+    row_commit_version: int | None = None
 
     @property
     def key(self) -> FileKey:
@@ -131,7 +137,37 @@ def add_file(content: Mapping[str, Any], where: str) -> AddFile:
         _number(content, "size", where),
         stats,
         _vector(content, where),
+        _number_or_none(content, "baseRowId", where),
+        _number_or_none(content, "defaultRowCommitVersion", where),
     )
+
+
+def changed_file(content: Mapping[str, Any], where: str) -> AddFile:
+    """The file of a `remove` or a `cdc`, which a reader of changes opens.
+
+    Raises:
+        InputError: a field is of a wrong type.
+        RefusedError: a removal does not tell the file's size and partition values, as it need not.
+    """
+    for name in ("size", "partitionValues"):
+        if content.get(name) is None:
+            raise RefusedError(
+                f"{where}: the action does not tell {name} of its file, without which the rows "
+                "that it changed cannot be read"
+            )
+    return add_file(content, where)
+
+
+def changes_data(content: Mapping[str, Any], where: str) -> bool:
+    """Whether an `add` or `remove` changes rows, and does not merely write them anew.
+
+    Raises:
+        InputError: it does not say.
+    """
+    found = content.get("dataChange")
+    if not isinstance(found, bool):
+        raise InputError(f"{where}: the field dataChange is {found!r}, neither true nor false")
+    return found
 
 
 def removed_key(content: Mapping[str, Any], where: str) -> FileKey:
@@ -182,7 +218,7 @@ def _vector(content: Mapping[str, Any], where: str) -> VectorDescriptor | None:
     return VectorDescriptor(
         _text(found, "storageType", where),
         _text(found, "pathOrInlineDv", where),
-        None if found.get("offset") is None else _number(found, "offset", where),
+        _number_or_none(found, "offset", where),
         _number(found, "sizeInBytes", where),
         _number(found, "cardinality", where),
     )
@@ -200,6 +236,10 @@ def _number(content: Mapping[str, Any], name: str, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InputError(f"{where}: the field {name} is {value!r}, no whole number from 0 on")
     return value
+
+
+def _number_or_none(content: Mapping[str, Any], name: str, where: str) -> int | None:
+    return None if content.get(name) is None else _number(content, name, where)
 
 
 def _names(values: object, name: str, where: str) -> tuple[str, ...]:

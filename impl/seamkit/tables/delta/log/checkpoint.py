@@ -25,7 +25,15 @@ __all__ = ["checkpoint_actions", "json_actions"]
 _SIDECARS = f"{LOG}/_sidecars"
 _NAME = re.compile(r"[^/\\]+")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
-    "add": ("path", "partitionValues", "size", "stats", "deletionVector"),
+    "add": (
+        "path",
+        "partitionValues",
+        "size",
+        "stats",
+        "deletionVector",
+        "baseRowId",
+        "defaultRowCommitVersion",
+    ),
     "metaData": ("schemaString", "partitionColumns", "configuration", "format"),
     "protocol": ("minReaderVersion", "readerFeatures"),
     "sidecar": ("path",),

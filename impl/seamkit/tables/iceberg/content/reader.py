@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
+from seamkit.files.positions import positions_of
 from seamkit.files.reader import FileReader
 from seamkit.files.renamed import renamed
 from seamkit.files.roaring import Positions
@@ -121,7 +121,7 @@ class IcebergReader:
                     f"{self.name}: fields of {one.read.name!r} are asked for as several schemas "
                     "have them, which is not supported"
                 )
-        positions = self._positions(row_groups)
+        positions = positions_of(self, row_groups)
         for batch in self._reader.batches(
             pa.schema([one.read for one in inside.values()]),
             batch_rows,
@@ -236,17 +236,6 @@ class IcebergReader:
             children.append(child)
         mask = column.is_null() if column.null_count else None
         return pa.StructArray.from_arrays(children, fields=list(own.type), mask=mask)
-
-    def _positions(self, row_groups: Sequence[int] | None) -> Positions:
-        """Places in the file of the rows of some row groups."""
-        if row_groups is None:
-            return np.arange(self.num_rows, dtype=np.int64)
-        groups = range(self.num_row_groups)
-        ends = np.cumsum([self.rows_in([group]) for group in groups], dtype=np.int64)
-        ranges = [
-            np.arange(ends[group] - self.rows_in([group]), ends[group]) for group in row_groups
-        ]
-        return np.concatenate(ranges) if ranges else np.empty(0, np.int64)
 
 
 def _lacks(own: Field, found: FileColumns) -> bool:

@@ -9,16 +9,17 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 from seambase.foreign_arrow import sound_stream
 from seambase.serde import SerdeRequest
-from seambase.types import TYPE_WORDS, schema_of
+from seambase.types import schema_of
 from seambench.contracts.common import Kind, Stage
+from seambench.contracts.peers.catalogue import stated
 
-__all__ = ["ArrowIpcSerde", "read_arrow", "write_arrow"]
+__all__ = ["ArrowIpcSerde", "compression_of", "read_arrow", "write_arrow"]
 
 _CODECS = ("lz4", "zstd")
 _OPTIONS = frozenset({"types", "codec"})
 
 
-def _compression(request: SerdeRequest) -> str | None:
+def compression_of(request: SerdeRequest) -> str | None:
     """The codec of buffers, None for none.
 
     Raises:
@@ -40,7 +41,7 @@ def write_arrow(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> byt
         UsageError: batches of different schemas, or an unknown option.
         RefusedError: an unknown codec.
     """
-    options = pa.ipc.IpcWriteOptions(compression=_compression(request))
+    options = pa.ipc.IpcWriteOptions(compression=compression_of(request))
     schema = batches[0].schema if batches else schema_of(request)
     sink = pa.BufferOutputStream()
     try:
@@ -59,7 +60,7 @@ def read_arrow(request: SerdeRequest, data: bytes | bytearray | memoryview) -> l
     Raises:
         InputError: the bytes are no whole stream, or hold an invalid batch.
     """
-    _compression(request)
+    compression_of(request)
     return sound_stream(data, "what was given")
 
 
@@ -69,17 +70,9 @@ class ArrowIpcSerde:
     name = "arrow"
     version = pa.__version__
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = (
-        {
-            "serialize": True,
-            "deserialize": True,
-            "formats.arrow": True,
-            "encodings.dictionary": True,
-            "encodings.rle": True,
-        }
-        | {f"codecs.{codec}": True for codec in _CODECS}
-        | {f"types.{word}": True for word in TYPE_WORDS}
-    )
+
+    def __init__(self) -> None:
+        self.capabilities: Mapping[str, bool] = stated("serde", self.name, self.version)
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """See `write_arrow`."""

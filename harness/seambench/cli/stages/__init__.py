@@ -1,0 +1,1 @@
+"""The stages of `seambench run`: its plan, the quick run, its end."""

@@ -1,0 +1,51 @@
+"""`seambench run --quick`: answers over golden tables alone; no Spark, no data sets, no times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seambase.errors import SeambenchError
+from seambench.cli.shared.recording import outcomes_of, recording, write_outcomes
+
+if TYPE_CHECKING:
+    from seambench.contracts.outcomes import Outcome
+    from seambench.contracts.seam import Case
+
+__all__ = ["offered", "quick_cases", "run_quick"]
+
+#: Cases of each table format.
+_OF_EACH = 30
+
+
+def offered(name: str, cases: Sequence[Case]) -> list[Case]:
+    """The cases whose capabilities a reader states; all of one that this machine lacks."""
+    from seambench.contracts import registry
+
+    try:
+        stated = registry.resolve("scan", name).capabilities
+    except SeambenchError:
+        return list(cases)
+    return [case for case in cases if all(stated.get(word) for word in case.needs)] or list(cases)
+
+
+def quick_cases(cases: Sequence[Case]) -> list[Case]:
+    """Cases of each table format, spread evenly over all that there are of it."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.group, []).append(case)
+    return [
+        group[number * len(group) // count]
+        for group in groups.values()
+        for count in [min(_OF_EACH, len(group))]
+        for number in range(count)
+    ]
+
+
+def run_quick(readers: Sequence[str], results: Path) -> list[Outcome]:
+    """Check readers in these cases, and write a record of each."""
+    run = recording()
+    seen = outcomes_of(readers, lambda name, cases: quick_cases(offered(name, cases)))
+    write_outcomes(run, seen, results)
+    return seen

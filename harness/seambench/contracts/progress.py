@@ -1,0 +1,117 @@
+"""Progress of long work on standard error: one display for every command.
+
+On a terminal a line tells what runs now, how far the work has come and how long it will still
+take. Elsewhere nothing is shown but what is said (`Progress.say`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.progress import Progress as Bar
+from rich.table import Column
+from rich.text import Text
+
+__all__ = ["Progress"]
+
+
+class _TimeLeft(ProgressColumn):
+    """How long the rest will take at the present speed; nothing while that is not known."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        """See `ProgressColumn`."""
+        seconds = task.time_remaining
+        if seconds is None or task.finished:
+            return Text("")
+        minutes, rest = divmod(int(seconds), 60)
+        return Text(f"{minutes}:{rest:02d} left")
+
+
+class Progress:
+    """One line of progress, removed when the work is done. A context manager.
+
+    Args:
+        what: runs.
+        total: steps to come; None while that is not known.
+        quiet: show and say nothing.
+        console: in place of standard error.
+        clock: seconds that have passed.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        total: int | None = None,
+        *,
+        quiet: bool = False,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console or Console(stderr=True, quiet=quiet, highlight=False)
+        self._bar = Bar(
+            SpinnerColumn(),
+            TextColumn(
+                "{task.description}",
+                markup=False,
+                table_column=Column(no_wrap=True, overflow="ellipsis"),
+            ),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            _TimeLeft(),
+            console=self._console,
+            transient=True,
+            get_time=clock,
+            disable=quiet or not self._console.is_interactive,
+        )
+        self._task = self._bar.add_task(what, total=total)
+
+    def __enter__(self) -> Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def plan(self, total: int) -> None:
+        """Tell how many steps there will be; none of them is done yet."""
+        self._bar.reset(self._task, total=total)
+
+    def now(self, what: str) -> None:
+        """Tell what runs now."""
+        self._bar.update(self._task, description=what)
+
+    def advance(self) -> None:
+        """A step is done."""
+        self._bar.advance(self._task)
+
+    def refresh(self) -> None:
+        """Draw the line now, which otherwise happens ten times a second."""
+        self._bar.refresh()
+
+    def say(self, text: str) -> None:
+        """Print a line above the display; off a terminal, too."""
+        self._console.print(text, markup=False, highlight=False)
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the display away while something is printed elsewhere on the same terminal."""
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()

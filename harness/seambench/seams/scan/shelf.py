@@ -1,0 +1,76 @@
+"""Golden tables on disk, unpacked once a process and lent to one case after the other.
+
+Each case gets its table at a path of its own, so that nothing that a reader keeps by path from one
+case can reach another: the unpacked folder is renamed. A table that comes back changed is thrown
+away, and one that is edited for a case is never lent again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from seambench.contracts.tables import Edit
+from seambench.formats.golden import GoldenTable
+
+__all__ = ["lent"]
+
+_Files = list[tuple[str, int, int]]
+"""Path, size and date in nanoseconds of each file of a table."""
+
+_NUMBERS = itertools.count()
+#: By folder of the archive: the folder around the unpacked table, and its files.
+_UNPACKED: dict[Path, tuple[Path, _Files]] = {}
+
+
+@contextmanager
+def lent(table: GoldenTable, edits: Sequence[Edit] = ()) -> Iterator[Path]:
+    """A golden table as a folder for a while, edited.
+
+    Raises:
+        InputError, UsageError: see `GoldenTable.unpack`.
+    """
+    around = Path(_room().name) / str(next(_NUMBERS))
+    folder = around / table.spec.name
+    files: _Files | None = None
+    try:
+        if not edits and table.folder in _UNPACKED:
+            kept, files = _UNPACKED.pop(table.folder)
+            kept.rename(around)
+        else:
+            table.unpack(folder, edits)
+            files = None if edits else _files(folder)
+        yield folder
+    finally:
+        if files is not None and folder.exists() and _files(folder) == files:
+            _UNPACKED[table.folder] = (around, files)
+        else:
+            shutil.rmtree(around, ignore_errors=True)
+
+
+@cache
+def _room() -> tempfile.TemporaryDirectory[str]:
+    """Where all of them lie; removed when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="seambench-case-", ignore_cleanup_errors=True)
+
+
+def _files(folder: Path) -> _Files:
+    found = []
+    folders = [str(folder)]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                facts = entry.stat(follow_symlinks=False)
+                # A folder's date changes with its entries, which are listed themselves.
+                is_folder = entry.is_dir(follow_symlinks=False)
+                size, date = (0, 0) if is_folder else (facts.st_size, facts.st_mtime_ns)
+                found.append((os.path.relpath(entry.path, folder), size, date))
+    return sorted(found)

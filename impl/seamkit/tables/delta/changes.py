@@ -1,0 +1,198 @@
+"""The change feed (`query="cdc"`): what each commit of a window did to the table's rows.
+
+A commit that has files of changes is told by them alone. Of another one the files that it added are
+inserted rows and those that it removed deleted ones, but for what it merely wrote anew; where it
+removes and adds one file, the difference of the two deletion vectors is all that changed
+(PROTOCOL.md, "Change Data Files"). Columns and words are Delta's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.roaring import Positions
+from seamkit.files.storage import Storage
+from seamkit.scan.units import Mask, ReadUnit
+from seamkit.tables.delta.data_files import open_data_file
+from seamkit.tables.delta.log.actions import AddFile, Metadata, Protocol
+from seamkit.tables.delta.log.commits import Commit, load_commit
+from seamkit.tables.delta.log.folder import LOG, LogFolder
+from seamkit.tables.delta.log.paths import TableFiles, decoded
+from seamkit.tables.delta.log.protocol import check_protocol
+from seamkit.tables.delta.log.snapshot import load_snapshot
+from seamkit.tables.delta.planning import Planner
+from seamkit.tables.delta.schema import Field, TableSchema, table_schema
+from seamkit.tables.delta.vectors import read_vector
+from seamkit.tables.delta.widening import DeltaTypes
+
+__all__ = ["FEED_COLUMNS", "ChangeFeed", "load_feed"]
+
+_KIND = "_change_type"
+FEED_COLUMNS = pa.schema(
+    {
+        _KIND: pa.string(),
+        "_commit_version": pa.int64(),
+        "_commit_timestamp": pa.timestamp("us", "UTC"),
+    }
+)
+"""What a change tells besides its row. An update has two changes, of its row before and after it:
+`update_preimage` and `update_postimage`; the other kinds are `insert` and `delete`."""
+
+_OWN_KIND = Field(_KIND, _KIND, None, pa.string())
+
+
+@dataclass(frozen=True)
+class ChangeFeed:
+    """The commits of a window.
+
+    Attributes:
+        protocol: of the last version.
+        metadata: likewise.
+        schema: likewise; all changes are shown in it.
+        commits: oldest first.
+    """
+
+    protocol: Protocol
+    metadata: Metadata
+    schema: TableSchema
+    commits: list[Commit]
+
+    def units(self, files: TableFiles, times: Mapping[int, int]) -> Iterator[ReadUnit]:
+        """The changes, the oldest commit first.
+
+        Args:
+            files: of the table.
+            times: milliseconds since 1970 by version.
+
+        Raises:
+            InputError: a commit names a file in two ways.
+        """
+        planner = Planner(files, self.protocol, self.schema)
+        for commit in self.commits:
+            version = pa.scalar(commit.version, pa.int64())
+            moment = pa.scalar(times[commit.version] * 1000, FEED_COLUMNS.field(2).type)
+            known = dict(zip(FEED_COLUMNS.names[1:], (version, moment), strict=True))
+            for file in commit.feed:
+                yield planner.unit(file, None, "a file of changes", known=known, own=[_OWN_KIND])
+            if not commit.feed and not commit.is_void:
+                yield from _inferred(planner, commit, known)
+
+
+def load_feed(storage: Storage, folder: LogFolder, versions: range) -> ChangeFeed:
+    """Read the commits of a window.
+
+    Args:
+        storage: the table's folder.
+        folder: its log.
+        versions: those whose changes are told; one at least.
+
+    Raises:
+        InputError: a commit is missing or broken.
+        RefusedError: a version of the window keeps no change feed; or changes of its columns that
+            the last version cannot show.
+    """
+    first = load_snapshot(storage, folder, versions[0])
+    protocol, metadata = first.protocol, first.metadata
+    _require_feed(metadata, versions[0], storage.root)
+    commits, past = [], [(versions[0], protocol, metadata)]
+    for version in versions:
+        if version not in folder.commits:
+            raise InputError(f"{storage.root}/{LOG}: the commit of version {version} is missing")
+        commit = load_commit(storage, folder.commits[version], version)
+        if commit.protocol is not None:
+            check_protocol(commit.protocol, storage.root)
+        if commit.metadata is not None:
+            _require_feed(commit.metadata, version, storage.root)
+        protocol, metadata = commit.protocol or protocol, commit.metadata or metadata
+        if commit.protocol is not None or commit.metadata is not None:
+            past.append((version, protocol, metadata))
+        commits.append(commit)
+    schema = table_schema(protocol, metadata, storage.root)
+    for version, asked, told in past:
+        _require_shown(table_schema(asked, told, storage.root), schema, version, storage.root)
+    return ChangeFeed(protocol, metadata, schema, commits)
+
+
+def _require_feed(metadata: Metadata, version: int, root: str) -> None:
+    if metadata.configuration.get("delta.enableChangeDataFeed", "false").lower() != "true":
+        raise RefusedError(
+            f"{root}: version {version} keeps no change feed (delta.enableChangeDataFeed is not "
+            "true), so what changed is not known"
+        )
+
+
+def _require_shown(older: TableSchema, last: TableSchema, version: int, root: str) -> None:
+    """Refuse a window in which a column went away, or partitions became others."""
+    own = {field.physical for field in last.fields}
+    for field in older.fields:
+        if field.physical not in own:
+            raise RefusedError(
+                f"{root}: version {version} has the column {field.name!r}, which is gone at the "
+                "end of the window, so its changes cannot be shown: end the window before that"
+            )
+    if [older.field(name).physical for name in older.partition_columns] != [
+        last.field(name).physical for name in last.partition_columns
+    ]:
+        raise RefusedError(
+            f"{root}: version {version} is partitioned otherwise than the end of the window: end "
+            "it before that"
+        )
+    for name in FEED_COLUMNS.names:
+        if name in last.arrow.names:
+            raise RefusedError(f"{root}: a column has the name {name!r}, which changes need")
+
+
+def _inferred(
+    planner: Planner, commit: Commit, known: Mapping[str, pa.Scalar]
+) -> Iterator[ReadUnit]:
+    """What follows from the data files that a commit added and removed."""
+    adds, removes = _by_path(commit.adds, planner.root), _by_path(commit.removes, planner.root)
+    for kind, files, others in (("delete", removes, adds), ("insert", adds, removes)):
+        told = {_KIND: pa.scalar(kind), **known}
+        for path, file in files.items():
+            other = others.get(path)
+            if other is None:
+                yield planner.unit(file, planner.vector_mask(file), f"{kind}s", known=told)
+                continue
+            # What the other state takes out and this one leaves.
+            mask = _difference(planner, other, file)
+            if mask is not None:
+                yield planner.unit(file, mask, f"{kind}s, by two vectors", known=told)
+
+
+def _by_path(files: list[AddFile], root: str) -> dict[str, AddFile]:
+    found = {decoded(file.path): file for file in files}
+    if len(found) < len(files):
+        raise InputError(f"{root}/{LOG}: a commit adds or removes a file twice")
+    return found
+
+
+def _difference(planner: Planner, masked: AddFile, left: AddFile) -> Mask | None:
+    """All rows but those that the vector of one state takes out and that of the other leaves.
+
+    Returns:
+        None where there are no such rows: the first state has no vector.
+    """
+    if planner.vector_mask(masked) is None:
+        return None
+    planner.vector_mask(left)
+    return Mask(partial(_all_but, planner.files, masked, left, planner.schema))
+
+
+def _all_but(files: TableFiles, masked: AddFile, left: AddFile, schema: TableSchema) -> Positions:
+    assert masked.vector is not None
+    found = read_vector(files, masked.vector)
+    if left.vector is not None:
+        found = np.setdiff1d(found, read_vector(files, left.vector), assume_unique=True)
+    reader = open_data_file(files, left, schema, DeltaTypes(widens=True))
+    if len(found) and found[-1] >= reader.num_rows:
+        raise InputError(
+            f"{reader.name}: {reader.num_rows} rows, and a deletion vector names row {found[-1]}"
+        )
+    return np.setdiff1d(np.arange(reader.num_rows, dtype=np.int64), found, assume_unique=True)

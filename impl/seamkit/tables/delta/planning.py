@@ -1,0 +1,117 @@
+"""Data files as read units: what each holds besides the rows that stand in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
+
+from seambase.errors import InputError
+from seamkit.scan.units import DataFile, Mask, ReadUnit
+from seamkit.tables.delta.data_files import open_data_file
+from seamkit.tables.delta.log.actions import AddFile, Protocol
+from seamkit.tables.delta.log.folder import LOG
+from seamkit.tables.delta.log.paths import TableFiles
+from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
+from seamkit.tables.delta.partition_values import partition_value
+from seamkit.tables.delta.row_ids import RowTracking, open_with_row_ids
+from seamkit.tables.delta.schema import Field, TableSchema
+from seamkit.tables.delta.stats import guarantee
+from seamkit.tables.delta.vectors import read_vector
+from seamkit.tables.delta.widening import DeltaTypes
+
+__all__ = ["Planner"]
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Makes read units of one version's files.
+
+    Attributes:
+        files: of the table.
+        protocol: of the version.
+        schema: of the version.
+        tracking: where ids of rows are found; None in tables without.
+    """
+
+    files: TableFiles
+    protocol: Protocol
+    schema: TableSchema
+    tracking: RowTracking | None = None
+
+    @property
+    def root(self) -> str:
+        """The table, for messages."""
+        return self.files.storage.root
+
+    def live(self, add: AddFile) -> ReadUnit:
+        """The rows of a file that its deletion vector leaves."""
+        reason = "" if add.vector is None else f"{add.vector.cardinality} rows are deleted"
+        return self.unit(add, self.vector_mask(add), reason)
+
+    def unit(
+        self,
+        add: AddFile,
+        changes: Mask | None,
+        reason: str = "",
+        *,
+        known: Mapping[str, pa.Scalar] | None = None,
+        own: Sequence[Field] = (),
+    ) -> ReadUnit:
+        """Some rows of a file.
+
+        Args:
+            add: the file.
+            changes: rows of it that are left out.
+            reason: why it is read so.
+            known: columns with one value for all rows, beside those of its partition.
+            own: columns that the file has beside the table's.
+        """
+        own = [*own, *(self.tracking.in_files if self.tracking else ())]
+        schema = replace(self.schema, fields=[*self.schema.fields, *own]) if own else self.schema
+        opened = partial(
+            open_data_file,
+            self.files,
+            add,
+            schema,
+            DeltaTypes(has_feature(self.protocol, *WIDENING)),
+        )
+        if self.tracking is not None:
+            opened = partial(open_with_row_ids, opened, add, self.tracking)
+        partitioned = self.schema.partition_columns
+        plain = [f for f in self.schema.fields if not f.children and f.name not in partitioned]
+        return ReadUnit(
+            name=add.path,
+            files=[DataFile(add.path, add.size_bytes, opened)],
+            partition={**self._partition(add), **(known or {})},
+            changes=changes,
+            reason=reason,
+            guarantee=guarantee(add, plain),
+        )
+
+    def vector_mask(self, add: AddFile) -> Mask | None:
+        """The deleted rows of a file.
+
+        Raises:
+            InputError: the protocol knows no vectors, and the file has one.
+        """
+        if add.vector is None:
+            return None
+        if not has_feature(self.protocol, VECTORS):
+            raise InputError(
+                f"{self.root}/{LOG}: {add.path} has a deletion vector, and the "
+                f"table's protocol lacks the feature {VECTORS!r}"
+            )
+        return Mask(partial(read_vector, self.files, add.vector))
+
+    def _partition(self, add: AddFile) -> Mapping[str, pa.Scalar]:
+        values = {}
+        for name in self.schema.partition_columns:
+            field = self.schema.field(name)
+            where = f"{self.root}/{LOG}: {add.path}, column {name!r}"
+            if field.physical not in add.partition_values:
+                raise InputError(f"{where}: the log has no partition value")
+            values[name] = partition_value(add.partition_values[field.physical], field.type, where)
+        return values
