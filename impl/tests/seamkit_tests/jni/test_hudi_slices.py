@@ -17,7 +17,7 @@ pytestmark = pytest.mark.jvm
 
 def rows(reader: AutoReader | JniReader, request: ScanRequest) -> list[str]:
     """All rows, in an order of their own."""
-    return sorted(map(str, reader.open(request).to_table().to_pylist()))
+    return sorted(map(str, reader.open(request).to_reader().read_all().to_pylist()))
 
 
 @pytest.mark.parametrize("kind", [JniReader, NativeJniReader])
@@ -31,6 +31,6 @@ def test_rows_are_those_of_the_merge_path(name: str, kind: type[JniReader], tmp_
     request = ScanRequest(str(unpack_table(name, tmp_path)))
     assert rows(reader, request) == rows(AutoReader(), request)
     scan = reader.open(request)
-    scan.to_table()
+    scan.to_reader().read_all()
     assert set(scan.report().paths) <= {"jni", "native"}
     assert "jni" in scan.report().paths
