@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import InputError, SeambenchError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
@@ -111,7 +112,13 @@ class UnitScan(Scan):
 
     def to_table(self) -> pa.Table:
         """All rows, units in the order of the plan."""
-        batches = self._numbered_batches(self._columns, self._condition)
+        rows = self._run.rows
+        try:
+            batches = list(self._numbered_batches(self._columns, self._condition))
+        except InputError as error:
+            if not self._planned_anew(error, rows):
+                raise
+            batches = list(self._numbered_batches(self._columns, self._condition))
         numbered = sorted(batches, key=lambda pair: pair[0])
         return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
 
@@ -139,7 +146,7 @@ class UnitScan(Scan):
         if not share.rest.units:
             return EnginePlan(share.files, None, self.schema)
         rest = copy.copy(self)
-        rest._plan = share.rest
+        rest._plan = replace(share.rest, again=None)
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
         return EnginePlan(share.files, rest, self.schema)
@@ -183,7 +190,7 @@ class UnitScan(Scan):
         itself.
         """
         piece = copy.copy(self)
-        piece._plan = replace(self._plan, units=[self._plan.units[number]])
+        piece._plan = replace(self._plan, units=[self._plan.units[number]], again=None)
         piece._columns = list(columns)
         piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
@@ -219,14 +226,14 @@ class UnitScan(Scan):
     def _own_ways(self) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
         plan = self._plan
-        partitions = [replace(unit, guarantee=None) for unit in plan.units]
+        partitions = [replace(unit, guarantee=None, bucket=None) for unit in plan.units]
         in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
             if is_kept:
                 yield self._path(unit), unit.reason
             else:
-                what = "statistics do" if may else "partition does"
+                what = "keys or statistics do" if may else "partition does"
                 yield "pruned", f"its {what} not meet the filter"
 
     def _engine_ways(self) -> Iterator[tuple[str, str]]:
@@ -274,6 +281,25 @@ class UnitScan(Scan):
         condition: pc.Expression | None,
         events: EventsSource | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches with the numbers of their tasks; planned anew while none was handed out."""
+        begun, rows = False, self._run.rows
+        try:
+            for pair in self._planned_batches(columns, condition, events):
+                begun = True
+                yield pair
+        except InputError as error:
+            if begun or not self._planned_anew(error, rows):
+                raise
+        else:
+            return
+        yield from self._planned_batches(columns, condition, None)
+
+    def _planned_batches(
+        self,
+        columns: Sequence[str],
+        condition: pc.Expression | None,
+        events: EventsSource | None,
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         tested = filter_columns(condition, self._plan.schema)
         wanted = Wanted(
             self._fields(list(dict.fromkeys([*columns, *tested]))),
@@ -288,6 +314,30 @@ class UnitScan(Scan):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
+
+    def _planned_anew(self, error: InputError, rows: int) -> bool:
+        """Whether the table has another state by now, by which the read that failed is planned.
+
+        Args:
+            error: how it failed.
+            rows: that were handed out before it; those that it read itself nobody has seen.
+        """
+        plan = self._plan
+        if plan.again is None:
+            return False
+        try:
+            newer = plan.again()
+        except SeambenchError:
+            return False  # the first error tells what is wrong
+        same = [(u.name, u.reason) for u in newer.units] == [(u.name, u.reason) for u in plan.units]
+        if same or not newer.schema.equals(plan.schema):
+            return False
+        reason = f"planned anew, since the table changed while it was read ({error})"
+        self._plan = replace(newer, again=None)
+        with self._lock:
+            self._run.warnings += [*newer.warnings, ScanWarning(plan.table, -1, reason)]
+            self._run.rows = rows
+        return True
 
     def _tasks(self, wanted: Wanted, events: EventsSource) -> list[Task]:
         """What is to be done: a unit is one task, or several if it has more than its share."""

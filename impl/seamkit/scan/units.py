@@ -20,7 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -36,6 +36,7 @@ from seamkit.files.roaring import Positions
 from seamkit.scan.merge import Words
 
 __all__ = [
+    "Buckets",
     "Changes",
     "Combine",
     "DataFile",
@@ -272,6 +273,14 @@ class Runs:
 Changes = Mask | KeyMask | Keyed | Runs
 
 
+class Buckets(Protocol):
+    """How a table spreads its rows over buckets by their keys."""
+
+    def numbers(self, condition: pc.Expression) -> Collection[int] | None:
+        """The buckets in which rows may meet a condition; None for all."""
+        ...
+
+
 @dataclass(frozen=True)
 class ReadUnit:
     """Rows that are read together.
@@ -286,6 +295,8 @@ class ReadUnit:
         guarantee: what holds for all rows of the unit, in the table's names and types, such as the
             ranges that a table's metadata gives of its files; None where nothing is known. A filter
             that it rules out leaves the unit unread. It need not repeat `partition`.
+        bucket: how the table spreads rows over buckets, and the number of the one that holds all
+            rows of the unit; None where rows may be anywhere.
     """
 
     name: str
@@ -294,6 +305,7 @@ class ReadUnit:
     changes: Changes | None = None
     reason: str = ""
     guarantee: pc.Expression | None = None
+    bucket: tuple[Buckets, int] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.changes, Mask | KeyMask) and len(self.files) != 1:
@@ -322,6 +334,9 @@ class ReadPlan:
         heading: what `Scan.explain` says after the table, such as where files were listed.
         notes: further lines of it, such as what was left out.
         warnings: what went wrong while planning and was done otherwise.
+        again: plans the same read anew, of the table as it then is; None where that is of no use.
+            Asked once, where a read fails before a row was handed out: a cleaner may have removed
+            a file in the meantime.
     """
 
     table: str
@@ -330,3 +345,4 @@ class ReadPlan:
     heading: str = ""
     notes: Sequence[str] = ()
     warnings: Sequence[ScanWarning] = ()
+    again: Callable[[], ReadPlan] | None = None

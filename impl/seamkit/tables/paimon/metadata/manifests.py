@@ -15,7 +15,7 @@ from seamkit.avro.records import read_container
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
 
-__all__ = ["FileEntry", "VectorRange", "live_files", "live_vectors"]
+__all__ = ["FileEntry", "VectorRange", "added_files", "live_files", "live_vectors"]
 
 _FOLDER = "manifest"
 _ADD, _DELETE = 0, 1
@@ -115,6 +115,23 @@ def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
                     f"{entry.where}: it deletes the file {entry.name}, which was not added"
                 )
     return list(live.values())
+
+
+def added_files(storage: Storage, manifest_list: str) -> list[FileEntry]:
+    """The files that a list of manifests adds: what one commit wrote, or its changelog.
+
+    Raises:
+        InputError: a manifest is missing or broken, or one of them deletes a file.
+        RefusedError: a manifest of a version or format that is not known.
+    """
+    found = []
+    for kind, entry in _entries(storage, manifest_list):
+        if kind != _ADD:
+            raise InputError(
+                f"{entry.where}: it deletes the file {entry.name} where files are added"
+            )
+        found.append(entry)
+    return found
 
 
 def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, VectorRange]:
