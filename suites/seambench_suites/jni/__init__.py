@@ -1,0 +1,1 @@
+"""What scanners written in Java cost."""
