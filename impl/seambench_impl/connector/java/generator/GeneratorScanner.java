@@ -1,4 +1,4 @@
-package bars;
+package seambench.generator;
 
 import java.math.BigDecimal;
 import java.time.LocalDate;

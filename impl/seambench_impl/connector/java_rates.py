@@ -1,7 +1,7 @@
 """Measures scanners written in Java, in one process and a few minutes.
 
     seambench data --scale 1 --data data --layout mor-v9-event-avro-u20-s20
-    python -m seambench_suites.jni.bars data/sf1/mor-v9-event-avro-u20-s20
+    python -m seambench_impl.connector.java_rates data/sf1/mor-v9-event-avro-u20-s20
 
 Values and rows a second that Java appends on one thread, the share of the copy in C, and lineitem
 by the readers `auto`, `native+jni` and `jni`, and by `jni` with one thread and with two. Wall time,
@@ -44,7 +44,7 @@ def _generate(loader: JniLoader, types: Sequence[str], rows: int) -> tuple[float
     parameters = {"rows": str(rows), "types": "#".join(types)}
     begin = time.perf_counter()
     with JniScanner(
-        loader, "bars.GeneratorScanner", _CHUNK, parameters, TrackedAllocator()
+        loader, "seambench.generator.GeneratorScanner", _CHUNK, parameters, TrackedAllocator()
     ) as scan:
         scan.open()
         found = sum(batch.num_rows for batch in scan.batches(scan.schema()))
@@ -55,7 +55,9 @@ def _generate(loader: JniLoader, types: Sequence[str], rows: int) -> tuple[float
 
 def _appending(turns: int) -> None:
     loader = JniLoader(
-        compiled_package("bars", Path(__file__).with_name("java"), connector_classes())
+        compiled_package(
+            "seambench.generator", Path(__file__).parent / "java" / "generator", connector_classes()
+        )
     )
     for name, types in (("fixed width", _FIXED), ("lineitem", _LINEITEM)):
         rows = 1_000_000

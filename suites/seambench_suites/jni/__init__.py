@@ -1,1 +1,0 @@
-"""What scanners written in Java cost."""
