@@ -87,6 +87,7 @@ class UnitScan(Scan):
         self._condition = condition
         self._options = options or ScanOptions()
         self._other_path: tuple[str, ReadRows] | None = None
+        self._only_merged = False
         filter_columns(condition, plan.schema)
         self._begin()
 
@@ -160,7 +161,7 @@ class UnitScan(Scan):
             return "memory is limited"
         return "strict scans check what an engine does not" if self._options.strict else None
 
-    def read_by(self, path: str, read: ReadRows) -> UnitScan:
+    def read_by(self, path: str, read: ReadRows, *, only_merged: bool = False) -> UnitScan:
         """A scan of the same plan whose units a function reads, in place of the scan's own paths.
 
         For descriptions and peers that are compared with them. Filters are applied to the rows that
@@ -169,9 +170,21 @@ class UnitScan(Scan):
         Args:
             path: what reports call it.
             read: a function of a module, so that the scan can be pickled.
+            only_merged: units that need no merge stay on the native path.
         """
         other = copy.copy(self)
-        other._other_path = path, read
+        other._other_path, other._only_merged = (path, read), only_merged
+        return other
+
+    def files_alone(self) -> UnitScan:
+        """The same parts, each as its data files stand: what their changes cost is the difference.
+
+        These are no rows of the table: replaced and deleted ones come, added ones may be missing.
+        """
+        other = copy.copy(self)
+        units = [replace(unit, changes=None) for unit in self._plan.units]
+        other._plan = replace(self._plan, units=units)
+        other._begin()
         return other
 
     @property
@@ -248,9 +261,10 @@ class UnitScan(Scan):
 
     def _path(self, unit: ReadUnit) -> str:
         """The path that a unit takes."""
-        if self._other_path is not None:
+        native = isinstance(unit.changes, Mask | KeyMask | None)
+        if self._other_path is not None and not (native and self._only_merged):
             return self._other_path[0]
-        return "native" if isinstance(unit.changes, Mask | KeyMask | None) else "merge"
+        return "native" if native else "merge"
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
@@ -348,7 +362,7 @@ class UnitScan(Scan):
             names = wanted.schema.names
             known = {name: unit.partition[name] for name in names if name in unit.partition}
             own = replace(wanted, known=known)
-            if self._other_path is not None:
+            if self._other_path is not None and self._path(unit) == self._other_path[0]:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
             if isinstance(unit.changes, Runs):

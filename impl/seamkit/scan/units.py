@@ -29,6 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import StoredFile
 from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
@@ -64,12 +65,14 @@ class DataFile:
             table's names and in the table's types, and null or a default for those that the file
             lacks.
         sequence_number: when its rows were written, where a format orders files and changes by it.
+        rows: that it holds, as the table's metadata tells; None where it does not.
     """
 
     name: str
     size_bytes: int
     open: Callable[[], FileReader]
     sequence_number: int = 0
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -295,6 +298,9 @@ class ReadUnit:
         guarantee: what holds for all rows of the unit, in the table's names and types, such as the
             ranges that a table's metadata gives of its files; None where nothing is known. A filter
             that it rules out leaves the unit unread. It need not repeat `partition`.
+        changed_by: the files that its changes are read from, for descriptions; those of sorted runs
+            are among `files`.
+        group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
         bucket: how the table spreads rows over buckets, and the number of the one that holds all
             rows of the unit; None where rows may be anywhere.
     """
@@ -305,6 +311,8 @@ class ReadUnit:
     changes: Changes | None = None
     reason: str = ""
     guarantee: pc.Expression | None = None
+    changed_by: Sequence[StoredFile] = ()
+    group: str = ""
     bucket: tuple[Buckets, int] | None = None
 
     def __post_init__(self) -> None:

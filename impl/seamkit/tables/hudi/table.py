@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.avro import arrow_schema
@@ -25,6 +26,7 @@ from seamkit.scan.arguments import (
     filtered_scan,
     instant_text,
 )
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
@@ -128,6 +130,23 @@ class HudiTable:
 
     def __repr__(self) -> str:
         return f"<HudiTable {self._storage.root}, table version {self.config.version}>"
+
+    def describe(self) -> TableDescription:
+        """What the table is, and the file slices that a snapshot reads; no row is read."""
+        kind = "merge-on-read" if self.config.merge_on_read else "copy-on-write"
+        return described(
+            self.scan(),
+            format_name="hudi",
+            version=f"table version {self.config.version}, {kind}",
+            state=f"instant {self._timeline.last_completed() or 'none'}",
+            key=self.config.record_keys,
+            unit_word="file slice",
+            properties={
+                "merge mode": self.config.merge.mode,
+                "ordering": ", ".join(self.config.ordering_fields) or "none",
+                "pending compactions": str(len(self._timeline.pending_compactions())),
+            },
+        )
 
     def scan(
         self,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from seambase.description import StoredFile
 from seambase.errors import RefusedError
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
@@ -70,6 +71,10 @@ def _unit(
         partition=partitions.values(slice_.partition),
         changes=SliceChanges(slice_, source) if slice_.logs or path == "merge" else None,
         reason=f"{len(slice_.logs)} logs" if slice_.logs else "no log to apply",
+        changed_by=[
+            StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
+        ],
+        group=slice_.partition,
     )
 
 
