@@ -2,7 +2,8 @@
 
 `python -m seambench.conformance.worker SEAM IMPLEMENTATION` first says whether it is ready, then
 reads one JSON object per line and answers each with one. A request names a case (`case`, `root`,
-`golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). An
+`golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`).
+Before the first, `load` without a case has it read the case files. An
 answer has `outcome`, `reason`, `seconds`, `difference` where wrong rows came, and what that
 request adds. Whatever the implementation
 itself prints goes to standard error.
@@ -57,6 +58,9 @@ def main() -> None:
         if where not in known:
             root, golden = (Path(part) if part else None for part in where)
             known[where] = {case.id: case for case in load_cases(seam_name, root, golden)}
+        if request["do"] == "load":
+            _say(answers, {"loaded": True})
+            continue
         begin = time.perf_counter()
         answer = _answer(seam, known[where][request["case"]], implementation, request)
         _say(answers, {**answer, "seconds": time.perf_counter() - begin})
