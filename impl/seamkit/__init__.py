@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from seamkit.offheap.engine.stream import TableStream
     from seamkit.scan.scan import Scan
     from seamkit.tables.delta.table import DeltaTable
+    from seamkit.tables.hive.table import HiveTable
     from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.iceberg.table import IcebergTable
     from seamkit.tables.opening import open_table
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DeltaTable",
+    "HiveTable",
     "HudiTable",
     "IcebergTable",
     "InputError",
@@ -110,6 +112,7 @@ __all__ = [
 _HOMES = {
     "open_table": "seamkit.tables.opening",
     "register": "seamkit.tables.registering",
+    "HiveTable": "seamkit.tables.hive.table",
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",
     "IcebergTable": "seamkit.tables.iceberg.table",

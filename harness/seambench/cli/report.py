@@ -28,6 +28,13 @@ def report(
             "--format", help="Only print all outcomes: as markdown, json, csv or junit (XML)."
         ),
     ] = None,
+    regressions: Annotated[
+        bool,
+        typer.Option(
+            "--regressions",
+            help="Only name the kernels of results/history that became slower, with the commits.",
+        ),
+    ] = False,
     publish: Annotated[
         Path | None,
         typer.Option(help="Folder for the pages with what static hosts want to find."),
@@ -50,6 +57,9 @@ def report(
         return
     if validate:
         _validate(results)
+    if regressions:
+        _regressions(results / "history")
+        return
     if form is not None:
         from seambench.report import exported, load_records
 
@@ -76,3 +86,25 @@ def _validate(results: Path) -> NoReturn:
         typer.echo(line)
     typer.echo(f"{len(broken)} broken" if broken else "all records are sound", err=True)
     raise typer.Exit(1 if broken else 0)
+
+
+def _regressions(history: Path) -> None:
+    from seambench.report.draw.text import percent
+    from seambench.report.views.history import regressions
+    from seambench.report.views.load import Problem
+
+    if not history.is_dir():
+        raise UsageError(f"{history}: no results by commit; `asv run` leaves them there")
+    problems: list[Problem] = []
+    found = regressions(history, problems)
+    for kernel, step in found:
+        words = {"seconds": "slower", "bytes": "more memory"}
+        more = words.get(kernel.unit, f"more {kernel.unit}")
+        typer.echo(
+            f"{kernel.label}: {percent(step.factor)} {more} since {step.first_bad} "
+            f"(git log {step.last_good}..{step.first_bad}; on {kernel.machine})"
+        )
+    for problem in problems:
+        typer.echo(f"no results: {problem.file}: {problem.reason}", err=True)
+    typer.echo(f"{len(found)} regressions", err=True)
+    raise typer.Exit(1 if problems else 0)

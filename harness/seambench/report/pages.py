@@ -16,9 +16,9 @@ from seambench.contracts.registry import find_seam, seams
 from seambench.records.model import Timing
 from seambench.report.draw import charts
 from seambench.report.draw.lines import mark
-from seambench.report.draw.text import factor, seconds, size
+from seambench.report.draw.text import factor, percent, seconds, size
 from seambench.report.views.costs import Cell, Curve, Figure, figures, title_of
-from seambench.report.views.history import kernels, scans_by_commit, versions
+from seambench.report.views.history import COUNTED, kernels, scans_by_commit, versions
 from seambench.report.views.load import Loaded
 from seambench.report.views.matrix import matrices
 from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
@@ -72,7 +72,12 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
     problems = list(pages.loaded.problems)
     views: dict[str, Mapping[str, Any]] = {
         "index": {
-            "start": start_of(pages.loaded, pages.columns, timed),
+            "start": start_of(
+                pages.loaded,
+                pages.columns,
+                # Who wins is told by the newest runs in which somebody could.
+                families(pages.loaded.records, known, comparing=True),
+            ),
             "machine": _machine(pages.loaded),
             "ratio": RATIO,
         },
@@ -83,6 +88,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
             "versions": versions(pages.columns),
             "scans": scans_by_commit(pages.loaded, RATIO),
             "kernels": kernels(pages.history, problems),
+            "counted": COUNTED,
             "asv": pages.asv_pages,
         },
         "about": {"problems": problems, "badges": pages.badges},
@@ -119,6 +125,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "title_of": title_of,
         "seconds": seconds,
         "factor": factor,
+        "percent": percent,
         "size": size,
         "mark": mark,
         "heat": _heat,

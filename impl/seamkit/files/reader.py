@@ -16,13 +16,16 @@ class FileReader(Protocol):
 
     Attributes:
         name: the file, as messages name it.
-        num_rows: all of its rows.
         num_row_groups: parts that can be read on their own.
     """
 
     name: str
-    num_rows: int
     num_row_groups: int
+
+    @property
+    def num_rows(self) -> int:
+        """All of its rows; of some files nobody knows before they are read."""
+        ...
 
     @property
     def schema(self) -> pa.Schema:

@@ -266,7 +266,8 @@ def _test(
         if met.true_count:
             kept.append(batch.filter(met))
     whole = pa.Table.from_batches(kept, schema).combine_chunks()
-    return pa.concat_arrays(masks), whole
+    # A group may turn out to have no rows, where nothing but its bytes was known.
+    return (pa.concat_arrays(masks) if masks else pa.array([], pa.bool_())), whole
 
 
 def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.Array:

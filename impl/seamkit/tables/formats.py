@@ -17,6 +17,7 @@ _MODULES = (
     "seamkit.tables.delta.table_format",
     "seamkit.tables.iceberg.table_format",
     "seamkit.tables.paimon.table_format",
+    "seamkit.tables.hive.table_format",
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from seambase.description import TableDescription
 from seamkit.files.storage import Storage
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ class Table(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """The table's columns as they are now."""
+        ...
+
+    def describe(self) -> TableDescription:
+        """What the table is, and what a snapshot of it reads; no row is read."""
         ...
 
     @property
@@ -44,6 +49,7 @@ class TableFormat:
         table: the class of its tables, `package.module:Class`; imported when a table is opened. It
             is called with an address, `storage_options`, and options of its own by name.
         mark: the folder of metadata in a table's folder by which it is known.
+        is_file: whether it is a file instead.
         holds: part of a file's name that this folder must hold, where its own name tells too
             little; empty if it need not.
         is_address: whether an address that is no folder means a table of this format.
@@ -53,6 +59,7 @@ class TableFormat:
     title: str
     table: str
     mark: str
+    is_file: bool = False
     holds: str = ""
     is_address: Callable[[str], bool] = _none
 
@@ -71,6 +78,6 @@ class TableFormat:
         Raises:
             InputError: the folder of metadata cannot be listed.
         """
-        if not entries.get(self.mark):
+        if entries.get(self.mark) is not (not self.is_file):
             return False
         return not self.holds or any(self.holds in e.name for e in storage.list(self.mark))

@@ -33,6 +33,7 @@
 #include "seam/stream_arena.h"
 #include "seam/streamvbyte.h"
 #include "seam/table.h"
+#include "seam/text.h"
 #include "seam/unsafe_row.h"
 #include "seam/vector.h"
 #include "seam/vector_batch.h"

@@ -9,10 +9,13 @@ import pytest
 
 from seambench_suites.history import (
     column_kernels,
+    exchange_kernels,
     kernels,
     page_kernels,
     plan_kernels,
     row_kernels,
+    run_kernels,
+    scan_kernels,
     stream_kernels,
 )
 
@@ -20,6 +23,10 @@ KERNELS: dict[str, Callable[[], Any]] = {
     "avro-decode-all": lambda: kernels.AvroDecode("all"),
     "avro-decode-two": lambda: kernels.AvroDecode("two"),
     "checksum": page_kernels.Checksum,
+    "connector-scan": scan_kernels.ConnectorScan,
+    "deal-8": lambda: exchange_kernels.Deal("8"),
+    "deal-64": lambda: exchange_kernels.Deal("64"),
+    "deleted-rows": run_kernels.DeletedRows,
     "ipc-in": lambda: page_kernels.IpcIn("65536"),
     "ipc-out": lambda: page_kernels.IpcOut("65536"),
     "merge": kernels.Merge,
@@ -36,8 +43,12 @@ KERNELS: dict[str, Callable[[], Any]] = {
     "rows-in-unsafe": lambda: row_kernels.RowsIn("unsaferow"),
     "rows-out-compact": lambda: row_kernels.RowsOut("compactrow"),
     "rows-out-unsafe": lambda: row_kernels.RowsOut("unsaferow"),
-    "scan-merge": lambda: kernels.HudiScan("merge"),
-    "scan-native": lambda: kernels.HudiScan("native"),
+    "scan-5": lambda: scan_kernels.RatioScan("5"),
+    "scan-20": lambda: scan_kernels.RatioScan("20"),
+    "scan-50": lambda: scan_kernels.RatioScan("50"),
+    "scan-merge": lambda: scan_kernels.HudiScan("merge"),
+    "scan-native": lambda: scan_kernels.HudiScan("native"),
+    "sorted-runs": run_kernels.SortedRuns,
     "stream-partition-64": lambda: stream_kernels.StreamPartition("64"),
     "stream-partition-whole": lambda: stream_kernels.StreamPartition("whole"),
 }

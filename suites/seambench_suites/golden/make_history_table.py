@@ -1,18 +1,24 @@
-"""Build `hudi-small`, the table behind the benchmarks by commit: Spark and Hudi write its bytes.
+"""Build the tables behind the benchmarks by commit: Spark and Hudi write their bytes.
 
-Usage: `python make_history_table.py`. Needs the extra `spark` and, once, a network for the jars.
+Usage: `python make_history_table.py [small] [ratios]`. Needs the extra `spark` and, once, a network
+for the jars.
 
-40,000 rows in two file slices; every value is a function of the row's number `k`, so that the
-benchmarks can tell right from wrong without another reader:
+Every value is a function of the row's number `k`, so that the benchmarks can tell right from wrong
+without another reader. `hudi-small` has 40,000 rows in two file slices:
 
 * base: keys `k` = 0 .. 39,999; `amount` = (k * 7919 mod 100,000) / 100, `ts` = 1000;
 * one upsert of the rows with k mod 5 = 0: `amount` + 1, `note` in capitals, `ts` = 2000;
 * one delete of the rows with k mod 100 = 1, `ts` = 3000.
+
+`hudi-ratios` has 20,000 such rows and three upserts as above, of the rows with k mod 20 in 0, in
+1 to 3 and in 4 to 9: as of each of them 5, 20 and 50 % of the rows are updated in logs.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +30,8 @@ from seambench.formats.writing import origin_text, pack, small_session
 
 __all__ = ["build"]
 
-ROWS = 40_000
-TARGET = Path(__file__).parent / "hudi-small"
+ROWS = {"small": 40_000, "ratios": 20_000}
+FOLDER = Path(__file__).parent
 _TABLE = TableSpec(
     name="small",
     note="the table behind the benchmarks by commit",
@@ -46,8 +52,8 @@ _TABLE = TableSpec(
 )
 
 
-def _write(session: Any, table: Path) -> None:
-    base = session.range(ROWS).selectExpr(
+def _rows(session: Any, count: int) -> Any:
+    return session.range(count).selectExpr(
         "id as k",
         "cast((id * 7919) % 100000 / 100 as decimal(15, 2)) as amount",
         "cast(id as double) / 8 as ratio",
@@ -56,7 +62,10 @@ def _write(session: Any, table: Path) -> None:
         "concat('note of row ', cast(id as string)) as note",
         "cast(1000 as bigint) as ts",
     )
-    updates = base.where("k % 5 = 0").selectExpr(
+
+
+def _updated(rows: Any) -> Any:
+    return rows.selectExpr(
         "k",
         "cast(amount + 1 as decimal(15, 2)) as amount",
         "ratio",
@@ -65,27 +74,49 @@ def _write(session: Any, table: Path) -> None:
         "upper(note) as note",
         "cast(2000 as bigint) as ts",
     )
+
+
+def _small(base: Any) -> Sequence[tuple[Operation, Any]]:
     deletes = base.where("k % 100 = 1").selectExpr(
         "k", "amount", "ratio", "grade", "day", "note", "cast(3000 as bigint) as ts"
     )
-    frames: dict[Operation, Any] = {"bulk_insert": base, "upsert": updates, "delete": deletes}
-    for operation, rows in frames.items():
+    updates = _updated(base.where("k % 5 = 0"))
+    return [("bulk_insert", base), ("upsert", updates), ("delete", deletes)]
+
+
+def _ratios(base: Any) -> Sequence[tuple[Operation, Any]]:
+    chosen = ("k % 20 = 0", "k % 20 between 1 and 3", "k % 20 between 4 and 9")
+    steps: list[tuple[Operation, Any]] = [("bulk_insert", base)]
+    steps += [("upsert", _updated(base.where(condition))) for condition in chosen]
+    return steps
+
+
+_STEPS: dict[str, Callable[[Any], Sequence[tuple[Operation, Any]]]] = {
+    "small": _small,
+    "ratios": _ratios,
+}
+
+
+def _write(session: Any, name: str, table: Path) -> None:
+    for operation, rows in _STEPS[name](_rows(session, ROWS[name])):
         save(rows, _TABLE, WriteSpec(operation), table, new=operation == "bulk_insert")
 
 
-def build() -> Path:
-    """Write the table anew and pack it; return the archive's path."""
-    archive = TARGET / "table.zip"
-    TARGET.mkdir(exist_ok=True)
+def build(name: str) -> Path:
+    """Write a table anew and pack it; return the archive's path."""
+    target = FOLDER / f"hudi-{name}"
+    archive = target / "table.zip"
+    target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, small_session(FORMAT) as session:
         table = Path(folder) / "table"
-        _write(session, table)
+        _write(session, name, table)
         pack(table, archive)
         writer = f"Spark {session.version}, {', '.join(FORMAT.bundle(None).packages)}"
     text = origin_text(writer, archive, None, Written())
-    (TARGET / "origin.toml").write_text(text, encoding="utf-8")
+    (target / "origin.toml").write_text(text, encoding="utf-8")
     return archive
 
 
 if __name__ == "__main__":
-    print(build())  # noqa: T201 - the one thing this script has to say
+    for chosen in sys.argv[1:] or ROWS:
+        print(build(chosen))  # noqa: T201 - the one thing this script has to say

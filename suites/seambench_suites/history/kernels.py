@@ -7,24 +7,31 @@ call of `run`, because a run uses up what it is given.
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import io
 import json
-import shutil
 import struct
-import tempfile
-import zipfile
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-__all__ = ["AvroDecode", "HudiScan", "Merge", "OffHeapFill", "feature", "kernel"]
+__all__ = ["AvroDecode", "Merge", "OffHeapFill", "feature", "kernel", "merge_rows"]
+
+#: What modules were called before they moved into the house; of several the longest name counts.
+_FORMER = {
+    "seambase.serde": "seambench.seams",
+    "seambase.type_fields": "seambench.serde_fields",
+    "seamkit": "seambench_impl",
+    "seamkit.core.arrow_data": "seambench_impl.arrow_c",
+    "seamkit.core.memory": "seambench_impl.memory",
+    "seamkit.offheap.columns": "seambench_impl.columns",
+    "seamkit.offheap.connector": "seambench_impl.connector",
+    "seamkit.offheap.engine.columns": "seambench_impl.columns.engine",
+    "seamkit.scan.merge": "seambench_impl.merge",
+}
 
 
 def feature(module: str, *names: str) -> Any:
@@ -36,16 +43,29 @@ def feature(module: str, *names: str) -> Any:
     Raises:
         NotImplementedError: the commit lacks it; asv then shows the benchmark as not there.
     """
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name):
-            raise
-        raise NotImplementedError(f"this commit has no {module}") from error
+    found = _imported(module) or _imported(_former(module))
+    if found is None:
+        raise NotImplementedError(f"this commit has no {module}")
     for name in names:
         if not hasattr(found, name):
             raise NotImplementedError(f"this commit has no {module}.{name}")
     return found
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        return None
+
+
+def _former(module: str) -> str:
+    """The module's name in commits before the house."""
+    begins = [name for name in _FORMER if module == name or module.startswith(f"{name}.")]
+    longest = max(begins, key=len, default="")
+    return _FORMER.get(longest, longest) + module.removeprefix(longest)
 
 
 @lru_cache
@@ -130,7 +150,7 @@ class Merge:
     def _events(self) -> tuple[pa.RecordBatch, Any, pa.RecordBatch, pa.RecordBatch]:
         updated = np.arange(self.updates, dtype=np.int64) * 5
         deleted = np.arange(self.deletes, dtype=np.int64) * 100 + 1
-        log = _merge_rows(updated, 2000)
+        log = merge_rows(updated, 2000)
         keys = pa.RecordBatch.from_pydict({"k": np.concatenate([updated, deleted])})
         rows = np.concatenate([np.arange(self.updates), np.full(self.deletes, -1)]).astype(np.int32)
         times = np.full(self.updates + self.deletes, 2000, dtype=np.int64)
@@ -140,45 +160,6 @@ class Merge:
         before = sum(range(self.base_rows))
         gone = sum(100 * i + 1 for i in range(self.deletes))
         return before - gone + (2000 - 1000) * self.updates + 1000 * (self.base_rows - self.deletes)
-
-
-class HudiScan:
-    """A Hudi table of 40,000 rows in 2 slices with logs, written by Spark, read 5 times.
-
-    `native` reads the base files alone, `merge` folds in the logs: 8,000 updates, 400 deletes.
-    """
-
-    loops = 5
-    base_rows, deletes = 40_000, 400
-
-    def __init__(self, path: str) -> None:
-        hudi = feature("seamkit.tables.hudi.table", "HudiTable")
-        query = "read-optimized" if path == "native" else "snapshot"
-        table = hudi.HudiTable(str(_small_table()))
-        self._open: Callable[[], Any] = lambda: table.scan(query=query)
-        self._expected_rows = self.base_rows - (self.deletes if path == "merge" else 0)
-        amount = pc.sum(self._open().to_table().column("amount")).as_py()
-        if round(amount * 100) != self._expected_cents(path):
-            raise AssertionError(f"the amounts that the {path} path read add up to {amount}")
-
-    def prepare(self) -> None:
-        """Nothing is used up: every scan opens its own."""
-
-    def run(self) -> None:
-        """Drain all columns, `loops` times."""
-        for _ in range(self.loops):
-            rows = sum(batch.num_rows for batch in self._open().to_reader())
-            if rows != self._expected_rows:
-                raise AssertionError(f"{rows} rows read")
-
-    def _expected_cents(self, path: str) -> int:
-        """The sum by the table's own recipe (see `make_history_table.py` beside the archive)."""
-        merged = path == "merge"
-        return sum(
-            k * 7919 % 100_000 + (100 if merged and k % 5 == 0 else 0)
-            for k in range(self.base_rows)
-            if not (merged and k % 100 == 1)
-        )
 
 
 class OffHeapFill:
@@ -192,7 +173,7 @@ class OffHeapFill:
         self._engine = feature("seamkit.offheap.engine.columns", "EngineSchema", "fill")
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
-        self._batch = _merge_rows(np.arange(self.rows, dtype=np.int64), 1000)
+        self._batch = merge_rows(np.arange(self.rows, dtype=np.int64), 1000)
         if not self.run().equals(self._batch):
             raise AssertionError("the engine's columns differ from what was appended")
 
@@ -220,7 +201,7 @@ def _counted(batch: pa.RecordBatch, rows: int) -> pa.RecordBatch:
     return batch
 
 
-def _merge_rows(keys: np.ndarray[Any, np.dtype[np.int64]], time: int) -> pa.RecordBatch:
+def merge_rows(keys: np.ndarray[Any, np.dtype[np.int64]], time: int) -> pa.RecordBatch:
     """Rows that are a function of key and time; pyarrow owns the buffers, as after decoding."""
     return pa.RecordBatch.from_pydict(
         {
@@ -236,7 +217,7 @@ def _merge_rows(keys: np.ndarray[Any, np.dtype[np.int64]], time: int) -> pa.Reco
 
 @lru_cache(maxsize=1)
 def _base_rows(rows: int) -> pa.RecordBatch:
-    return _merge_rows(np.arange(rows, dtype=np.int64), 1000)
+    return merge_rows(np.arange(rows, dtype=np.int64), 1000)
 
 
 @lru_cache(maxsize=1)
@@ -276,14 +257,3 @@ def _avro_block(rows: int) -> tuple[str, bytes, pa.RecordBatch]:
     types += [pa.string(), pa.string(), pa.binary(), pa.int64()]
     arrow = pa.schema(list(zip(kinds, types, strict=True)))
     return json.dumps(schema), block.getvalue(), pa.RecordBatch.from_pylist(records, schema=arrow)
-
-
-@lru_cache(maxsize=1)
-def _small_table() -> Path:
-    """The table, unpacked for this process."""
-    archive = Path(__file__).parents[1] / "golden" / "hudi-small" / "table.zip"
-    folder = Path(tempfile.mkdtemp(prefix="seambench-history-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
-    return folder

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from seambench.report.draw.lines import Line, Point, line_chart
-from seambench.report.draw.text import factor, rate, seconds, size
+from seambench.report.draw.text import amount, factor, rate, seconds, size
 from seambench.report.views.costs import Cell, Curve, Figure
 from seambench.report.views.history import Kernel
 from seambench.report.views.stats import Stat
@@ -165,24 +165,26 @@ def copy_speed(group: Group, count: int) -> float | None:
 
 
 def history_chart(kernel: Kernel) -> Markup:
-    """A kernel's times by commit, oldest first."""
+    """A kernel's times, counts or sizes by commit, oldest first."""
+    texts = {"seconds": seconds, "bytes": size}
+    text = texts.get(kernel.unit, amount)
     points = [
         Point(
             at,
-            one.seconds,
+            one.value,
             one.low,
             one.high,
-            f"{one.commit}: {seconds(one.seconds)}",
+            f"{one.commit}: {text(one.value)}",
             one.link or "about.html#records",
         )
         for at, one in enumerate(kernel.points)
     ]
     first, last = kernel.points[0].commit, kernel.points[-1].commit
     return line_chart(
-        [Line(kernel.name, 0, points)],
-        title=f"{kernel.name}, by commit",
+        [Line(kernel.label, 0, points)],
+        title=f"{kernel.label}, by commit",
         x_label=f"commit, {first} to {last}",
-        y_text=seconds,
+        y_text=text,
         x_text=lambda _: "",
         small=True,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["factor", "rate", "seconds", "short", "size"]
+__all__ = ["amount", "factor", "percent", "rate", "seconds", "short", "size"]
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -14,9 +14,23 @@ def seconds(value: float) -> str:
     return f"{short(value * 1e3)} ms" if value < 1 else f"{short(value)} s"
 
 
+def amount(value: float) -> str:
+    """How many, with the unit that leaves three digits."""
+    for unit in ("", " k", " M"):
+        if value < 1000:
+            return f"{short(value)}{unit}"
+        value /= 1000
+    return f"{short(value)} G"
+
+
 def factor(value: float) -> str:
     """How many times as much."""
     return f"{short(value, 2)}{_TIMES}"
+
+
+def percent(value: float) -> str:
+    """How much more a factor above 1 is."""
+    return f"{short(100 * (value - 1), 2)} %"
 
 
 def size(value: float) -> str:

@@ -1,8 +1,9 @@
 """How times and outcomes changed: our kernels by commit, our scans by commit, peers by version.
 
-Times of kernels are asv's, as `asv run` leaves them in `results/history`. A step is a regression
-where the best of the runs after it is slower, by a margin, than the worst of those before it: one
-noisy run makes none.
+What is known of kernels is asv's, as `asv run` leaves it in `results/history`. A step of times is a
+regression where the best of the runs after it is slower, by a margin, than the worst of those
+before it: one noisy run makes none. Instructions are counted without noise: a regression is where
+there are more of them, by a margin, than at the commit before.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,19 +22,36 @@ from seambench.report.views.load import Loaded, Problem, Shown
 from seambench.report.views.outcomes import Column, counts_of
 from seambench.report.views.runs import is_of_tables, run_sets
 
-__all__ = ["Kernel", "Point", "Step", "Versions", "kernels", "scans_by_commit", "steps", "versions"]
+__all__ = [
+    "COUNTED",
+    "Kernel",
+    "Point",
+    "Step",
+    "Versions",
+    "kernels",
+    "regressions",
+    "rises",
+    "scans_by_commit",
+    "steps",
+    "versions",
+]
 
+#: The unit of figures that have no noise.
+COUNTED = "instructions"
+_BENCHMARK = re.compile(r"bench_\w+\.(\w+)\.\w+")
 _WINDOW = 3
 _MARGIN = 1.05
+#: Counts of the same commit differ by less than a thousandth.
+_COUNT_MARGIN = 1.02
 
 
 @dataclass(frozen=True)
 class Point:
-    """A time at a commit; `low` and `high` are the ends of its range."""
+    """A figure at a commit; `low` and `high` are the ends of its range."""
 
     commit: str
     date: str
-    seconds: float
+    value: float
     low: float
     high: float
     link: str = ""
@@ -43,7 +62,7 @@ class Step:
     """A regression: after the commit `last_good`, at `first_bad` or between the two.
 
     Attributes:
-        factor: how many times as slow; below 1 for a step the other way.
+        factor: how many times as slow, or as many instructions.
     """
 
     last_good: str
@@ -53,12 +72,26 @@ class Step:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel over commits, oldest first, and where it became slower."""
+    """One kernel over commits, oldest first, and where it became slower.
+
+    Attributes:
+        unit: of its values, as asv calls it: `seconds`, `bytes`, `instructions`.
+    """
 
     name: str
     machine: str
     points: Sequence[Point]
     regressions: Sequence[Step]
+    unit: str = "seconds"
+
+    @property
+    def label(self) -> str:
+        """Its name for people, without asv's words for modules and methods."""
+        module = _BENCHMARK.match(self.name)
+        if module is None:
+            return self.name
+        choice = self.name[module.end() :].strip()
+        return choice.strip("()") if self.unit == COUNTED else f"{module[1]} {choice}".strip()
 
 
 def steps(points: Sequence[Point], window: int = _WINDOW, margin: float = _MARGIN) -> list[Step]:
@@ -71,8 +104,8 @@ def steps(points: Sequence[Point], window: int = _WINDOW, margin: float = _MARGI
     """
     found: list[Step] = []
     for at in range(2, len(points) - 1):
-        before = [point.seconds for point in points[max(0, at - window) : at]]
-        after = [point.seconds for point in points[at : at + window]]
+        before = [point.value for point in points[max(0, at - window) : at]]
+        after = [point.value for point in points[at : at + window]]
         if min(after) <= margin * max(before):
             continue
         step = Step(points[at - 1].commit, points[at].commit, min(after) / max(before))
@@ -85,6 +118,39 @@ def steps(points: Sequence[Point], window: int = _WINDOW, margin: float = _MARGI
     return found
 
 
+def rises(points: Sequence[Point], margin: float = _COUNT_MARGIN) -> list[Step]:
+    """Where counts rose from one commit to the next.
+
+    Args:
+        points: oldest first.
+        margin: how many times as much it must be.
+    """
+    return [
+        Step(before.commit, after.commit, after.value / before.value)
+        for before, after in itertools.pairwise(points)
+        if after.value > margin * before.value
+    ]
+
+
+def regressions(folder: Path, problems: list[Problem]) -> list[tuple[Kernel, Step]]:
+    """Every regression of a kernel, those of the newest commits first; see `kernels`."""
+    found = [
+        (
+            next(point.date for point in kernel.points if point.commit == step.first_bad),
+            kernel,
+            step,
+        )
+        for kernel in kernels(folder, problems)
+        for step in kernel.regressions
+    ]
+    ordered = sorted(found, key=lambda one: (one[0], one[2].factor), reverse=True)
+    return [(kernel, step) for _, kernel, step in ordered]
+
+
+def _date(kernel: Kernel, commit: str) -> str:
+    return next(point.date for point in kernel.points if point.commit == commit)
+
+
 def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
     """Kernels with results of at least two commits.
 
@@ -92,27 +158,43 @@ def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
         folder: asv's, with a folder of results for each machine.
         problems: files that hold no results are added here.
     """
-    found: dict[tuple[str, str], list[Point]] = {}
+    units = _units(folder, problems)
+    found: dict[tuple[str, str, str], list[Point]] = {}
     for path in sorted(folder.glob("*/*.json")):
         if path.name == "machine.json":
             continue
         try:
             read = json.loads(path.read_bytes())
-            for name, point in _points(read):
-                found.setdefault((path.parent.name, name), []).append(point)
+            for benchmark, name, point in _points(read):
+                unit = units.get(benchmark, "seconds")
+                found.setdefault((path.parent.name, name, unit), []).append(point)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             where = path.relative_to(folder.parent).as_posix()
             problems.append(Problem(where, f"no results of asv: {error!r}"))
     made = []
-    for (machine, name), points in sorted(found.items()):
+    for (machine, name, unit), points in sorted(found.items()):
         ordered = sorted(points, key=lambda point: point.date)
         if len({point.commit for point in ordered}) > 1:
-            made.append(Kernel(name, machine, ordered, steps(ordered)))
+            slower = rises(ordered) if unit == COUNTED else steps(ordered)
+            made.append(Kernel(name, machine, ordered, slower, unit))
     return made
 
 
-def _points(read: Mapping[str, Any]) -> Iterator[tuple[str, Point]]:
-    """Each kernel with each choice of its parameters, in asv's form of version 2."""
+def _units(folder: Path, problems: list[Problem]) -> dict[str, str]:
+    """The units of benchmarks that asv knows; it measures seconds where it says nothing."""
+    path = folder / "benchmarks.json"
+    if not path.exists():
+        return {}
+    try:
+        read = json.loads(path.read_bytes())
+        return {name: str(about["unit"]) for name, about in read.items() if name != "version"}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        problems.append(Problem(f"{folder.name}/{path.name}", f"no benchmarks of asv: {error!r}"))
+        return {}
+
+
+def _points(read: Mapping[str, Any]) -> Iterator[tuple[str, str, Point]]:
+    """Each benchmark with each choice of its parameters, in asv's form of version 2."""
     commit, date = str(read["commit_hash"])[:7], f"{int(read['date']):020d}"
     for name, row in read["results"].items():
         members = dict(zip(read["result_columns"], row, strict=False))
@@ -124,7 +206,8 @@ def _points(read: Mapping[str, Any]) -> Iterator[tuple[str, Point]]:
             if isinstance(value, int | float) and value == value and value > 0:
                 said = ", ".join(str(one).strip("'") for one in choice)
                 full = f"{name} ({said})" if said else str(name)
-                yield full, Point(commit, date, value, _end(low, value), _end(high, value))
+                point = Point(commit, date, value, _end(low, value), _end(high, value))
+                yield str(name), full, point
 
 
 def _end(end: object, value: float) -> float:

@@ -48,6 +48,12 @@ class Row:
     path: str
     cells: Sequence[Cell]
 
+    @property
+    def said(self) -> str:
+        """How many implementations have which worst outcome, for where cells are folded away."""
+        counts = Counter(cell.kind for cell in self.cells)
+        return ", ".join(f"{counts[kind]} {_SHORT[kind]}" for kind in KINDS if counts[kind])
+
 
 @dataclass(frozen=True)
 class Matrix:

@@ -67,14 +67,14 @@ class Start:
     winners: tuple[Family, Sequence[Group]] | None
 
 
-def start_of(loaded: Loaded, columns: Sequence[Column], timed: Sequence[Family]) -> Start:
-    """Put the first page together."""
+def start_of(loaded: Loaded, columns: Sequence[Column], comparing: Sequence[Family]) -> Start:
+    """Put the first page together; `comparing` are families in which several compete."""
     newest = newest_versions(columns)
     wrong = sorted(
         (c for c in newest if counts_of(c)["wrong"]), key=lambda c: -counts_of(c)["wrong"]
     )
     link = matrix_link(wrong[0], kind="wrong") if wrong else "matrix.html"
-    return Start(_finding(newest, wrong), link, _right(newest), _cost(loaded), _winners(timed))
+    return Start(_finding(newest, wrong), link, _right(newest), _cost(loaded), _winners(comparing))
 
 
 def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
@@ -133,9 +133,9 @@ def _cost(loaded: Loaded) -> Cost | None:
     return None
 
 
-def _winners(timed: Sequence[Family]) -> tuple[Family, Sequence[Group]] | None:
+def _winners(comparing: Sequence[Family]) -> tuple[Family, Sequence[Group]] | None:
     """The first family in which ways compete at several numbers of rows."""
-    for family in timed:
+    for family in comparing:
         groups = [group for group in family.groups if len(group.rows) > 1 and group.turns]
         if family.by_ways and groups:
             plan = groups[0].label.partition(",")[0]

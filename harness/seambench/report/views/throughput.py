@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -106,17 +107,28 @@ class Family:
         return list(dict.fromkeys(name for group in self.groups for name in group.rates))
 
     @property
+    def compares(self) -> bool:
+        """Whether several compete, at several numbers of rows, in any group."""
+        return any(len(group.rows) > 1 and group.turns for group in self.groups)
+
+    @property
     def by_ways(self) -> bool:
         """Whether ways of one implementation compete, rather than implementations."""
         return bool(self.about.ways)
 
 
-def families(records: Iterable[Shown], known: Sequence[tuple[str, TimedFamily]]) -> list[Family]:
+def families(
+    records: Iterable[Shown],
+    known: Sequence[tuple[str, TimedFamily]],
+    *,
+    comparing: bool = False,
+) -> list[Family]:
     """Every family that was timed, each by the widest set of runs of its newest day.
 
     Args:
         records: oldest first.
         known: families with their seams; other timings make a family by their first word.
+        comparing: only sets of runs in which several compete; families without one are left out.
     """
     listed = list(records)
     by_prefix = {family.prefix: (seam, family) for seam, family in known}
@@ -126,12 +138,14 @@ def families(records: Iterable[Shown], known: Sequence[tuple[str, TimedFamily]])
         for timing in shown.record.timings
         if not is_of_tables(timing)
     )
-    found = []
+    found: list[Family] = []
     for prefix in prefixes:
         seam, about = by_prefix.get(prefix, (prefix, TimedFamily(prefix, prefix)))
-        sets = run_sets(listed, partial(_is_of, prefix))
-        if sets:
-            found.append(Family(seam, about, sets[0], _groups(about, sets[0])))
+        made = (
+            Family(seam, about, one, _groups(about, one))
+            for one in run_sets(listed, partial(_is_of, prefix))
+        )
+        found += itertools.islice((f for f in made if f.compares or not comparing), 1)
     order = list(by_prefix)
     return sorted(found, key=lambda f: (f.seam, _place_in(order, f.about.prefix)))
 

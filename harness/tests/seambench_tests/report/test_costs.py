@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ import pytest
 from seambench.contracts.registry import find_seam
 from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import factor, rate, seconds, size
-from seambench.report.views import history
 from seambench.report.views.costs import Curve, Figure, cost_at, figures
-from seambench.report.views.load import Problem, load_records
-from seambench.report.views.outcomes import columns_of
+from seambench.report.views.load import load_records
 from seambench.report.views.queries import query_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
+from seambench.report.views.start import start_of
 from seambench.report.views.throughput import families
 from seambench_tests.samples.report_records import (
     exchange_record,
@@ -154,6 +152,27 @@ def test_who_wins_from_which_chunk_size_on(tmp_path: Path) -> None:
     assert rate_.copy == pytest.approx(5e-4)
 
 
+def test_the_winner_is_told_by_the_newest_runs_that_compare(tmp_path: Path) -> None:
+    """Newer runs of one way alone are on the page of seams, and leave the first page its card."""
+    alone = exchange_record()
+    alone["run"] |= {"id": "f00d01", "commit": "e" * 40, "started_utc": "2026-11-25T10:15:00Z"}
+    alone["timings"] = [one for one in alone["timings"] if "/sockets/" in one["case"]]
+    for record in (exchange_record(), alone):
+        write_record(tmp_path, record)
+    loaded = load_records(tmp_path)
+    known = [("exchange", one) for one in find_seam("exchange").timed]
+    [newest] = families(loaded.records, known)
+    found = start_of(loaded, [], families(loaded.records, known, comparing=True)).winners
+
+    assert newest.runs.commit == "eeeeeee"
+    assert found is not None
+    assert found[0].runs.commit != "eeeeeee"
+    assert [turn.rows for turn in found[1][0].turns] == [64, 512]
+    assert (
+        start_of(loaded, [], families(loaded.records[-1:], known, comparing=True)).winners is None
+    )
+
+
 def test_cases_that_no_seam_knows_are_shown_by_name(tmp_path: Path) -> None:
     """A family from outside, or with parts that nobody declared, keeps its numbers of rows."""
     record = exchange_record()
@@ -168,98 +187,6 @@ def test_cases_that_no_seam_knows_are_shown_by_name(tmp_path: Path) -> None:
         "one/more/part/sockets/presto/2",
     }
     assert family.groups[0].rows == [64, 512, 4096]
-
-
-def points(times: list[float]) -> list[history.Point]:
-    """A kernel's times at commits `c0`, `c1`, ..."""
-    return [history.Point(f"c{n}", f"{n:03d}", t, t, t) for n, t in enumerate(times)]
-
-
-@pytest.mark.parametrize(
-    ("times", "found"),
-    [
-        ([1.0] * 12, []),
-        ([1.0, 1.02, 0.98, 1.0, 1.3, 1.31, 1.29, 1.3], [("c3", "c4")]),
-        ([1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0], []),
-        ([1.0, 1.0, 1.0, 1.0, 1.0, 2.0], []),
-        ([2.0, 2.0, 2.0, 1.0, 1.0, 1.0], []),
-        ([1.0, 1.0, 1.0, 1.5, 1.5, 1.5, 2.5, 2.5, 2.5], [("c2", "c3"), ("c5", "c6")]),
-        ([1.0, 1.04, 1.0, 1.08, 1.07, 1.09], []),
-    ],
-)
-def test_a_regression_is_named_by_its_commits(
-    times: list[float], found: list[tuple[str, str]]
-) -> None:
-    """A step that stays is one; a single noisy run, the last run, or less than 5 % is none."""
-    steps = history.steps(points(times))
-
-    assert [(step.last_good, step.first_bad) for step in steps] == found
-
-
-def asv_file(commit: str, date: int, times: list[float | None]) -> dict[str, Any]:
-    """Results of one commit in the form of asv 0.6.6 (version 2)."""
-    read: dict[str, Any] = json.loads((SAMPLES / "asv_results.json").read_bytes())
-    name = next(iter(read["results"]))
-    row = read["results"][name]
-    return read | {
-        "commit_hash": commit,
-        "date": date,
-        "results": {name: [times, *row[1:5]]},
-    }
-
-
-def test_results_of_asv_become_curves_by_commit(tmp_path: Path) -> None:
-    """A choice of parameters is a kernel, ordered by the commits' dates; failed runs are gaps."""
-    machine = tmp_path / "history" / "box"
-    machine.mkdir(parents=True)
-    (machine / "machine.json").write_text('{"machine": "box"}')
-    runs: list[tuple[str, int, list[float | None]]] = [
-        ("b" * 40, 2000, [2.0, None]),
-        ("a" * 40, 1000, [1.0, 5.0]),
-        ("c" * 40, 3000, [3.0, 6.0]),
-    ]
-    for commit, date, times in runs:
-        (machine / f"{commit[:8]}-env.json").write_text(json.dumps(asv_file(commit, date, times)))
-    (machine / "broken.json").write_text("{}")
-    problems: list[Problem] = []
-    found = history.kernels(tmp_path / "history", problems)
-
-    assert [(k.name, [p.commit[0] for p in k.points]) for k in found] == [
-        ("bench_rows.RowsOut.time_rows (compactrow)", ["a", "c"]),
-        ("bench_rows.RowsOut.time_rows (unsaferow)", ["a", "b", "c"]),
-    ]
-    assert [p.seconds for p in found[1].points] == [1.0, 2.0, 3.0]
-    assert [problem.file for problem in problems] == ["history/box/broken.json"]
-
-
-def test_versions_say_what_was_mended_and_what_broke(tmp_path: Path) -> None:
-    """Only cases that both versions were asked are compared."""
-    for minute, (version, right, wrong) in enumerate(
-        [("0.9", ["a", "b"], ["c"]), ("0.10", ["a", "c"], ["b", "d"])]
-    ):
-        record = make_record("hudi-rs", run_id=f"00000{minute}")
-        record["implementation"]["version"] = version
-        outcomes = {"pass": {"scan/x": right}, "fail": {"scan/x": wrong}}
-        reasons = {f"scan/x/{name}": "1 row expected" for name in wrong}
-        part = {"seam": "scan", "seconds": 1, "outcomes": outcomes, "reasons": reasons}
-        write_record(tmp_path, record | {"timings": [], "conformance": [part]})
-    [found] = history.versions(columns_of(load_records(tmp_path).records))
-
-    assert [column.version for column in found.columns] == ["0.9", "0.10"]
-    assert found.changes == [(0, 0), (1, 1)]
-
-
-def test_scans_by_commit_are_ours_alone(tmp_path: Path) -> None:
-    """A peer's times at another commit of ours say nothing of it."""
-    for reader in ("auto", "hudi-rs"):
-        for number, commit in enumerate("abc"):
-            record = with_times(reader, {("scan/all", 20, 100): [1.0 + number]})
-            record["run"] |= {"commit": commit * 40, "started_utc": f"2026-11-2{number}T10:00:00Z"}
-            write_record(tmp_path, record)
-    [kernel] = history.scans_by_commit(load_records(tmp_path), 20.0)
-
-    assert kernel.name.startswith("auto ")
-    assert [point.seconds for point in kernel.points] == [1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from seambench_tests.samples.report_records import make_record, make_results, wr
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"><u>bold</u>"
-SIZES = [("light", 1280), ("dark", 390)]
+SIZES = [("light", 1280), ("dark", 360)]
 NAMES = [name for name, _ in PAGES]
 #: Pages that do more with a script; they say when they are drawn.
 SCRIPTED = ("matrix", "cost", "queries")
@@ -224,6 +224,24 @@ def test_filters_leave_the_cases_that_fit(browser: Any, site: str) -> None:
     assert "text=signal+11" in page.url
     page.get_by_label("Case, rule or reason").fill("nothing is called so")
     assert rows.count() == 0
+    visit.check_quiet()
+
+
+def test_a_rule_is_one_folded_card_on_a_phone(browser: Any, site: str) -> None:
+    """It says how it went; its cells come with a press, and the page is a fraction as long."""
+    visit = Visit(browser, f"{site}/matrix.html", width=360)
+    page = visit.page
+    rows = page.locator("#seam-scan tbody tr")
+    height = "document.documentElement.scrollHeight"
+    folded = page.evaluate(height)
+
+    assert page.locator("#seam-scan tbody td:visible").count() == 0
+    assert "1 wrong" in page.locator("#seam-scan tbody").inner_text()
+    for button in page.locator("#seam-scan .fold").all():
+        button.click()
+    assert page.locator("#seam-scan tbody td:visible").count() >= rows.count()
+    assert page.locator('#seam-scan .fold[aria-expanded="true"]').count() == rows.count()
+    assert page.evaluate(height) > folded
     visit.check_quiet()
 
 

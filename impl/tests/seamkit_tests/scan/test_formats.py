@@ -20,6 +20,7 @@ from seambench_impl.scan import (
 from seamkit.tables.formats import table_formats
 from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hive_tables import hive_table_names, unpack_hive
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 from seamkit_tests.samples.paimon_tables import paimon_table_names, unpack_paimon
 
@@ -28,6 +29,7 @@ UNPACK: dict[str, Callable[[Path], Path]] = {
     "delta": lambda folder: unpack_delta(delta_table_names()[0], folder),
     "iceberg": lambda folder: unpack_iceberg("positions", folder),
     "paimon": lambda folder: unpack_paimon(paimon_table_names()[0], folder),
+    "hive": lambda folder: unpack_hive(hive_table_names()[-1], folder),
 }
 READERS = [
     AutoReader,

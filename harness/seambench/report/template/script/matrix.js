@@ -82,10 +82,19 @@ async function drawMatrix() {
   byId("found").textContent = !filtered ? "" : `${numbers.length} of ${data.cases.length} cases${numbers.length > MOST ? `; the first ${MOST} are listed` : ""}`;
   if (filtered) drawList(data, chosen, numbers);
 }
+/** On a phone a rule is one card: how it went, and its cells once they are unfolded. */
+function unfold(button) {
+  const open = button.closest("tr").classList.toggle("open");
+  button.setAttribute("aria-expanded", String(open));
+}
 /** A cell of the table by rule stands for its path and its column. */
 function openCell(event) {
   const button = event.target.closest(".seam td button, .seam th button");
   if (!button) return;
+  if (button.classList.contains("fold")) {
+    unfold(button);
+    return;
+  }
   const row = button.closest("tr");
   const { seam } = button.closest("section").dataset;
   const { path } = row.querySelector("th button").dataset;

@@ -1,0 +1,108 @@
+"""Let Spark write Hive's tables through Hive's own classes, and read them back as a witness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from seambase.errors import UsageError
+from seambench.conformance.plain import canonical
+from seambench.contracts.tables import Design, Groups, Step, Written
+from seambench.formats.hive.golden import DESCRIPTOR, TableSpec
+from seambench.formats.rows import plain_value
+
+__all__ = ["check", "groups", "write", "write_table", "writer_version"]
+
+
+def write(step: Step, frame: Any, design: Design, path: Path) -> None:
+    """There are no data sets of Hive tables; see `seambench.formats.hive.layouts`.
+
+    Raises:
+        UsageError: always.
+    """
+    del step, frame, path
+    raise UsageError(f"{design.name}: there are no data sets of Hive tables")
+
+
+def groups(keys: Sequence[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
+    """One group: nothing is cut."""
+    del count
+    return np.zeros(len(keys[0]), np.int64)
+
+
+def check(path: Path, groups: Groups) -> None:
+    """Nothing to check."""
+    del path, groups
+
+
+def writer_version(spec: Any) -> str | None:
+    """All tables are written by the Hive that Spark brings."""
+    del spec
+    return None
+
+
+def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
+    """Carry out every step of a golden table; the witness is what Hive's classes read after all.
+
+    Args:
+        session: a Spark session with Hive's classes.
+        spec: what to write.
+        table: where.
+        lenient: go on after a step that fails.
+    """
+    assert isinstance(spec, TableSpec)
+    done = Written()
+    for name, value in spec.settings.items():
+        session.conf.set(name, value)
+    try:
+        for number, step in enumerate(spec.steps, 1):
+            try:
+                _carry_out(session, step, table)
+            except Exception as error:
+                if not lenient:
+                    raise
+                done.failures[number] = str(error)[:500]
+            done.instants.append(str(number))
+        if spec.witnessed:
+            done.witness.append(_read(session))
+    finally:
+        session.sql("DROP TABLE IF EXISTS golden")
+        session.sql("RESET")
+        for name in spec.settings:
+            session.conf.unset(name)
+    text = json.dumps(spec.descriptor, indent=2, ensure_ascii=False)
+    (table / DESCRIPTOR).write_text(text + "\n", encoding="utf-8")
+    return done
+
+
+def _carry_out(session: Any, step: Any, table: Path) -> None:
+    if isinstance(step, str):
+        session.sql(step.replace("{path}", str(table)))
+        return
+    file = table / step["path"]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = bytes.fromhex(step["hex"]) if "hex" in step else step["text"].encode()
+    file.write_bytes(content)
+
+
+def _read(session: Any) -> Mapping[str, Any]:
+    """The rows as Hive's classes read them, in the words of cases."""
+    frame = session.sql("SELECT * FROM golden")
+    rows = [[canonical(_plain(value)) for value in row] for row in frame.collect()]
+    return {"columns": frame.columns, "rows": sorted(rows)}
+
+
+def _plain(value: Any) -> Any:
+    """A value in the words of cases, entries of maps in the order of their keys: they have none."""
+    if isinstance(value, dict):
+        return sorted((plain_value(key), _plain(inner)) for key, inner in value.items())
+    if hasattr(value, "asDict"):
+        return {name: _plain(inner) for name, inner in value.asDict().items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return plain_value(value)

@@ -1,0 +1,135 @@
+"""History: what is called a regression, and how asv's results become curves by commit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from seambench.cli.app import app
+from seambench.report.views import history
+from seambench.report.views.load import Problem, load_records
+from seambench.report.views.outcomes import columns_of
+from seambench_tests.report.test_costs import with_times
+from seambench_tests.samples.report_records import make_record, write_record
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+def points(times: list[float]) -> list[history.Point]:
+    """A kernel's times at commits `c0`, `c1`, ..."""
+    return [history.Point(f"c{n}", f"{n:03d}", t, t, t) for n, t in enumerate(times)]
+
+
+@pytest.mark.parametrize(
+    ("times", "found"),
+    [
+        ([1.0] * 12, []),
+        ([1.0, 1.02, 0.98, 1.0, 1.3, 1.31, 1.29, 1.3], [("c3", "c4")]),
+        ([1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0], []),
+        ([1.0, 1.0, 1.0, 1.0, 1.0, 2.0], []),
+        ([2.0, 2.0, 2.0, 1.0, 1.0, 1.0], []),
+        ([1.0, 1.0, 1.0, 1.5, 1.5, 1.5, 2.5, 2.5, 2.5], [("c2", "c3"), ("c5", "c6")]),
+        ([1.0, 1.04, 1.0, 1.08, 1.07, 1.09], []),
+    ],
+)
+def test_a_regression_is_named_by_its_commits(
+    times: list[float], found: list[tuple[str, str]]
+) -> None:
+    """A step that stays is one; a single noisy run, the last run, or less than 5 % is none."""
+    steps = history.steps(points(times))
+
+    assert [(step.last_good, step.first_bad) for step in steps] == found
+
+
+def asv_file(commit: str, date: int, times: list[float | None]) -> dict[str, Any]:
+    """Results of one commit in the form of asv 0.6.6 (version 2)."""
+    read: dict[str, Any] = json.loads((SAMPLES / "asv_results.json").read_bytes())
+    name = next(iter(read["results"]))
+    row = read["results"][name]
+    return read | {
+        "commit_hash": commit,
+        "date": date,
+        "results": {name: [times, *row[1:5]]},
+    }
+
+
+def test_results_of_asv_become_curves_by_commit(tmp_path: Path) -> None:
+    """A choice of parameters is a kernel, ordered by the commits' dates; failed runs are gaps."""
+    machine = tmp_path / "history" / "box"
+    machine.mkdir(parents=True)
+    (machine / "machine.json").write_text('{"machine": "box"}')
+    runs: list[tuple[str, int, list[float | None]]] = [
+        ("b" * 40, 2000, [2.0, None]),
+        ("a" * 40, 1000, [1.0, 5.0]),
+        ("c" * 40, 3000, [3.0, 6.0]),
+    ]
+    for commit, date, times in runs:
+        (machine / f"{commit[:8]}-env.json").write_text(json.dumps(asv_file(commit, date, times)))
+    (machine / "broken.json").write_text("{}")
+    problems: list[Problem] = []
+    found = history.kernels(tmp_path / "history", problems)
+
+    assert [(k.name, [p.commit[0] for p in k.points]) for k in found] == [
+        ("bench_rows.RowsOut.time_rows (compactrow)", ["a", "c"]),
+        ("bench_rows.RowsOut.time_rows (unsaferow)", ["a", "b", "c"]),
+    ]
+    assert [p.value for p in found[1].points] == [1.0, 2.0, 3.0]
+    assert [problem.file for problem in problems] == ["history/box/broken.json"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ([100.0, 101.0, 100.0], []),
+        ([100.0, 103.0, 103.0], [("c0", "c1")]),
+        ([100.0, 90.0, 95.0, 95.0, 200.0], [("c1", "c2"), ("c3", "c4")]),
+    ],
+)
+def test_a_count_that_rises_is_a_regression_at_once(
+    counts: list[float], found: list[tuple[str, str]]
+) -> None:
+    """Counts have no noise: one commit is enough, and 2 % is the margin."""
+    steps = history.rises(points(counts))
+
+    assert [(step.last_good, step.first_bad) for step in steps] == found
+
+
+def test_no_history_is_said(tmp_path: Path) -> None:
+    """A folder without results by commit is an error that says what makes them."""
+    done = CliRunner().invoke(app, ["report", "--results", str(tmp_path), "--regressions"])
+
+    assert "asv run" in str(done.exception)
+
+
+def test_versions_say_what_was_mended_and_what_broke(tmp_path: Path) -> None:
+    """Only cases that both versions were asked are compared."""
+    for minute, (version, right, wrong) in enumerate(
+        [("0.9", ["a", "b"], ["c"]), ("0.10", ["a", "c"], ["b", "d"])]
+    ):
+        record = make_record("hudi-rs", run_id=f"00000{minute}")
+        record["implementation"]["version"] = version
+        outcomes = {"pass": {"scan/x": right}, "fail": {"scan/x": wrong}}
+        reasons = {f"scan/x/{name}": "1 row expected" for name in wrong}
+        part = {"seam": "scan", "seconds": 1, "outcomes": outcomes, "reasons": reasons}
+        write_record(tmp_path, record | {"timings": [], "conformance": [part]})
+    [found] = history.versions(columns_of(load_records(tmp_path).records))
+
+    assert [column.version for column in found.columns] == ["0.9", "0.10"]
+    assert found.changes == [(0, 0), (1, 1)]
+
+
+def test_scans_by_commit_are_ours_alone(tmp_path: Path) -> None:
+    """A peer's times at another commit of ours say nothing of it."""
+    for reader in ("auto", "hudi-rs"):
+        for number, commit in enumerate("abc"):
+            record = with_times(reader, {("scan/all", 20, 100): [1.0 + number]})
+            record["run"] |= {"commit": commit * 40, "started_utc": f"2026-11-2{number}T10:00:00Z"}
+            write_record(tmp_path, record)
+    [kernel] = history.scans_by_commit(load_records(tmp_path), 20.0)
+
+    assert kernel.name.startswith("auto ")
+    assert [point.value for point in kernel.points] == [1.0, 2.0, 3.0]

@@ -1,0 +1,1 @@
+"""Folders that Hive reads as tables: text, CSV, JSON, sequence files, Parquet, ORC, Avro."""

@@ -1,0 +1,108 @@
+"""The files of a table, and the values that the names of their folders give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanWarning
+from seamkit.files.storage import FileStatus, Storage
+from seamkit.tables.hive.text.parser import TextParser
+from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.types import HiveType
+
+__all__ = ["Listed", "list_files"]
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
+_OF_TRANSACTIONS = re.compile(r"(base|delta|delete_delta)_\d+(_\d+)*")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A data file.
+
+    Attributes:
+        path: below the table's folder.
+        size_bytes: of the file.
+        partition: values of the partition columns.
+    """
+
+    path: str
+    size_bytes: int
+    partition: Mapping[str, pa.Scalar]
+
+
+def list_files(
+    storage: Storage, partitions: Mapping[str, HiveType], warnings: list[ScanWarning]
+) -> list[Listed]:
+    """The data files of a table, by path.
+
+    Names that begin with `_` or `.` are passed over, as Hive does. So is what lies beside folders
+    of partitions and is none, which is warned of.
+
+    Args:
+        storage: the table's folder.
+        partitions: types of the partition columns, the outermost first.
+        warnings: receives what was passed over.
+
+    Raises:
+        InputError: the name of a partition is no value of its column's type.
+        RefusedError: folders within folders of data, or those of transactions.
+    """
+    return list(_walk(storage, "", list(partitions.items()), {}, warnings))
+
+
+def _walk(
+    storage: Storage,
+    folder: str,
+    below: Sequence[tuple[str, HiveType]],
+    values: Mapping[str, pa.Scalar],
+    warnings: list[ScanWarning],
+) -> Iterator[Listed]:
+    entries = [one for one in storage.list(folder) if not one.name.startswith(("_", "."))]
+    if not below:
+        yield from (_file(storage, one, values) for one in entries)
+        return
+    column, kind = below[0]
+    for one in entries:
+        name, equals, text = one.name.partition("=")
+        if one.size_bytes is not None or not equals or unescaped(name).lower() != column:
+            where = storage.full(one.path)
+            warnings.append(ScanWarning(where, -1, f"it is no folder of the partition {column!r}"))
+            continue
+        value = _value(unescaped(text), kind, f"{storage.full(one.path)}: column {column!r}")
+        yield from _walk(storage, one.path, below[1:], {**values, column: value}, warnings)
+
+
+def _file(storage: Storage, entry: FileStatus, values: Mapping[str, pa.Scalar]) -> Listed:
+    if entry.size_bytes is not None:
+        return Listed(entry.path, entry.size_bytes, values)
+    where = storage.full(entry.path)
+    if _OF_TRANSACTIONS.fullmatch(entry.name):
+        raise RefusedError(f"{where}: a folder of a transactional table, which is not supported")
+    raise RefusedError(f"{where}: a folder where files are expected; those below it are not read")
+
+
+def unescaped(name: str) -> str:
+    """A name of a folder without Hive's escapes, `%` and two hexadecimal digits."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
+
+
+def _value(text: str, kind: HiveType, where: str) -> pa.Scalar:
+    """The value that a folder's name gives, read as Hive reads a text of that type."""
+    if text == _NULL:
+        return pa.scalar(None, kind.arrow)
+    whole = RowFormat(last_takes_rest=True, null=None)
+    parser = TextParser([(0, "value", kind)], 1, whole, where)
+    content = text.encode()
+    parser.parse_rows(content, np.array([0, len(content)], np.int64))
+    value = parser.finish().column(0)[0]
+    if not value.is_valid:
+        raise InputError(f"{where}: the partition value {text!r} is no {kind.word}")
+    return value

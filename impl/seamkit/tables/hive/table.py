@@ -1,0 +1,161 @@
+"""A Hive table: what it is, what to read of it. No row is touched here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.description import TableDescription
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import Query, ScanWarning
+from seamkit.files.storage import Storage
+from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.describe import described
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+from seamkit.tables.hive.data_files import open_data_file
+from seamkit.tables.hive.descriptor import Description, describe, read_descriptor
+from seamkit.tables.hive.listing import Listed, list_files
+from seamkit.tables.hive.text.row_format import RowFormat, row_format
+
+__all__ = ["HiveTable"]
+
+
+class HiveTable:
+    """A folder of files as Hive reads it at the time of the call.
+
+    Without `columns` a descriptor in the folder says what the table is; see
+    `seamkit.tables.hive.descriptor`.
+
+    Args:
+        path: the table's folder, or its address on any storage that fsspec reaches.
+        storage_options: arguments of the fsspec file system; a local folder has none.
+        columns: Hive's types of the columns in files, by name, in order.
+        partitions: likewise of the columns in names of folders, the outermost first.
+        file_format: `text`, `csv`, `json`, `sequence`, `parquet`, `orc` or `avro`, or the class of
+            a serde.
+        properties: of the table and its serde, as `CREATE TABLE` states them.
+
+    Raises:
+        UsageError: what is said of the table makes no sense.
+        InputError: there is no such folder, or its descriptor is missing or broken.
+        RefusedError: a format, a type or a property that is not supported.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        partitions: Mapping[str, str] | None = None,
+        file_format: str = "text",
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self._storage = Storage(str(path), storage_options)
+        root = self._storage.root
+        if columns is None and (partitions or properties):
+            raise UsageError(f"{root}: partitions or properties of a table without columns")
+        self._description: Description = (
+            read_descriptor(self._storage)
+            if columns is None
+            else describe(root, file_format, columns, partitions or {}, properties or {})
+        )
+        self._rows: RowFormat = row_format(self._description, root)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns; those of partitions come last."""
+        return self._description.schema
+
+    @property
+    def file_format(self) -> str:
+        """What its files are."""
+        return self._description.format
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """Properties of the table and its serde."""
+        return dict(self._description.properties)
+
+    def __repr__(self) -> str:
+        return f"<HiveTable {self._storage.root}, {self.file_format}>"
+
+    def describe(self) -> TableDescription:
+        """What the table is, and its files; no row is read."""
+        return described(
+            self.scan(), format_name="hive", version=self.file_format, state="its files as they are"
+        )
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
+        query: Query = "snapshot",
+        as_of: object = None,
+        batch_rows: int | None = None,
+        threads: int | None = None,
+        memory_limit_bytes: int | None = None,
+        strict: bool = False,
+    ) -> Scan:
+        """Plan a read.
+
+        Args:
+            columns: names in the order wanted; None for all.
+            filter: rows to keep, over any columns of the table: an expression of
+                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
+            query: `snapshot`; a Hive table has no other view.
+            as_of: None: a Hive table has no past.
+            batch_rows: most rows in a batch.
+            threads: files, or stretches of files, at once; one per core by default.
+            memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
+            strict: refuse what is passed over with a warning otherwise.
+
+        Raises:
+            UsageError: an unknown column, a filter that does not fit.
+            InputError: a file is missing or broken.
+            RefusedError: legal, but not supported.
+            UnavailableError: a filter in SQL without DuckDB.
+        """
+        check_choice("query", query, get_args(Query))
+        check_flag("strict", strict)
+        root = self._storage.root
+        if query != "snapshot":
+            raise RefusedError(f"{root}: {query} queries of Hive tables are not supported")
+        if as_of is not None:
+            raise UsageError(f"{root}: as_of is {as_of!r}, and a Hive table has no past")
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        whole = self.schema
+        names = chosen_columns(columns, whole, whole.names, root)
+        plan = self._plan()
+        if strict and plan.warnings:
+            raise InputError(f"{plan.warnings[0].file}: {plan.warnings[0].reason}")
+
+        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
+            return UnitScan(plan, columns, condition, options)
+
+        return filtered_scan(make, names, filter, whole)
+
+    def _plan(self) -> ReadPlan:
+        warnings: list[ScanWarning] = []
+        files = list_files(self._storage, self._description.partitions, warnings)
+        return ReadPlan(
+            table=self._storage.root,
+            schema=self.schema,
+            units=[self._unit(file) for file in files],
+            heading=f"{self.file_format}, {len(files)} files",
+            warnings=warnings,
+        )
+
+    def _unit(self, file: Listed) -> ReadUnit:
+        opener = partial(open_data_file, self._storage, file.path, self._description, self._rows)
+        data = DataFile(file.path, file.size_bytes, opener)
+        group = file.path.rpartition("/")[0]
+        return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)

@@ -1,0 +1,16 @@
+"""How Hive's tables are known, for the list of formats."""
+
+from __future__ import annotations
+
+from seamkit.tables.hive.descriptor import DESCRIPTOR
+from seamkit.tables.table_format import TableFormat
+
+__all__ = ["FORMAT"]
+
+FORMAT = TableFormat(
+    name="hive",
+    title="Hive",
+    table="seamkit.tables.hive.table:HiveTable",
+    mark=DESCRIPTOR,
+    is_file=True,
+)

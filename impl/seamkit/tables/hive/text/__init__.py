@@ -1,0 +1,1 @@
+"""Rows of text, as Hive's serdes read them."""

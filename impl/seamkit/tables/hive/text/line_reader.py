@@ -1,0 +1,266 @@
+"""Files of lines: a `FileReader` whose row groups are stretches of bytes."""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.storage import Storage
+from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
+from seamkit.tables.hive.text.parser import TextParser
+from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.types import HiveType
+
+__all__ = ["LineReader", "without_first", "without_last"]
+
+_BLOCK_BYTES = 4 << 20
+_GROUP_BYTES = 16 << 20
+_MOST_LINE_BYTES = 1 << 30
+#: Text of one batch, far below what offsets of 32 bits reach.
+_MOST_BATCH_BYTES = 256 << 20
+_BOM = codecs.BOM_UTF8
+_ENDLESS = 1 << 62
+
+
+class LineReader:
+    """One file of delimited text or CSV.
+
+    A file that is neither compressed nor in another encoding is cut into stretches that are read
+    apart: a line belongs to the stretch in which it begins, as in Hadoop's splits.
+
+    Args:
+        storage: the table's folder.
+        path: the file below it.
+        columns: of the table's rows, in order.
+        format_: how rows are written.
+        group_bytes: of a stretch.
+
+    Raises:
+        InputError: the file is missing.
+        RefusedError: it is compressed in a way that is not supported.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        path: str,
+        columns: Mapping[str, HiveType],
+        format_: RowFormat,
+        group_bytes: int = _GROUP_BYTES,
+    ) -> None:
+        self.name = storage.full(path)
+        self._storage, self._path = storage, path
+        self._columns, self._format = columns, format_
+        self._codec = codec_of(self.name)
+        self._group_bytes = group_bytes
+        self._size: int = storage.open(path).size()
+        whole = self._codec or format_.footer_lines or format_.encoding != "utf-8"
+        self.num_row_groups = 1 if whole else max(1, -(-self._size // group_bytes))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns: a file of text has no schema of its own."""
+        return pa.schema([(name, kind.arrow) for name, kind in self._columns.items()])
+
+    @property
+    def num_rows(self) -> int:
+        """All rows; the file is read for that."""
+        return self.rows_in(None)
+
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """Rows of some stretches, or of all (None); they are read for that."""
+        none = pa.schema([])
+        batches = self.batches(none, 1 << 20, use_threads=False, row_groups=row_groups)
+        return sum(batch.num_rows for batch in batches)
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
+    ) -> list[int]:
+        """All: text has no statistics."""
+        del condition, schema, counted
+        return list(range(self.num_row_groups))
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """None: nobody knows."""
+        del name, kind
+        return None
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.batches`; texts come as they are.
+
+        Raises:
+            InputError: compressed bytes are broken, a text is no UTF-8, a line has no end in sight.
+        """
+        del use_threads, encoded
+        groups = range(self.num_row_groups) if row_groups is None else row_groups
+        for group in groups:
+            rows = self._rows(group, schema, batch_rows)
+            if group == 0:
+                rows = without_first(rows, self._format.header_lines, self._header_missing)
+            yield from without_last(rows, self._format.footer_lines)
+
+    def _header_missing(self, left: int) -> None:
+        """What to do where a stretch has fewer rows than there are lines of a header."""
+        if self.num_row_groups > 1:
+            raise InputError(
+                f"{self.name}: {left} lines of its header lie behind the first "
+                f"{self._group_bytes} bytes"
+            )
+
+    def _rows(self, group: int, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of one stretch, or of a file that has but one."""
+        places = {name: number for number, name in enumerate(self._columns)}
+        wanted = [(places[name], name, self._columns[name]) for name in schema.names]
+        parser = TextParser(wanted, len(places), self._format, self.name)
+        begin = group * self._group_bytes
+        only = self.num_row_groups == 1
+        end = _ENDLESS if only else begin + self._group_bytes
+        lines = _Lines(self._source(begin), begin, self.name)
+        if group:
+            lines.skip_line()
+        else:
+            lines.skip_mark()
+        while (batch := lines.parse(parser, batch_rows, end)) is not None:
+            yield batch if schema.names else batch_of([], pa.schema([]), batch.num_rows)
+
+    def _source(self, begin: int) -> ByteSource:
+        file = self._storage.open(self._path)
+        if begin:
+            file.seek(begin)
+        source = opened(file, self._codec, self.name)
+        if self._format.encoding == "utf-8":
+            return source
+        return _Transcoded(source, self._format.encoding, self.name)
+
+
+class _Transcoded:
+    """Text in another encoding as UTF-8."""
+
+    def __init__(self, source: ByteSource, encoding: str, name: str) -> None:
+        self._source, self._name, self._left = source, name, b""
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        while len(self._left) < size and not self._ended:
+            content = self._source.read(size)
+            self._ended = len(content) < size
+            try:
+                text = self._decoder.decode(content, self._ended)
+            except UnicodeDecodeError as error:
+                raise InputError(f"{self._name}: not in its encoding ({error})") from error
+            self._left += text.encode()
+        given, self._left = self._left[:size], self._left[size:]
+        return given
+
+
+class _Lines:
+    """Bytes of a file, of which whole lines are parsed.
+
+    Args:
+        source: gives them.
+        begin: where in the file they begin.
+        name: the file, for messages.
+    """
+
+    def __init__(self, source: ByteSource, begin: int, name: str) -> None:
+        self._source, self._name = source, name
+        self._base, self._at = begin, 0
+        self._text = b""
+        self._last = False
+        self._more(_BLOCK_BYTES)
+
+    def _more(self, size: int) -> None:
+        """Drop what was parsed, and read on."""
+        left = self._text[self._at :]
+        if len(left) > _MOST_LINE_BYTES:
+            raise InputError(
+                f"{self._name}: a line of over {_MOST_LINE_BYTES} bytes (at byte {self._base})"
+            )
+        self._base += self._at
+        self._at = 0
+        block = self._source.read(size)
+        self._last = len(block) < size
+        self._text = left + block if left else block
+
+    def skip_mark(self) -> None:
+        """Pass over the mark of UTF-8 that a file may begin with."""
+        if self._text.startswith(_BOM):
+            self._at = len(_BOM)
+
+    def skip_line(self) -> None:
+        """Pass over the line at whose middle, or behind whose end, the bytes begin."""
+        while (end := TextParser.line_end(self._text, self._at, last=self._last)) < 0:
+            if self._last:
+                self._at = len(self._text)
+                return
+            self._more(max(_BLOCK_BYTES, len(self._text)))
+        self._at = end
+
+    def parse(self, parser: TextParser, batch_rows: int, end: int) -> pa.RecordBatch | None:
+        """The next batch of the lines that begin up to a place in the file; None at their end."""
+        read = 0
+        while True:
+            before = self._at
+            self._at = parser.parse(
+                self._text,
+                before,
+                last=self._last,
+                last_begin=end - self._base,
+                most_rows=batch_rows - parser.rows,
+            )
+            read += self._at - before
+            ended = self._base + self._at > end or (self._last and self._at == len(self._text))
+            if ended or parser.rows == batch_rows or read > _MOST_BATCH_BYTES:
+                return parser.finish() if parser.rows else None
+            self._more(max(_BLOCK_BYTES, len(self._text) - self._at))
+
+
+def without_first(
+    batches: Iterator[pa.RecordBatch], count: int, missing: object = None
+) -> Iterator[pa.RecordBatch]:
+    """The batches without so many rows at their beginning.
+
+    Args:
+        batches: of a file.
+        count: how many rows to leave out.
+        missing: called with the number of those that are not there.
+    """
+    for batch in batches:
+        gone = min(count, batch.num_rows)
+        count -= gone
+        if gone < batch.num_rows:
+            yield batch.slice(gone) if gone else batch
+    if count and callable(missing):
+        missing(count)
+
+
+def without_last(batches: Iterator[pa.RecordBatch], count: int) -> Iterator[pa.RecordBatch]:
+    """The batches without so many rows at their end, which are held back until they are known."""
+    held: deque[pa.RecordBatch] = deque()
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        while held and rows - held[0].num_rows >= count:
+            rows -= held[0].num_rows
+            yield held.popleft()
+    left = rows - count
+    for batch in held:
+        if left > 0:
+            yield batch.slice(0, min(left, batch.num_rows))
+        left -= batch.num_rows

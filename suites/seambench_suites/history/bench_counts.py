@@ -1,0 +1,39 @@
+"""Instructions of each kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .counted import KERNELS
+from .counts import LACKING, instructions
+
+
+class Counts:
+    """How many instructions a kernel takes, by callgrind: the same whatever else runs."""
+
+    version = "1"
+    unit = "instructions"
+    param_names = ("kernel",)
+    params = (sorted(KERNELS),)
+
+    def setup_cache(self) -> Mapping[str, int | str]:
+        """All counts: one process, once a commit."""
+        try:
+            return instructions(self.params[0])
+        except NotImplementedError as error:
+            return dict.fromkeys(self.params[0], f"{LACKING}{error}")
+
+    setup_cache.timeout = 1800  # type: ignore[attr-defined]
+
+    def setup(self, counts: Mapping[str, int | str], kernel: str) -> None:
+        """Skip what the commit or the machine lacks."""
+        count = counts[kernel]
+        if isinstance(count, str) and count.startswith(LACKING):
+            raise NotImplementedError(count)
+
+    def track_instructions(self, counts: Mapping[str, int | str], kernel: str) -> int:
+        """The count."""
+        count = counts[kernel]
+        if isinstance(count, str):
+            raise RuntimeError(count)  # noqa: TRY004 - its text is what the kernel ended with
+        return count

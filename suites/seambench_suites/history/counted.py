@@ -1,0 +1,128 @@
+"""The process that callgrind counts: runs kernels between marks.
+
+Usage: `python -m history.counted MARKS SAID NAME...`, under valgrind (see `history.counts`). Each
+kernel is made, checked and run once, and then counted over one run. They are the ones that are
+timed, with fewer rows: instructions need no long runs to be told apart.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from . import (
+    column_kernels,
+    exchange_kernels,
+    kernels,
+    page_kernels,
+    plan_kernels,
+    row_kernels,
+    run_kernels,
+    scan_kernels,
+    stream_kernels,
+)
+from .counts import LACKING
+
+__all__ = ["KERNELS"]
+
+
+class _AvroDecode(kernels.AvroDecode):
+    rows, loops = 2_000, 5
+
+
+class _Merge(kernels.Merge):
+    base_rows, batch_rows, updates, deletes = 65_536, 16_384, 13_000, 600
+
+
+class _OffHeapFill(kernels.OffHeapFill):
+    rows, loops = 10_000, 3
+
+
+class _HudiScan(scan_kernels.HudiScan):
+    loops = 1
+
+
+class _RatioScan(scan_kernels.RatioScan):
+    loops = 1
+
+
+class _SortedRuns(run_kernels.SortedRuns):
+    base_rows = 60_000
+
+
+class _AppendColumns(column_kernels.AppendColumns):
+    loops = 10
+
+
+class _ArrowOut(column_kernels.ArrowOut):
+    loops = 20
+
+
+class _EngineFill(column_kernels.EngineFill):
+    loops = 10
+
+
+KERNELS: dict[str, Callable[[], Any]] = {
+    "append-columns": _AppendColumns,
+    "append-rows": column_kernels.AppendRows,
+    "arrow-out": _ArrowOut,
+    "avro-decode": partial(_AvroDecode, "all"),
+    "deal-64": partial(exchange_kernels.Deal, "64"),
+    "deleted-rows": run_kernels.DeletedRows,
+    "engine-fill": _EngineFill,
+    "merge": _Merge,
+    "off-heap-fill": _OffHeapFill,
+    "page-parts": page_kernels.PageParts,
+    "pages-in": partial(page_kernels.PagesIn, "plain", "65536"),
+    "pages-out": partial(page_kernels.PagesOut, "plain", "65536"),
+    "plan-slices": partial(plan_kernels.PlanSlices, "1000"),
+    "rows-in-compact": partial(row_kernels.RowsIn, "compactrow"),
+    "rows-in-unsafe": partial(row_kernels.RowsIn, "unsaferow"),
+    "rows-out-compact": partial(row_kernels.RowsOut, "compactrow"),
+    "rows-out-unsafe": partial(row_kernels.RowsOut, "unsaferow"),
+    "scan-5": partial(_RatioScan, "5"),
+    "scan-20": partial(_RatioScan, "20"),
+    "scan-50": partial(_RatioScan, "50"),
+    "scan-native": partial(_HudiScan, "native"),
+    "sorted-runs": _SortedRuns,
+    "stream-partition-64": partial(stream_kernels.StreamPartition, "64"),
+}
+
+
+def main(marks: str, said: str, *names: str) -> None:
+    """Run the kernels, and leave behind why some have no count."""
+    library = ctypes.CDLL(marks)
+    pa.set_cpu_count(1)
+    without: dict[str, str] = {}
+    for name in names:
+        try:
+            kernel = KERNELS[name]()
+            kernel.prepare()
+            kernel.run()
+            kernel.prepare()
+        except NotImplementedError as error:
+            without[name] = f"{LACKING}{error}"
+        # One kernel's end is not that of the others.
+        except Exception as error:
+            without[name] = f"{type(error).__name__}: {error}"
+        else:
+            gc.collect()
+            gc.disable()
+            library.seam_count_begin()
+            kernel.run()
+            library.seam_count_end(name.encode())
+            gc.enable()
+            del kernel
+    Path(said).write_text(json.dumps(without), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

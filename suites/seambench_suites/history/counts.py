@@ -1,0 +1,97 @@
+"""Instructions of kernels, as valgrind's callgrind counts them: a figure that no load disturbs.
+
+All kernels run in one process under callgrind, which counts only between two marks; reading of
+modules and making of data goes on uncounted and fast. What is counted is everything that the
+process does in a run: our C core, Arrow, the interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["LACKING", "instructions"]
+
+#: How the reason begins why a kernel that is not there has no count.
+LACKING = "lacks: "
+
+_MARKS = """
+#include <valgrind/callgrind.h>
+void seam_count_begin(void) { CALLGRIND_START_INSTRUMENTATION; CALLGRIND_ZERO_STATS; }
+void seam_count_end(const char *name) { CALLGRIND_DUMP_STATS_AT(name); CALLGRIND_STOP_INSTRUMENTATION; }
+"""  # noqa: E501 - C
+_NAME = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
+_TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
+_SECONDS = 1800
+
+
+def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
+    """Count each kernel's instructions in one run.
+
+    Args:
+        names: of kernels in `history.counted`.
+
+    Returns:
+        By name the number of instructions, or why there is none: what this commit lacks, or the
+        error that the kernel ended with.
+
+    Raises:
+        NotImplementedError: valgrind, its header or a C compiler is not on this machine.
+        RuntimeError: the process that is counted did not end well.
+    """
+    valgrind, compiler = shutil.which("valgrind"), shutil.which("cc")
+    if valgrind is None or compiler is None:
+        raise NotImplementedError("unavailable: counting needs valgrind and a C compiler")
+    with tempfile.TemporaryDirectory(prefix="seambench-counts-") as made:
+        folder = Path(made)
+        marks = _marks(compiler, folder)
+        # Relative imports of this package, whatever it is called where this module was imported.
+        package = Path(__file__).parent
+        command = [
+            valgrind, "--quiet", "--tool=callgrind", "--instr-atstart=no", "--dump-line=no",
+            f"--callgrind-out-file={folder / 'counted'}", sys.executable, "-m",
+            f"{package.name}.counted", str(marks), str(folder / "said.json"), *names,
+        ]  # fmt: skip
+        own = {
+            "PYTHONPATH": str(package.parent),
+            # The same run whenever it runs: order of sets, allocator, threads.
+            "PYTHONHASHSEED": "0",
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+            "OMP_NUM_THREADS": "1",
+        }
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | own,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_SECONDS,
+        )
+        if done.returncode:
+            raise RuntimeError(f"the counted process ended with {done.returncode}: {done.stderr}")
+        said: dict[str, int | str] = json.loads((folder / "said.json").read_text("utf-8"))
+        for dump in folder.glob("counted.*"):
+            text = dump.read_text("utf-8", errors="replace")
+            name, total = _NAME.search(text), _TOTAL.search(text)
+            if name and total:
+                said[name[1]] = int(total[1])
+        return {name: said[name] for name in names}
+
+
+def _marks(compiler: str, folder: Path) -> Path:
+    """The two marks as a shared library: valgrind knows them by their instructions."""
+    source, library = folder / "marks.c", folder / "marks.so"
+    source.write_text(_MARKS, encoding="utf-8")
+    command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        raise NotImplementedError("unavailable: counting needs valgrind's header callgrind.h")
+    return library
