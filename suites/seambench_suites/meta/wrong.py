@@ -264,7 +264,7 @@ class Hungry(SimulatedReader):
 
     def open(self, request: ScanRequest) -> SimulatedScan:
         """Take, until somebody ends it."""
-        held = []
+        held: list[bytes] = []
         while len(held) < 4096:
             held.append(b"x" * (16 << 20))
             time.sleep(0.005)
