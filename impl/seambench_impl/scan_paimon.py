@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.scan_requests import ReaderFormat, explain_parts, refuse_window, scan_arguments
+from seambench_impl.scan_requests import ReaderFormat, explain_parts, scan_arguments
 from seamkit.tables.paimon.table import PaimonTable
 
 __all__ = ["PAIMON"]
@@ -14,6 +15,8 @@ __all__ = ["PAIMON"]
 _CAPABILITIES = (
     "query.snapshot",
     "query.read-optimized",
+    "query.incremental",
+    "query.cdc",
     "as-of",
     "merge.aggregation",
     "merge.deduplicate",
@@ -21,6 +24,7 @@ _CAPABILITIES = (
     "merge.partial-update",
     "paimon.avro",
     "paimon.evolution",
+    "paimon.manifests-orc",
     "paimon.orc",
     "paimon.tags",
     "paimon.vectors",
@@ -37,9 +41,10 @@ def _open(request: ScanRequest) -> Scan:
     Raises:
         UsageError: what Paimon tables have no word for.
     """
-    refuse_window(request, "Paimon")
+    if request.changes_alone:
+        raise UsageError("changes of a Paimon table are not merged without the rows they changed")
     table = PaimonTable(request.table, request.storage_options)
-    return table.scan(**scan_arguments(request))
+    return table.scan(begin=request.begin, end=request.end, **scan_arguments(request))
 
 
 def _explain(path: str) -> Iterator[Met]:

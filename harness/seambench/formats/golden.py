@@ -63,8 +63,11 @@ class GoldenTable:
             needs.append("strict")
         return tuple(dict.fromkeys(needs))
 
-    def unpack(self, target: Path, edits: Sequence[Edit] = ()) -> None:
+    def unpack(self, target: Path, edits: Sequence[Edit] = ()) -> Path | None:
         """Unpack it into the folder `target`, after checking its digest, and edit it.
+
+        Returns:
+            Where its own bytes say that it lies; None where they name no such place.
 
         Raises:
             InputError: the archive is not the one that `origin.toml` describes.
@@ -78,7 +81,9 @@ class GoldenTable:
         with zipfile.ZipFile(archive) as packed:
             packed.extractall(target)
         self.format.golden.settle(target)
+        home = self.format.home(target)
         apply_edits(target, edits, self.origin, self.format.damage)
+        return home
 
 
 @cache

@@ -54,7 +54,7 @@ def _compare(core: Core, scanner: Scanner, folder: str, seed: int) -> tuple[int,
     for number, step in enumerate(random_life(seed)):
         try:
             core.carry_out(step)
-            expected = core.read()
+            expected = core.read(step)
         except Exception:  # what the core cannot do is nobody else's business
             return compared, ""
         try:

@@ -70,11 +70,12 @@ def python_of(peer: Peer, version: str) -> Path:
 
 def _requirements(peer: Peer, version: str) -> list[str]:
     """What is installed: the peer, what its adapter needs, and what the harness needs to judge."""
+    brings_duckdb = any(one.startswith("duckdb==") for one in peer.requires)
     return [
         f"{peer.package}=={version}",
         *peer.requires,
         *([] if peer.package == "pyarrow" else [f"pyarrow{peer.pyarrow}"]),
-        f"duckdb=={metadata.version('duckdb')}",
+        *([] if brings_duckdb else [f"duckdb=={metadata.version('duckdb')}"]),
         *_base_names(),
     ]
 

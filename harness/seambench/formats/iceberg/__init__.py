@@ -61,5 +61,6 @@ FORMAT = TableFormat(
     damage=damage,
     layouts=layouts,
     writer=writer,
+    home=writer.location,
     capabilities=_CAPABILITIES,
 )

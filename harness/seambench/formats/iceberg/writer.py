@@ -27,7 +27,7 @@ from seambench.formats.iceberg.relocate import relocate
 from seambench.formats.rows import plain_value
 from seambench.formats.spark_partitions import partition_numbers as groups
 
-__all__ = ["check", "groups", "table_name", "write", "write_table", "writer_version"]
+__all__ = ["check", "groups", "location", "table_name", "write", "write_table", "writer_version"]
 
 _DATA_FILE = re.compile(r"(\d{5})-\d+-.*\.parquet")
 #: Of larger golden tables the witness keeps the number of rows alone.
@@ -210,6 +210,11 @@ def _newest(table: Path) -> Any:
 def _newest_file(table: Path) -> Path:
     files = (table / "metadata").glob("v*metadata.json")
     return max(files, key=lambda file: int(file.name.partition(".")[0][1:]))
+
+
+def location(table: Path) -> Path:
+    """What a table's newest metadata calls its folder; all paths that it names begin so."""
+    return Path(_newest(table)["location"].removeprefix("file:"))
 
 
 def _note(session: Any, table: Path, done: Written) -> None:

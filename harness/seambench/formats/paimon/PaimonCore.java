@@ -1,4 +1,5 @@
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +37,13 @@ public class PaimonCore {
         return FileStoreTableFactory.create(LocalFileIO.create(), new Path(path));
     }
 
-    /** One step, as JSON: create, set, write or compact. */
+    /** The table, or the branch that a step names. */
+    private static FileStoreTable open(String path, JsonNode step) throws Exception {
+        FileStoreTable table = open(path);
+        return step.has("on") ? table.switchToBranch(step.get("on").asText()) : table;
+    }
+
+    /** One step, as JSON: create, set, tag, branch, write or compact; reads do nothing. */
     public static void step(String path, String text, String temporary) throws Exception {
         JsonNode step = new ObjectMapper().readTree(text);
         if (step.has("create")) {
@@ -51,10 +58,16 @@ public class PaimonCore {
                                 (String) option.getKey(), ((JsonNode) option.getValue()).asText()));
             }
             new SchemaManager(LocalFileIO.create(), new Path(path)).commitChanges(changes);
+        } else if (step.has("tag")) {
+            open(path, step).createTag(step.get("tag").asText());
+        } else if (step.has("branch") && step.has("from")) {
+            open(path).createBranch(step.get("branch").asText(), step.get("from").asText());
+        } else if (step.has("branch")) {
+            open(path).createBranch(step.get("branch").asText());
         } else if (step.has("write")) {
-            write(path, step.get("write"), temporary, false);
-        } else {
-            write(path, null, temporary, true);
+            write(open(path, step), step.get("write"), temporary, step.has("overwrite"), false);
+        } else if (!step.has("read")) {
+            write(open(path, step), null, temporary, false, true);
         }
     }
 
@@ -90,10 +103,17 @@ public class PaimonCore {
         return found;
     }
 
-    private static void write(String path, JsonNode rows, String temporary, boolean compact)
+    private static void write(
+            FileStoreTable table,
+            JsonNode rows,
+            String temporary,
+            boolean overwrite,
+            boolean compact)
             throws Exception {
-        FileStoreTable table = open(path);
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        if (overwrite) {
+            builder.withOverwrite();
+        }
         BatchTableWrite write = builder.newWrite();
         write.withIOManager(IOManager.create(temporary));
         for (int i = 0; rows != null && i < rows.size(); i++) {
@@ -155,16 +175,36 @@ public class PaimonCore {
         return BinaryString.fromString(value.asText());
     }
 
+    /** The rows that a step's reader is given by its options, each behind its kind. */
+    public static String changes(String path, String text) throws Exception {
+        JsonNode step = new ObjectMapper().readTree(text);
+        Map options = new HashMap();
+        Iterator given = step.get("read").fields();
+        while (given.hasNext()) {
+            Map.Entry option = (Map.Entry) given.next();
+            options.put((String) option.getKey(), ((JsonNode) option.getValue()).asText());
+        }
+        return rows(open(path, step).copy(options), true);
+    }
+
     /** All rows, as JSON: arrays of the texts that witnesses have for values. */
     public static String rows(String path) throws Exception {
-        FileStoreTable table = open(path);
+        return rows(open(path), false);
+    }
+
+    private static String rows(FileStoreTable table, boolean kinds) throws Exception {
         ReadBuilder builder = table.newReadBuilder();
         List splits = builder.newScan().plan().splits();
         RecordReaderIterator rows =
                 new RecordReaderIterator(builder.newRead().createReader(splits));
         List found = new ArrayList();
         while (rows.hasNext()) {
-            found.add(texts((InternalRow) rows.next(), table.rowType()));
+            InternalRow row = (InternalRow) rows.next();
+            List own = texts(row, table.rowType());
+            if (kinds) {
+                own.add(0, row.getRowKind().shortString());
+            }
+            found.add(own);
         }
         rows.close();
         return new ObjectMapper().writeValueAsString(found);

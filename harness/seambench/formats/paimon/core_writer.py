@@ -2,7 +2,10 @@
 
 The core has no SQL. A step is a table with one of the keys `create` (columns and their types, with
 `keys`, `partition` and `options` beside it), `set` (options), `write` (rows: kind, then values;
-the text `null` is null) and `compact`. `PaimonCore.java` carries it out, compiled when it is used.
+the text `null` is null; with `overwrite` in place of all others), `compact`, `tag` (a name) and
+`branch` (a name, `from` a tag). `on` beside it names the branch that is written to or read. The
+step `read` changes nothing: its witness is what the core reads with these options of a scan, each
+row behind its kind. `PaimonCore.java` carries steps out, compiled when it is used.
 """
 
 from __future__ import annotations
@@ -43,11 +46,14 @@ class Core:
         with tempfile.TemporaryDirectory() as temporary:
             self._call("step", self._table, json.dumps(step), temporary)
 
-    def read(self) -> Mapping[str, Any]:
-        """The rows as the core reads them, in the words of cases."""
+    def read(self, step: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The rows as the core reads them after a step, in the words of cases."""
         columns: list[str] = json.loads(self._call("columns", self._table))
-        rows: list[list[str]] = json.loads(self._call("rows", self._table))
-        return {"columns": columns, "rows": sorted(rows)}
+        if not step.get("read"):
+            rows: list[list[str]] = json.loads(self._call("rows", self._table))
+            return {"columns": columns, "rows": sorted(rows)}
+        changes: list[list[str]] = json.loads(self._call("changes", self._table, json.dumps(step)))
+        return {"columns": ["rowkind", *columns], "rows": sorted(changes)}
 
     def _call(self, name: str, *arguments: str) -> Any:
         text = self._jvm.java.lang.Class.forName("java.lang.String")

@@ -167,7 +167,7 @@ def _write_by_core(session: Any, spec: Any, table: Path) -> Written:
     core, done = Core(session, table), Written()
     for step in spec.steps:
         core.carry_out(step)
-        _note(table, done, core.read)
+        _note(table, done, partial(core.read, step))
     return done
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from seambench.contracts.tables import Edit
 from seambench.formats.golden import GoldenTable
+from seambench.formats.placing import placed
 
 __all__ = ["lent"]
 
@@ -25,31 +26,34 @@ _Files = list[tuple[str, int, int]]
 """Path, size and date in nanoseconds of each file of a table."""
 
 _NUMBERS = itertools.count()
-#: By folder of the archive: the folder around the unpacked table, and its files.
-_UNPACKED: dict[Path, tuple[Path, _Files]] = {}
+#: By folder of the archive: the folder around the unpacked table, its files, and its home.
+_UNPACKED: dict[Path, tuple[Path, _Files, Path | None]] = {}
 
 
 @contextmanager
 def lent(table: GoldenTable, edits: Sequence[Edit] = ()) -> Iterator[Path]:
-    """A golden table as a folder for a while, edited.
+    """A golden table as a folder for a while, edited; it can be reached at its home, too.
 
     Raises:
         InputError, UsageError: see `GoldenTable.unpack`.
+        UnavailableError: see `placed`.
     """
     around = Path(_room().name) / str(next(_NUMBERS))
     folder = around / table.spec.name
     files: _Files | None = None
+    home: Path | None = None
     try:
         if not edits and table.folder in _UNPACKED:
-            kept, files = _UNPACKED.pop(table.folder)
+            kept, files, home = _UNPACKED.pop(table.folder)
             kept.rename(around)
         else:
-            table.unpack(folder, edits)
+            home = table.unpack(folder, edits)
             files = None if edits else _files(folder)
-        yield folder
+        with placed(folder, home):
+            yield folder
     finally:
         if files is not None and folder.exists() and _files(folder) == files:
-            _UNPACKED[table.folder] = (around, files)
+            _UNPACKED[table.folder] = (around, files, home)
         else:
             shutil.rmtree(around, ignore_errors=True)
 

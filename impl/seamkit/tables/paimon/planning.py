@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 
+from seambase.description import StoredFile
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.buckets import Section, by_bucket, sections
+from seamkit.tables.paimon.change_rows import retracts_of
 from seamkit.tables.paimon.data_files import open_data_file
 from seamkit.tables.paimon.merging.rules import merge_rule
 from seamkit.tables.paimon.metadata.binary_row import row_values
@@ -36,7 +39,7 @@ class Planner:
         schemas: all schemas of the table.
         schema: the one that is read.
         options: its options.
-        snapshot: what is read.
+        snapshot: what is read, with its vectors; None for files as they were written.
     """
 
     def __init__(
@@ -45,13 +48,13 @@ class Planner:
         schemas: Schemas,
         schema: TableSchema,
         options: ReadOptions,
-        snapshot: Snapshot,
+        snapshot: Snapshot | None,
     ) -> None:
         self._storage = storage
         self._schemas = schemas
         self._schema = schema
         self._options = options
-        self._vectors = live_vectors(storage, snapshot)
+        self._vectors = {} if snapshot is None else live_vectors(storage, snapshot)
         self._keys = list(schema.merge_keys)
         self._partition_types = [schema.arrow.field(name).type for name in schema.partition_keys]
 
@@ -72,13 +75,40 @@ class Planner:
             )
         units: list[ReadUnit] = []
         unseen = 0
-        for (partition, bucket), own in by_bucket(files).items():
+        for (_, bucket), own in by_bucket(files).items():
             seen = [file for file in own if self._is_seen(file, read_optimized)]
             unseen += len(own) - len(seen)
             if seen:
-                units += self._bucket(partition, bucket, seen)
+                units += self._bucket(bucket, seen)
         notes = [f"{unseen} files are not seen before a compaction"] if unseen else []
         return units, notes
+
+    def as_written(self, files: Sequence[FileEntry]) -> list[ReadUnit]:
+        """A unit for each file, whose rows stand as they were written but for retracts."""
+        units = []
+        for file in files:
+            known = self._partition(file)
+            folder = bucket_folder(known, file.bucket, self._schema.options)
+            unit = self._native(file, folder, known)
+            if self._schema.primary_keys and file.deleted_rows != 0:
+                mask = Mask(partial(retracts_of, unit.files[0].open))
+                unit = replace(unit, changes=mask, reason="retracts are left out")
+            units.append(unit)
+        return units
+
+    def units_by_partition(self, files: Sequence[FileEntry]) -> Mapping[bytes, list[ReadUnit]]:
+        """The units of the files of each partition, by its values as a binary row."""
+        found: dict[bytes, list[ReadUnit]] = {}
+        for (partition, bucket), own in by_bucket(files).items():
+            if seen := [file for file in own if self._is_seen(file, False)]:
+                found.setdefault(partition, []).extend(self._bucket(bucket, seen))
+        return found
+
+    def _partition(self, file: FileEntry) -> Mapping[str, pa.Scalar]:
+        """The values of a file's partition."""
+        where = f"{file.where}: a partition"
+        values = row_values(file.partition, self._partition_types, where)
+        return dict(zip(self._schema.partition_keys, values, strict=True))
 
     def _is_seen(self, file: FileEntry, read_optimized: bool) -> bool:
         if not self._schema.primary_keys:
@@ -89,10 +119,8 @@ class Planner:
             return False
         return not (self._options.skips_level_0 and file.level == 0)
 
-    def _bucket(self, partition: bytes, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
-        where = f"{files[0].where}: a partition"
-        values = row_values(partition, self._partition_types, where)
-        known = dict(zip(self._schema.partition_keys, values, strict=True))
+    def _bucket(self, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
+        known = self._partition(files[0])
         folder = bucket_folder(known, bucket, self._schema.options)
         if not self._schema.primary_keys or self._is_raw(files):
             return [self._native(file, folder, known) for file in files]
@@ -131,6 +159,8 @@ class Planner:
             changes=mask,
             reason="" if mask is None else "rows are deleted by a vector",
             guarantee=file_guarantee(file, self._schema, self._schemas),
+            changed_by=self._stored_vectors([file]),
+            group=folder,
         )
 
     def _merged(
@@ -166,6 +196,8 @@ class Planner:
             partition=known,
             changes=changes,
             reason=f"{len(runs)} sorted runs are merged",
+            changed_by=self._stored_vectors(section.files),
+            group=folder,
         )
 
     def _data_file(self, file: FileEntry, folder: str) -> DataFile:
@@ -177,7 +209,16 @@ class Planner:
             self._schemas,
             self._schema,
         )
-        return DataFile(f"{folder}/{file.name}", file.size_bytes, opened)
+        return DataFile(f"{folder}/{file.name}", file.size_bytes, opened, rows=file.rows)
+
+    def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
+        """The vectors of files, for descriptions."""
+        found = (self._vectors.get((file.partition, file.bucket, file.name)) for file in files)
+        return [
+            StoredFile("deletion vector", one.index_file, one.length, one.cardinality, one.offset)
+            for one in found
+            if one is not None
+        ]
 
     def _mask(self, file: FileEntry) -> Mask | None:
         vector = self._vectors.get((file.partition, file.bucket, file.name))

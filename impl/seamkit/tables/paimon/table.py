@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.description import TableDescription
+from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
+from seamkit.tables.paimon.branches import MAIN, branch_address, branch_folder
+from seamkit.tables.paimon.changes import ChangePlanner, PlannedChanges
 from seamkit.tables.paimon.metadata.manifests import live_files
 from seamkit.tables.paimon.metadata.options import read_options
-from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
+from seamkit.tables.paimon.metadata.schemas import Schemas
 from seamkit.tables.paimon.metadata.snapshots import Snapshot, list_snapshots
 from seamkit.tables.paimon.planning import Planner
+from seamkit.tables.paimon.window import ChangeMode, Point, snapshot_at, window
 
 __all__ = ["PaimonTable"]
 
@@ -32,17 +35,32 @@ class PaimonTable:
     Args:
         path: the table's folder, or its address on any storage that fsspec reaches.
         storage_options: arguments of the fsspec file system; a local folder has none.
+        branch: name of a branch; `main`, and the address `TABLE/branch/branch-NAME`, are known too.
 
     Raises:
+        UsageError: no such branch, or an address of another one.
         InputError: the folder is no Paimon table, or its metadata is broken.
         RefusedError: the table has a feature that is not supported.
     """
 
-    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
-        self._storage = Storage(str(path), storage_options)
-        self._schemas = Schemas(self._storage)
+    def __init__(
+        self,
+        path: str,
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        branch: str | None = None,
+    ) -> None:
+        root, self._branch = branch_address(str(path), branch)
+        self._storage = Storage(root, storage_options)
+        metadata = branch_folder(self._storage, self._branch)
+        self._schemas = Schemas(metadata)
         self._newest_schema = self._schemas.newest()
-        self._snapshots = list_snapshots(self._storage)
+        self._snapshots = list_snapshots(metadata)
+
+    @property
+    def branch(self) -> str:
+        """Name of the branch that is read."""
+        return self._branch
 
     @property
     def snapshot_id(self) -> int | None:
@@ -70,7 +88,21 @@ class PaimonTable:
         return sorted(self._snapshots.tags)
 
     def __repr__(self) -> str:
-        return f"<PaimonTable {self._storage.root}, snapshot {self.snapshot_id}>"
+        branch = "" if self._branch == MAIN else f", branch {self._branch}"
+        return f"<PaimonTable {self._storage.root}{branch}, snapshot {self.snapshot_id}>"
+
+    def describe(self) -> TableDescription:
+        """What the table is, and the files and sections that a snapshot reads; no row is read."""
+        engine = self.properties.get("merge-engine", "deduplicate")
+        return described(
+            self.scan(),
+            format_name="paimon",
+            version=f"schema {self._newest_schema.id}",
+            state=f"snapshot {self.snapshot_id or 'none'}",
+            key=self.primary_keys,
+            unit_word="section",
+            properties={"merge engine": engine} if self.primary_keys else {},
+        )
 
     def scan(
         self,
@@ -78,7 +110,10 @@ class PaimonTable:
         *,
         filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
-        as_of: int | str | dt.datetime | None = None,
+        as_of: Point | None = None,
+        begin: Point | None = None,
+        end: Point | None = None,
+        mode: ChangeMode = "auto",
         batch_rows: int | None = None,
         threads: int | None = None,
         memory_limit_bytes: int | None = None,
@@ -90,10 +125,20 @@ class PaimonTable:
             columns: names in the order wanted; None for all.
             filter: rows to keep, over any columns of the table: an expression of
                 `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
-            query: `snapshot`, or `read-optimized`: the files of the highest level alone, each
-                bucket as its last full compaction left it.
+            query: `snapshot`; `read-optimized`, the files of the highest level alone, each
+                bucket as its last full compaction left it; `incremental`, rows that were written
+                after `begin` and up to `end`, without retracts; or `cdc`, the changes themselves,
+                with the columns `op` (`i`, `u`, `d`), `ts_ms` (time of the commit), `before` and
+                `after` (rows as structs; of an update without its old row `before` is null).
             as_of: a snapshot's number, a tag's name, or a time (ISO 8601, UTC unless it says
                 otherwise, or a `datetime`); None for the newest snapshot.
+            begin: exclusive bound of an incremental or `cdc` query, given as `as_of` is; None, 0
+                or a time before the first snapshot for the beginning of the table.
+            end: inclusive bound; None for the newest snapshot.
+            mode: where changes are taken from: `delta`, the files that appends added; `changelog`,
+                changelog files; `diff`, a comparison of both snapshots, each partition at once in
+                memory; `auto`, Paimon's own choice: `diff` between tags, else `changelog` if the
+                table keeps one, else `delta`.
             batch_rows: most rows in a batch.
             threads: buckets at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
@@ -107,51 +152,51 @@ class PaimonTable:
             UnavailableError: a filter in SQL without DuckDB.
         """
         check_choice("query", query, get_args(Query))
+        check_choice("mode", mode, get_args(ChangeMode))
         check_flag("strict", strict)
-        if query not in ("snapshot", "read-optimized"):
-            raise RefusedError(
-                f"{self._storage.root}: {query} queries of Paimon tables are not supported"
-            )
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        snapshot = self._snapshot(as_of)
-        schema = self._newest_schema
-        if as_of is not None and snapshot is not None:
-            schema = self._schemas.load(snapshot.schema_id)
-        root, whole = self._storage.root, schema.arrow
-        names = chosen_columns(columns, whole, whole.names, root)
-        plan = self._plan(snapshot, schema, strict, query)
+        if query == "incremental" or query == "cdc":
+            if as_of is not None:
+                raise UsageError(f"a query {query} has begin and end, not as_of")
+            changes = self._changes(query, begin, end, mode)
+        else:
+            if begin is not None or end is not None or mode != "auto":
+                raise UsageError(f"a query {query} has neither begin, end nor mode")
+            changes = PlannedChanges(self._plan(as_of, strict, query))
+        whole = changes.plan.schema
+        names = chosen_columns(columns, whole, whole.names, self._storage.root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
-            return UnitScan(plan, columns, condition, options)
+            return changes.scan(columns, condition, options)
 
         return filtered_scan(make, names, filter, whole)
 
-    def _snapshot(self, as_of: int | str | dt.datetime | None) -> Snapshot | None:
+    def _snapshot(self, as_of: Point | None) -> Snapshot | None:
         """The snapshot that is meant; None in a table that was never written to."""
         snapshots = self._snapshots
         if as_of is None:
             return None if snapshots.newest is None else snapshots.load(snapshots.newest)
-        if isinstance(as_of, bool) or not isinstance(as_of, int | str | dt.datetime):
-            raise UsageError(f"as_of is {as_of!r}: a snapshot, a tag or a time is meant")
-        if isinstance(as_of, int):
-            return snapshots.load(as_of)
-        if isinstance(as_of, str):
-            if as_of in snapshots.tags:
-                return snapshots.tagged(as_of)
-            if as_of.isascii() and as_of.isdigit():
-                return snapshots.load(int(as_of))
-            try:
-                as_of = dt.datetime.fromisoformat(as_of)
-            except ValueError:
-                known = ", ".join(sorted(snapshots.tags)) or "none"
-                raise UsageError(
-                    f"{self._storage.root}: {as_of!r} is no snapshot, time or tag; tags: {known}"
-                ) from None
-        return snapshots.at(as_of if as_of.tzinfo else as_of.replace(tzinfo=dt.UTC))
+        return snapshot_at(snapshots, as_of, "as_of")
 
-    def _plan(
-        self, snapshot: Snapshot | None, schema: TableSchema, strict: bool, query: Query
-    ) -> ReadPlan:
+    def _changes(
+        self,
+        query: Literal["incremental", "cdc"],
+        begin: Point | None,
+        end: Point | None,
+        mode: ChangeMode,
+    ) -> PlannedChanges:
+        """The plan of a query of changes, in the columns of the newest schema."""
+        bounds = window(self._snapshots, begin, end)
+        planner = ChangePlanner(
+            self._storage, self._schemas, self._newest_schema, self._snapshots, bounds
+        )
+        return planner.plan(query, mode)
+
+    def _plan(self, as_of: Point | None, strict: bool, query: Query) -> ReadPlan:
+        """The plan of a snapshot."""
+        snapshot, schema = self._snapshot(as_of), self._newest_schema
+        if as_of is not None and snapshot is not None:
+            schema = self._schemas.load(snapshot.schema_id)
         options = read_options(schema)
         root = self._storage.root
         warnings = []

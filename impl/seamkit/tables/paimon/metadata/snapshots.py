@@ -34,6 +34,7 @@ class Snapshot:
         schema_id: the schema that it was written with.
         base_list: manifest list of what was there before, below the folder of manifests.
         delta_list: that of its own changes.
+        changelog_list: that of its changelog files; None where it has none.
         index_manifest: the manifest of its index files, or None.
         kind: what it did: APPEND, COMPACT, OVERWRITE or ANALYZE.
         time_millis: when it was made, since 1970.
@@ -45,11 +46,16 @@ class Snapshot:
     schema_id: int
     base_list: str
     delta_list: str
+    changelog_list: str | None
     index_manifest: str | None
     kind: str
     time_millis: int
     total_records: int | None
     where: str
+
+    def is_after(self, moment: dt.datetime) -> bool:
+        """Whether it was made after a moment."""
+        return self.time_millis > _millis(moment)
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class SnapshotFolder:
     """The snapshots and tags that can be read.
 
     Attributes:
-        storage: the table's folder.
+        storage: the folder of the table or of its branch.
         paths: file by number of the snapshot.
         tags: file by name of the tag.
         hint: the snapshot that is said to be the newest; None where nothing readable is.
@@ -120,23 +126,26 @@ class SnapshotFolder:
         Raises:
             UsageError: the oldest snapshot is newer.
         """
-        millis = (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
         found = None
         low, high = 0, len(self.paths) - 1
         numbers = sorted(self.paths)
         while low <= high:
             middle = (low + high) // 2
             snapshot = self.load(numbers[middle])
-            if snapshot.time_millis <= millis:
-                found, low = snapshot, middle + 1
-            else:
+            if snapshot.is_after(moment):
                 high = middle - 1
+            else:
+                found, low = snapshot, middle + 1
         if found is None:
             raise UsageError(
                 f"{self.storage.root}: no snapshot is as old as {moment.isoformat()}; older ones "
                 "have expired, or the table was made later"
             )
         return found
+
+
+def _millis(moment: dt.datetime) -> int:
+    return (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
 
 
 def list_snapshots(storage: Storage) -> SnapshotFolder:
@@ -183,6 +192,7 @@ def _snapshot(storage: Storage, path: str) -> Snapshot:
         schema_id=field(content, "schemaId", int, where),
         base_list=field(content, "baseManifestList", str, where),
         delta_list=field(content, "deltaManifestList", str, where),
+        changelog_list=field(content, "changelogManifestList", str, where, None),
         index_manifest=field(content, "indexManifest", str, where, None),
         kind=kind,
         time_millis=field(content, "timeMillis", int, where),

@@ -7,18 +7,18 @@ a queue of a few batches.
 from __future__ import annotations
 
 import contextlib
-import queue
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.errors import SeambenchError, UnavailableError
 from seambench.contracts.common import Kind
 from seambench.contracts.exchange import ExchangeRequest
+from seambench.contracts.peers.catalogue import stated
+from seambench_impl.peers.exchanges.inbox import Inbox, require_plain
 
 try:
     import pyarrow.flight as flight
@@ -27,9 +27,7 @@ except ImportError as missing:  # built without it
 
 __all__ = ["ArrowFlightExchange"]
 
-_BATCHES_AT_MOST = 16
 _END = b"end"
-_TYPES = ("boolean", "int", "bigint", "double", "decimal", "date", "timestamp_ntz", "string")
 
 
 class ArrowFlightExchange:
@@ -38,14 +36,9 @@ class ArrowFlightExchange:
     name = "arrow-flight"
     version = pa.__version__
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = dict.fromkeys(
-        (
-            *("partitions.broadcast", "partitions.random", "partitions.single"),
-            *("transports.flight", "formats.arrow", "orders.sender", "cancel"),
-            *(f"types.{word}" for word in (*_TYPES, "array", "map", "struct")),
-        ),
-        True,
-    )
+
+    def __init__(self) -> None:
+        self.capabilities: Mapping[str, bool] = stated("exchange", self.name, self.version)
 
     def open(self, request: ExchangeRequest) -> _Open:
         """A server for each receiver, a client for each sender; see the protocol.
@@ -54,12 +47,7 @@ class ArrowFlightExchange:
             RefusedError: what plain Flight does not do.
             UsageError: a contradictory request.
         """
-        if request.partition == "hash" or request.order == "merge" or request.drivers > 1:
-            raise RefusedError("arrow-flight neither hashes nor merges, and has one reader a side")
-        if (request.transport, request.format) != ("flight", "arrow"):
-            raise RefusedError("arrow-flight carries arrow over flight, nothing else")
-        if request.keys or (request.partition == "single" and request.receivers > 1):
-            raise UsageError(f"{request.partition} partitioning has no keys; single one receiver")
+        require_plain(request, self.name, "flight")
         return _Open(request)
 
 
@@ -87,10 +75,8 @@ class _Receiver(flight.FlightServerBase):  # type: ignore[misc] # pyarrow has no
 
     def __init__(self, place: str, request: ExchangeRequest) -> None:
         super().__init__(place)
-        self._remaining = request.senders
-        self._batches: queue.Queue[pa.RecordBatch | None] = queue.Queue(_BATCHES_AT_MOST)
-        self._lock = threading.Lock()
-        self._error: str | None = None
+        self._inbox = Inbox(request.senders)
+        self.read, self.cancel = self._inbox.read, self._inbox.cancel
 
     def do_put(self, _: Any, descriptor: Any, reader: Any, __: Any) -> None:
         """Take a sender's stream; it is complete when its last message says so."""
@@ -99,46 +85,13 @@ class _Receiver(flight.FlightServerBase):  # type: ignore[misc] # pyarrow has no
             while True:
                 chunk = reader.read_chunk()
                 ended |= chunk.app_metadata is not None and chunk.app_metadata == _END
-                if chunk.data is not None:
-                    self._put(chunk.data)
+                if chunk.data is not None and not self._inbox.put(chunk.data):
+                    break
         if not ended:
             self.cancel(f"sender {descriptor.command.decode()} is lost before its end")
-        self._raise_error()
-        with self._lock:
-            self._remaining -= 1
-            last = self._remaining == 0
-        if last:
-            self._put(None)
-
-    def _put(self, batch: pa.RecordBatch | None) -> None:
-        while True:
-            self._raise_error()
-            with contextlib.suppress(queue.Full):
-                self._batches.put(batch, timeout=0.05)
-                return
-
-    def _raise_error(self) -> None:
-        if self._error is not None:
-            raise flight.FlightServerError(self._error)
-
-    def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
-        """The next batch; see the protocol."""
-        del driver
-        waited = 0.0
-        while timeout is None or waited < timeout:
-            if self._error is not None:
-                raise SeambenchError(self._error)
-            with contextlib.suppress(queue.Empty):
-                batch = self._batches.get(timeout=0.05)
-                if batch is None:
-                    self._batches.put(None)  # whoever reads again sees the end again
-                return batch
-            waited += 0.05
-        raise SeambenchError(f"nothing came in {timeout} s")
-
-    def cancel(self, reason: str) -> None:
-        """Give up: whoever sends is told."""
-        self._error = self._error or reason
+        if self._inbox.error is not None:
+            raise flight.FlightServerError(self._inbox.error)
+        self._inbox.end()
 
     def close(self) -> None:
         """Stop serving."""
@@ -156,8 +109,9 @@ class _Sender:
         asked = flight.FlightDescriptor.for_command(str(number).encode())
         self._writers = [client.do_put(asked, request.schema)[0] for client in self._clients]
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Send a batch to all receivers, or to the one whose turn it is."""
+        del driver
         chosen = self._writers
         if not self._broadcast:
             self._turn = (self._turn + 1) % len(self._writers)
@@ -168,8 +122,9 @@ class _Sender:
         except (pa.ArrowException, OSError) as error:
             raise SeambenchError(f"the receiver took no more: {error}") from error
 
-    def finish(self) -> None:
+    def finish(self, driver: int = 0) -> None:
         """Say that nothing follows, and wait until everything was taken."""
+        del driver
         try:
             for writer in self._writers:
                 writer.write_metadata(_END)

@@ -1,0 +1,53 @@
+"""Tables whose own bytes say where they lie, shown to readers at that place.
+
+A table that was unpacked elsewhere is reached there by a symbolic link, by one process at a time:
+the next one may have damaged the same table.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from seambase.errors import UnavailableError
+
+__all__ = ["placed"]
+
+
+@contextmanager
+def placed(table: Path, home: Path | None) -> Iterator[None]:
+    """For as long as this lasts, a table can be reached at its home.
+
+    Args:
+        table: the folder where it is.
+        home: where its bytes say that it is; None where they name no such place.
+
+    Raises:
+        UnavailableError: something else is there, or nothing can be put there.
+    """
+    if home is None:
+        yield
+        return
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        lock = (home.parent / f".{home.name}.lock").open("a")
+    except OSError as error:
+        raise _cannot(home, error) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            if home.is_symlink():  # of a process that was killed
+                home.unlink()
+            home.symlink_to(table.absolute())
+        except OSError as error:
+            raise _cannot(home, error) from error
+        try:
+            yield
+        finally:
+            home.unlink()
+
+
+def _cannot(home: Path, error: OSError) -> UnavailableError:
+    return UnavailableError(f"{home}: a table that names this place cannot be put there ({error})")

@@ -1,0 +1,1 @@
+"""Implementations of Arrow as serdes of its IPC streams."""

@@ -1,0 +1,1 @@
+"""Transports of others as exchanges, each with nothing but itself."""

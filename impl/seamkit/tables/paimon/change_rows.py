@@ -1,0 +1,152 @@
+"""Rows of changelog files as changes with both images, and which rows of a file are retracts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError
+from seamkit.core.arrow_data import batch_of, numbers
+from seamkit.files.reader import FileReader
+from seamkit.scan.units import Positions, ReadContext, ReadUnit
+from seamkit.tables.paimon.metadata.system import KIND, SYSTEM
+
+__all__ = ["changelog_rows", "changes_of", "retracts_of"]
+
+_INSERT, _BEFORE, _AFTER, _DELETE = range(4)
+_OPS = pa.array(["i", "u", "u", "d"])
+_BATCH_ROWS = 64 * 1024
+
+
+def retracts_of(opened: Callable[[], FileReader]) -> Positions:
+    """Positions of the rows of a file that take others back.
+
+    Raises:
+        InputError: the file is broken, or a row is of no known kind.
+    """
+    reader = opened()
+    at, found = 0, []
+    for batch in reader.batches(pa.schema([SYSTEM.field(KIND)]), _BATCH_ROWS, use_threads=False):
+        found.append(at + np.flatnonzero(_kinds(batch, reader.name) & 1))
+        at += batch.num_rows
+    positions: Positions = np.concatenate(found) if found else np.empty(0, np.int64)
+    return positions
+
+
+def changelog_rows(
+    table: pa.Schema,
+    keys: Sequence[str],
+    unit: ReadUnit,
+    schema: pa.Schema,
+    batch_rows: int,
+    context: ReadContext,
+) -> Iterator[pa.RecordBatch]:
+    """The changes of a changelog file, where the row before an update is followed by that after.
+
+    Args:
+        table: the table's columns.
+        keys: those of its key.
+        unit: the file.
+        schema: which of `op`, `before` and `after` to hand out.
+        batch_rows: most rows in a batch that is read.
+        context: not used: a batch is held at a time.
+
+    Raises:
+        InputError: the file is broken, or a row is of no known kind.
+    """
+    del context
+    (file,) = unit.files
+    reader = file.open()
+    read = pa.schema([*table, SYSTEM.field(KIND)])
+    kept: pa.RecordBatch | None = None
+    for batch in reader.batches(read, batch_rows, use_threads=False):
+        rows = batch if kept is None else _joined(kept, batch)
+        kept = None
+        if rows.num_rows and _kinds(rows, reader.name)[-1] == _BEFORE:
+            kept, rows = rows.slice(rows.num_rows - 1), rows.slice(0, rows.num_rows - 1)
+        yield _changes(rows, table, keys, schema, reader.name)
+    if kept is not None:
+        yield _changes(kept, table, keys, schema, reader.name)
+
+
+def _changes(
+    rows: pa.RecordBatch, table: pa.Schema, keys: Sequence[str], schema: pa.Schema, where: str
+) -> pa.RecordBatch:
+    """Rows with their kinds as changes: of two that belong together one is made."""
+    kinds = _kinds(rows, where)
+    pairs = np.zeros(len(kinds), np.bool_)  # rows before an update whose row after is the next
+    if len(kinds) > 1:
+        pairs[:-1] = (kinds[:-1] == _BEFORE) & (kinds[1:] == _AFTER) & _same_keys(rows, keys)
+    second = np.zeros(len(kinds), np.bool_)
+    second[1:] = pairs[:-1]
+    first = np.flatnonzero(~second)
+    own, paired = kinds[first], pairs[first]
+    is_old, is_new = (own & 1) == 1, ((own & 1) == 0) | paired
+    before = pa.array(first, mask=~is_old)
+    after = pa.array(np.where(paired, first + 1, first), mask=~is_new)
+    ops = _OPS.take(pa.array(own))
+    return changes_of(
+        ops, rows.select(table.names), before, rows.select(table.names), after, schema
+    )
+
+
+def changes_of(
+    ops: pa.Array,
+    before: pa.RecordBatch,
+    old: pa.Array,
+    after: pa.RecordBatch,
+    new: pa.Array,
+    schema: pa.Schema,
+) -> pa.RecordBatch:
+    """Changes with the images of their rows.
+
+    Args:
+        ops: what happened.
+        before: rows as they were.
+        old: of each change the number of its row among these, or null.
+        after: rows as they became.
+        new: likewise.
+        schema: which of `op`, `before` and `after` to give.
+    """
+    made = {
+        "op": lambda: ops,
+        "before": lambda: _images(before, old),
+        "after": lambda: _images(after, new),
+    }
+    return batch_of([made[field.name]() for field in schema], schema, len(ops))
+
+
+def _images(rows: pa.RecordBatch, numbers_: pa.Array) -> pa.Array:
+    fields = list(rows.schema)
+    columns = [column.take(numbers_) for column in rows.columns]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=pc.is_null(numbers_))
+
+
+def _same_keys(rows: pa.RecordBatch, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Of each row but the last whether the next has the same key."""
+    count = rows.num_rows - 1
+    alike = np.ones(count, np.bool_)
+    for name in keys:
+        column = rows.column(name)
+        equal = pc.fill_null(pc.equal(column.slice(0, count), column.slice(1)), False)
+        alike &= equal.to_numpy(zero_copy_only=False)
+    return alike
+
+
+def _kinds(rows: pa.RecordBatch, where: str) -> npt.NDArray[np.int8]:
+    column = rows.column(KIND)
+    if column.null_count:
+        raise InputError(f"{where}: a row has no kind")
+    kinds: npt.NDArray[np.int8] = numbers(column)
+    if len(kinds) and not 0 <= int(kinds.min()) <= int(kinds.max()) <= _DELETE:
+        raise InputError(f"{where}: a row has an unknown kind, of {kinds.min()} to {kinds.max()}")
+    return kinds
+
+
+def _joined(first: pa.RecordBatch, second: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [pa.concat_arrays([a, b]) for a, b in zip(first.columns, second.columns, strict=True)]
+    return batch_of(columns, first.schema, first.num_rows + second.num_rows)

@@ -1,0 +1,213 @@
+"""Plans for queries of changes: what commits wrote, what changelogs say, how two snapshots differ.
+
+As in Paimon, the files that a commit added count if it was an append (compactions add nothing new,
+overwrites are left out), and changelog files unless it was an overwrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import RefusedError, UsageError
+from seamkit.files.storage import Storage
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import ReadRows, UnitScan
+from seamkit.scan.units import Mask, ReadPlan, ReadUnit
+from seamkit.tables.paimon.change_rows import changelog_rows
+from seamkit.tables.paimon.differences import Differences
+from seamkit.tables.paimon.metadata.manifests import FileEntry, added_files, live_files
+from seamkit.tables.paimon.metadata.options import read_options
+from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
+from seamkit.tables.paimon.metadata.snapshots import Snapshot, SnapshotFolder
+from seamkit.tables.paimon.planning import Planner
+from seamkit.tables.paimon.window import ChangeMode, Window
+
+__all__ = ["ChangePlanner", "PlannedChanges", "change_schema"]
+
+_Listed = Callable[[Snapshot], str | None]
+"""The list of manifests that counts of a snapshot; None where none does."""
+
+
+def change_schema(schema: TableSchema) -> pa.Schema:
+    """The columns of a `cdc` query."""
+    row = pa.struct(list(schema.arrow))
+    return pa.schema({"op": pa.string(), "ts_ms": pa.string(), "before": row, "after": row})
+
+
+def _delta(snapshot: Snapshot) -> str | None:
+    return snapshot.delta_list if snapshot.kind == "APPEND" else None
+
+
+def _changelog(snapshot: Snapshot) -> str | None:
+    return None if snapshot.kind == "OVERWRITE" else snapshot.changelog_list
+
+
+@dataclass(frozen=True)
+class PlannedChanges:
+    """A plan, and how its units are read where that is not the way of a snapshot's.
+
+    Attributes:
+        plan: what to read.
+        path: what reports call the way; empty for a snapshot's.
+        read: reads a unit that way.
+    """
+
+    plan: ReadPlan
+    path: str = ""
+    read: ReadRows | None = None
+
+    def scan(
+        self, columns: list[str], condition: pc.Expression | None, options: ScanOptions
+    ) -> Scan:
+        """A scan of the plan."""
+        scan = UnitScan(self.plan, columns, condition, options)
+        return scan if self.read is None else scan.read_by(self.path, self.read)
+
+
+class ChangePlanner:
+    """Plans the changes of a window.
+
+    Args:
+        storage: the table's folder.
+        schemas: all schemas of the table.
+        schema: the one in which changes are shown.
+        snapshots: of the table.
+        bounds: which of them count.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        schemas: Schemas,
+        schema: TableSchema,
+        snapshots: SnapshotFolder,
+        bounds: Window,
+    ) -> None:
+        self._storage = storage
+        self._schemas = schemas
+        self._schema = schema
+        self._snapshots = snapshots
+        self._bounds = bounds
+
+    def plan(self, query: Literal["incremental", "cdc"], mode: ChangeMode) -> PlannedChanges:
+        """The plan of a query.
+
+        Raises:
+            UsageError: snapshots that have expired, or a mode that does not go with the query.
+            InputError: the metadata contradicts itself.
+            RefusedError: changes that the table does not keep.
+        """
+        if mode == "auto":
+            mode = self._usual(query)
+        if mode == "diff":
+            return self._differences(query)
+        if mode == "delta":
+            if query == "cdc":
+                raise UsageError(
+                    "what commits wrote does not tell inserts from updates: a cdc query has the "
+                    "mode changelog or diff"
+                )
+            return PlannedChanges(self._as_written(_delta, "what commits added"))
+        if not self._keeps_changelog:
+            raise RefusedError(
+                f"{self._schema.where}: the table keeps no changelog (changelog-producer=none); "
+                "the mode diff compares two snapshots"
+            )
+        if query == "cdc":
+            return self._changelog()
+        return PlannedChanges(self._as_written(_changelog, "what changelogs say"))
+
+    @property
+    def _keeps_changelog(self) -> bool:
+        return self._schema.options.get("changelog-producer", "none").lower() != "none"
+
+    def _usual(self, query: str) -> ChangeMode:
+        """What `auto` means: between tags a comparison, else the changelog if there is one."""
+        if self._bounds.tags:
+            return "diff"
+        return "changelog" if self._keeps_changelog or query == "cdc" else "delta"
+
+    def _planner(self, snapshot: Snapshot | None) -> Planner:
+        options = read_options(self._schema)
+        return Planner(self._storage, self._schemas, self._schema, options, snapshot)
+
+    def _read_plan(
+        self, units: Sequence[ReadUnit], what: str, schema: pa.Schema | None = None
+    ) -> ReadPlan:
+        begin, end = self._bounds.begin, self._bounds.end
+        first, last = 0 if begin is None else begin.id, 0 if end is None else end.id
+        heading = f"{what} after snapshot {first} up to {last}"
+        return ReadPlan(self._storage.root, schema or self._schema.arrow, units, heading)
+
+    def _files(self, listed: _Listed) -> Iterator[tuple[Snapshot, list[FileEntry]]]:
+        """The files of each snapshot that counts."""
+        for snapshot in self._bounds.snapshots(self._snapshots):
+            name = listed(snapshot)
+            if name is not None:
+                yield snapshot, added_files(self._storage, name)
+
+    def _as_written(self, listed: _Listed, what: str) -> ReadPlan:
+        """Rows as files have them, commit by commit; retracts are left out."""
+        planner = self._planner(None)
+        files = [file for _, own in self._files(listed) for file in own]
+        return self._read_plan(planner.as_written(files), f"{what}, in {len(files)} files,")
+
+    def _changelog(self) -> PlannedChanges:
+        """Changes with both images of a row, of each file of a changelog."""
+        planner = self._planner(None)
+        units: list[ReadUnit] = []
+        for snapshot, files in self._files(_changelog):
+            time = pa.scalar(str(snapshot.time_millis))
+            units += [
+                replace(unit, partition={"ts_ms": time}, changes=None, guarantee=None)
+                for unit in planner.as_written(files)
+            ]
+        plan = self._read_plan(units, "changelogs", change_schema(self._schema))
+        read = partial(changelog_rows, self._schema.arrow, tuple(self._schema.primary_keys))
+        return PlannedChanges(plan, "changelog", read)
+
+    def _differences(self, query: Literal["incremental", "cdc"]) -> PlannedChanges:
+        """How the state at the end differs from that at the begin, partition by partition."""
+        if not self._schema.primary_keys:
+            raise RefusedError(
+                f"{self._schema.where}: a table without a primary key has no rows to compare"
+            )
+        end, images = self._bounds.end, query == "cdc"
+        known = {"ts_ms": pa.scalar(str(end.time_millis))} if images and end is not None else {}
+        before, after = (self._by_partition(one) for one in (self._bounds.begin, end))
+        units, plans = [], {}
+        for number, partition in enumerate(dict.fromkeys([*before, *after])):
+            old, new = before.get(partition, []), after.get(partition, [])
+            if _alike(old, new):
+                continue
+            name = f"partition {number}"
+            files = [file for unit in (*old, *new) for file in unit.files]
+            units.append(ReadUnit(name, files, known, None, "two states are compared"))
+            plans[name] = (self._state(old), self._state(new))
+        read = Differences(plans, tuple(self._schema.merge_keys), with_images=images)
+        schema = change_schema(self._schema) if images else None
+        return PlannedChanges(self._read_plan(units, "differences", schema), "diff", read)
+
+    def _by_partition(self, snapshot: Snapshot | None) -> Mapping[bytes, list[ReadUnit]]:
+        """The units of each partition of a snapshot."""
+        if snapshot is None:
+            return {}
+        planner = self._planner(snapshot)
+        return planner.units_by_partition(live_files(self._storage, snapshot))
+
+    def _state(self, units: Sequence[ReadUnit]) -> ReadPlan:
+        return ReadPlan(self._storage.root, self._schema.arrow, units)
+
+
+def _alike(before: Sequence[ReadUnit], after: Sequence[ReadUnit]) -> bool:
+    """Whether both states have the same files, none of which has a mask."""
+    names = [sorted(f.name for unit in state for f in unit.files) for state in (before, after)]
+    masked = any(isinstance(unit.changes, Mask) for unit in (*before, *after))
+    return names[0] == names[1] and not masked

@@ -1,0 +1,187 @@
+"""Queries of changes and branches, against what Paimon's core read of the same tables."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import seamkit
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.storage import Storage
+from seamkit.scan.units import DataFile, ReadContext, ReadUnit
+from seamkit.tables.paimon.change_rows import changelog_rows
+from seamkit.tables.paimon.table import PaimonTable
+from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.paimon_tables import paimon_table_names, unpack_paimon
+
+KINDS = {"i": ("+I",), "u": ("-U", "+U"), "d": ("-D",)}
+
+
+def _reads(name: str) -> Iterator[tuple[Mapping[str, Any], list[list[str]]]]:
+    """Steps of a golden table that read with options, and what the core read."""
+    folder = SUITES_GOLDEN / "paimon" / name
+    steps = tomllib.loads((folder / "table.toml").read_text(encoding="utf-8"))["steps"]
+    witnesses = json.loads((folder / "witness.json").read_text(encoding="utf-8"))
+    for step, witness in zip(steps, witnesses, strict=True):
+        if isinstance(step, dict) and step.get("read"):
+            yield step, witness["rows"]
+
+
+TABLES = {name: reads for name in paimon_table_names() if (reads := list(_reads(name)))}
+CHANGELOGS = sorted(name for name in TABLES if "changelog" in name)
+
+
+def _query(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of Paimon's scan in the library's words."""
+    options = step["read"]
+    if "incremental-between" not in options:
+        return {"as_of": options.get("scan.snapshot-id")}
+    begin, end = options["incremental-between"].split(",")
+    mode = options.get("incremental-between-scan-mode", "auto")
+    return {"query": "incremental", "begin": begin, "end": end, "mode": mode}
+
+
+def _texts(row: Mapping[str, Any]) -> list[str]:
+    return [f"{type(value).__name__}:{value}" for value in row.values()]
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_what_was_written_is_what_the_core_reads(name: str, tmp_path: Path) -> None:
+    """Rows as a multiset, without the retracts, which the core hands out with their kind."""
+    folder = str(unpack_paimon(name, tmp_path))
+    for step, rows in TABLES[name]:
+        found = PaimonTable(folder, branch=step.get("on")).scan(**_query(step)).to_table()
+
+        expected = Counter(tuple(row[1:]) for row in rows if row[0] in ("+I", "+U"))
+        assert Counter(tuple(_texts(row)) for row in found.to_pylist()) == expected, step
+
+
+@pytest.mark.parametrize("name", CHANGELOGS)
+def test_changes_are_those_of_the_changelog(name: str, tmp_path: Path) -> None:
+    """Each image of a change is a row that the core hands out with the kind of the image."""
+    table = PaimonTable(str(unpack_paimon(name, tmp_path)))
+    for step, rows in TABLES[name]:
+        found = table.scan(**{**_query(step), "query": "cdc"}).to_table().to_pylist()
+
+        images = Counter(
+            (kind, *_texts(row))
+            for change in found
+            for kind in KINDS[change["op"]]
+            if (row := change["after" if kind[0] == "+" else "before"]) is not None
+        )
+        assert images == Counter(map(tuple, rows)), step
+
+
+def test_the_tables_are_read_in_every_mode() -> None:
+    """The comparison is not empty: each mode, tags, branches and producers of changelogs occur."""
+    steps = " ".join(str(step) for reads in TABLES.values() for step, _ in reads)
+    words = ("delta", "changelog", "diff", "auto", "then,now", "'on': 'old'")
+    assert all(word in steps for word in words)
+    assert len(CHANGELOGS) == 3
+
+
+def test_a_changelog_has_one_change_of_an_update(tmp_path: Path) -> None:
+    """The rows before and after an update, which a changelog has one after the other, are one."""
+    table = PaimonTable(str(unpack_paimon("core-changelog-lookup", tmp_path)))
+
+    changes = table.scan(query="cdc", begin=2, end=4).to_table().sort_by("op").to_pylist()
+
+    found = [
+        (c["op"], *((c["before"] or {}).values()), *((c["after"] or {}).values())) for c in changes
+    ]
+    assert found == [("d", 3, 3, "c"), ("i", 4, 4, "d"), ("u", 2, 2, "b", 2, 22, "bb")]
+
+
+def test_differences_have_both_images(tmp_path: Path) -> None:
+    """Between two snapshots a key is new, gone or changed, and rows alike are no change."""
+    table = PaimonTable(str(unpack_paimon("core-changes", tmp_path)))
+
+    changes = table.scan(query="cdc", begin=1, end=3, mode="diff").to_table().to_pylist()
+
+    found = {
+        (c["op"], *((c["before"] or {}).values()), *((c["after"] or {}).values())) for c in changes
+    }
+    assert found == {
+        ("u", 2, 2, "b", 2, 222, None),
+        ("u", 3, 3, "c", 3, 33, "cc"),
+        ("i", 4, 4, "d"),
+    }
+    assert len({change["ts_ms"] for change in changes}) == 1
+
+
+def test_changes_may_be_filtered_and_projected(tmp_path: Path) -> None:
+    """Columns, filters and datasets work as for snapshots, over the columns of the query."""
+    table = PaimonTable(str(unpack_paimon("core-changelog-input", tmp_path)))
+
+    scan = table.scan(["op"], query="cdc", filter="op = 'd' or after.k = 4")
+    ops = scan.to_table().column("op").to_pylist()
+
+    assert sorted(ops) == ["d", "d", "d", "i"]
+    assert table.scan(["a"], query="incremental", filter="k = 4").to_table().to_pylist() == [
+        {"a": 4}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "text"),
+    [
+        ({"query": "cdc"}, RefusedError, "keeps no changelog"),
+        ({"query": "cdc", "mode": "delta"}, UsageError, "mode changelog or diff"),
+        ({"query": "incremental", "mode": "changelog"}, RefusedError, "keeps no changelog"),
+        ({"query": "incremental", "mode": "sideways"}, UsageError, "mode"),
+        ({"query": "incremental", "as_of": 1}, UsageError, "not as_of"),
+        ({"query": "snapshot", "begin": 1}, UsageError, "neither begin"),
+        ({"query": "snapshot", "mode": "diff"}, UsageError, "neither begin"),
+        ({"query": "incremental", "begin": 3, "end": 1}, UsageError, "before the begin"),
+        ({"query": "incremental", "begin": 99}, UsageError, "no snapshot 99"),
+        ({"query": "incremental", "begin": True}, UsageError, "begin is True"),
+        ({"query": "incremental", "begin": "soon"}, UsageError, "no snapshot, time or tag"),
+        ({"query": "incremental", "end": -1}, UsageError, "no snapshot -1"),
+    ],
+)
+def test_what_has_no_answer_is_refused(
+    asked: dict[str, Any], error: type[Exception], text: str, tmp_path: Path
+) -> None:
+    """Modes that do not fit, bounds that mean nothing, and changes that are not kept."""
+    table = PaimonTable(str(unpack_paimon("core-changes", tmp_path)))
+    with pytest.raises(error, match=text):
+        table.scan(**asked).to_table()
+
+
+def test_a_branch_has_an_address(tmp_path: Path) -> None:
+    """`TABLE/branch/branch-NAME` is the branch, for the front door as well; others are refused."""
+    folder = unpack_paimon("core-branches", tmp_path)
+    old = seamkit.open_table(folder / "branch" / "branch-old")
+
+    assert isinstance(old, PaimonTable)
+    assert old.branch == "old"
+    assert old.scan().to_table() == PaimonTable(str(folder), branch="old").scan().to_table()
+    assert old.scan().to_table() != PaimonTable(str(folder), branch="main").scan().to_table()
+    with pytest.raises(UsageError, match="no branch 'new'; branches: empty, old"):
+        PaimonTable(str(folder), branch="new")
+    with pytest.raises(UsageError, match="not 'empty'"):
+        PaimonTable(f"{folder}/branch/branch-old", branch="empty")
+    with pytest.raises(UsageError, match="name of a branch"):
+        PaimonTable(str(folder), branch="../x")
+
+
+def test_a_change_of_no_known_kind_is_refused(tmp_path: Path) -> None:
+    """A row of a changelog must be one of four kinds."""
+    rows = pa.table({"k": [1], "_VALUE_KIND": pa.array([7], pa.int8())})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    file = DataFile("a", 1, lambda: ParquetReader(Storage(str(tmp_path)), "a.parquet"))
+    schema = pa.schema({"op": pa.string()})
+    context = ReadContext(TrackedAllocator(), [])
+    table = pa.schema({"k": pa.int64()})
+    with pytest.raises(InputError, match="unknown kind"):
+        list(changelog_rows(table, ["k"], ReadUnit("u", [file]), schema, 10, context))
