@@ -41,11 +41,13 @@ class Limits:
         seconds: for a case.
         memory_bytes: resident, with all that it started; None for three quarters of the machine's.
         hung: after so many cases in a row without an answer no more are asked; 0 for no end.
+        start_seconds: until it is ready.
     """
 
     seconds: float = 60.0
     memory_bytes: int | None = None
     hung: int = 5
+    start_seconds: float = START_SECONDS
 
 
 def memory_share(processes: int) -> int:
@@ -153,7 +155,7 @@ class Isolated:
             stderr=self._stderr,
             start_new_session=True,
         )
-        answer = self._listen(START_SECONDS)
+        answer = self._listen(self._limits.start_seconds)
         if answer.get("ready"):
             self.version = answer["version"]
             self.capabilities = frozenset(answer.get("capabilities", ()))

@@ -10,10 +10,12 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
@@ -71,6 +73,18 @@ class DeltaTable:
 
     def __repr__(self) -> str:
         return f"<DeltaTable {self._storage.root}, version {self.version}>"
+
+    def describe(self) -> TableDescription:
+        """What the table is, and the files that a snapshot reads; no row is read."""
+        protocol = self._newest.protocol
+        features = ", ".join(protocol.reader_features or ())
+        return described(
+            self.scan(),
+            format_name="delta",
+            version=f"reader version {protocol.min_reader_version}",
+            state=f"version {self.version}",
+            properties={"reader features": features} if features else {},
+        )
 
     def scan(
         self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from seambase.errors import RefusedError
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
+from seamkit.tables.hive.column_files import open_column_file
 from seamkit.tables.hive.descriptor import Description
+from seamkit.tables.hive.json_reader import JsonReader
+from seamkit.tables.hive.sequence_reader import SequenceReader
 from seamkit.tables.hive.text.line_reader import LineReader
 from seamkit.tables.hive.text.row_format import RowFormat
 
@@ -30,4 +32,8 @@ def open_data_file(
     kind = description.format
     if kind in ("text", "csv"):
         return LineReader(storage, path, description.columns, rows)
-    raise RefusedError(f"{storage.full(path)}: data files in {kind!r} are not supported")
+    if kind == "json":
+        return JsonReader(storage, path, description.columns, rows)
+    if kind == "sequence":
+        return SequenceReader(storage, path, description.columns, rows)
+    return open_column_file(storage, path, description)

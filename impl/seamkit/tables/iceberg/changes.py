@@ -10,7 +10,7 @@ anew into another file are told as deleted and inserted, as that scan tells them
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -87,13 +87,10 @@ def _told(unit: ReadUnit, kind: str, ordinal: int, snapshot: Snapshot) -> ReadUn
         field.name: pa.scalar(value, field.type)
         for field, value in zip(CHANGE_COLUMNS, values, strict=True)
     }
-    return ReadUnit(
-        name=unit.name,
-        files=unit.files,
+    return replace(
+        unit,
         partition={**unit.partition, **told},
-        changes=unit.changes,
         reason=f"{kind} of snapshot {snapshot.id}" + (f", {unit.reason}" if unit.reason else ""),
-        guarantee=unit.guarantee,
     )
 
 

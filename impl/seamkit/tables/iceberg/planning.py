@@ -8,6 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from seambase.description import StoredFile
 from seamkit.files.roaring import Positions
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
 from seamkit.tables.iceberg.content.open_file import FileOpener
@@ -15,7 +16,7 @@ from seamkit.tables.iceberg.content.position_deletes import deleted_rows
 from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
 from seamkit.tables.iceberg.content.values import partition_value
 from seamkit.tables.iceberg.content.vectors import read_vector
-from seamkit.tables.iceberg.deletes import DeleteIndex
+from seamkit.tables.iceberg.deletes import DeleteIndex, kind_of
 from seamkit.tables.iceberg.guarantees import guarantee
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, read_entries, read_list
@@ -89,7 +90,7 @@ class Planner:
         mask, reason = mask_of(self.opener, entry, index)
         equality = index.equality(entry)
         if not equality:
-            return self.unit_with(entry, mask, (), reason)
+            return self.unit_with(entry, mask, (index,), reason)
         tests = [
             (deleted.schema, partial(deleted.test, entry.sequence_number))
             for deleted, _ in equality
@@ -111,7 +112,7 @@ class Planner:
         Args:
             entry: the file.
             changes: the mask; None for none.
-            indexes: deletes whose keys the mask tests.
+            indexes: the deletes that it is made of.
             reason: what `Scan.explain` says of it.
         """
         columns: dict[str, Column] = {
@@ -131,12 +132,27 @@ class Planner:
         opened = partial(self.opener.open, entry, columns, rows)
         return ReadUnit(
             name=self.opener.files.shown(entry.path),
-            files=[DataFile(entry.path, entry.size_bytes, opened, entry.sequence_number)],
+            files=[
+                DataFile(entry.path, entry.size_bytes, opened, entry.sequence_number, entry.records)
+            ],
             partition=partition,
             changes=changes,
             reason=reason,
             guarantee=guarantee(entry, self.metadata.specs[entry.spec_id], flat),
+            changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
+            group=self._group(entry),
         )
+
+    def _stored(self, delete: Entry) -> StoredFile:
+        """A delete file as descriptions show it."""
+        size = delete.size_bytes if delete.length is None else delete.length
+        path = self.opener.files.shown(delete.path)
+        return StoredFile(kind_of(delete), path, size, delete.records, delete.offset)
+
+    def _group(self, entry: Entry) -> str:
+        """The partition of a data file, for people."""
+        fields = self.metadata.specs[entry.spec_id].fields
+        return "/".join(f"{one.name}={entry.partition.get(one.id)}" for one in fields)
 
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
         """Columns with one value in a file: those that its partition is made of as they stand."""

@@ -10,10 +10,12 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import TableDescription
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
@@ -90,6 +92,17 @@ class IcebergTable:
 
     def __repr__(self) -> str:
         return f"<IcebergTable {self._storage.root}, snapshot {self.snapshot_id}>"
+
+    def describe(self) -> TableDescription:
+        """What the table is, and the files that a snapshot reads; no row is read."""
+        return described(
+            self.scan(),
+            format_name="iceberg",
+            version=f"format version {self.format_version}",
+            state=f"snapshot {self.snapshot_id or 'none'}",
+            key=self._metadata.identifiers(),
+            properties={"metadata file": self.metadata_file},
+        )
 
     def scan(
         self,

@@ -75,7 +75,7 @@ def _comparable(name: str, rows: Sequence[Sequence[str]]) -> Counter[tuple[str, 
 def test_the_witnessed_feeds_have_every_kind_of_change() -> None:
     """The comparison above is not empty."""
     tables = {name for name, _, _, _ in WITNESSED}
-    assert {"feed-life", "feed-mapping", "feed-late", "feed-times"} <= tables
+    assert {"feed-life", "feed-vectors", "feed-mapping", "feed-late", "feed-times"} <= tables
     kinds = {text for *_, feed in WITNESSED for row in feed.get("rows", ()) for text in row}
     for kind in ("insert", "delete", "update_preimage", "update_postimage"):
         assert f"str:{kind}" in kinds

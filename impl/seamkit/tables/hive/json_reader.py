@@ -1,0 +1,256 @@
+"""Files of JSON, an object a line, as Hive's JsonSerDe reads them.
+
+Names count in any case, unknown ones are passed over, and so is what stands behind an object's end.
+A value of another kind than its column's ends Hive's query; it is refused here. Rows are turned one
+by one, in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.storage import Storage
+from seamkit.tables.hive.text.line_reader import LineReader
+from seamkit.tables.hive.text.parser import TextParser
+from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.types import HiveType, parse_type
+
+__all__ = ["JsonReader"]
+
+_LINE = "line"
+_WHOLE = RowFormat(last_takes_rest=True, null=None)
+_BY_TEXT = ("decimal", "date", "timestamp")
+
+
+class _Number(str):
+    """A number as the file spells it."""
+
+    __slots__ = ()
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_no_number)
+
+
+class JsonReader:
+    """One file of JSON rows: a `FileReader`.
+
+    Args:
+        storage: the table's folder.
+        path: the file below it.
+        columns: of the table's rows, in order.
+        rows: header, footer and encoding of the file.
+
+    Raises:
+        InputError: the file is missing.
+        RefusedError: it is compressed in a way that is not supported, or a column is of a type that
+            JSON rows do not have.
+    """
+
+    def __init__(
+        self, storage: Storage, path: str, columns: Mapping[str, HiveType], rows: RowFormat
+    ) -> None:
+        whole = replace(
+            _WHOLE,
+            header_lines=rows.header_lines,
+            footer_lines=rows.footer_lines,
+            encoding=rows.encoding,
+        )
+        self._lines = LineReader(storage, path, {_LINE: parse_type("string", path)}, whole)
+        self.name = self._lines.name
+        self.num_row_groups = self._lines.num_row_groups
+        self._columns = columns
+        for name, kind in columns.items():
+            _check(kind, f"{self.name}: column {name!r}")
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns."""
+        return pa.schema([(name, kind.arrow) for name, kind in self._columns.items()])
+
+    @property
+    def num_rows(self) -> int:
+        """All rows; the file is read for that."""
+        return self._lines.num_rows
+
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """See `LineReader.rows_in`."""
+        return self._lines.rows_in(row_groups)
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
+    ) -> list[int]:
+        """All: there are no statistics."""
+        return self._lines.row_groups_that_may_match(condition, schema, counted)
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """None: nobody knows."""
+        return self._lines.greatest(name, kind)
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.batches`.
+
+        Raises:
+            InputError: a line is no JSON, or a value is not of its column's type.
+        """
+        del encoded
+        whole = pa.schema([(_LINE, pa.string())])
+        for lines in self._lines.batches(
+            whole, batch_rows, use_threads=use_threads, row_groups=row_groups
+        ):
+            rows = [self._row(text) for text in lines.column(0).to_pylist()]
+            columns = [self._column(rows, name) for name in schema.names]
+            yield batch_of(columns, schema, len(rows))
+
+    def _row(self, line: str) -> Mapping[str, Any]:
+        try:
+            row, _ = _DECODER.raw_decode(line.lstrip())
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{self.name}: the line {line[:80]!r} is no JSON ({error})") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{self.name}: the line {line[:80]!r} is no object")
+        return _lowered(row)
+
+    def _column(self, rows: Sequence[Mapping[str, Any]], name: str) -> pa.Array:
+        kind = self._columns[name]
+        try:
+            return pa.array([_value(row.get(name), kind) for row in rows], kind.arrow)
+        except (ValueError, OverflowError, pa.ArrowException) as error:
+            raise InputError(f"{self.name}: column {name!r}: {error}") from error
+
+
+def _check(kind: HiveType, where: str) -> None:
+    if kind.word == "binary":
+        raise RefusedError(f"{where}: Hive's JsonSerDe has no binary values")
+    for child in kind.children:
+        _check(child, where)
+
+
+def _lowered(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields by their names in lower case; of several the last counts."""
+    return {name.lower(): value for name, value in fields.items()}
+
+
+def _value(value: Any, kind: HiveType) -> Any:
+    """A value of JSON as one of a type.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if value is None:
+        return None
+    if kind.word in _BY_TEXT:
+        return _by_text(_text(value), kind)
+    return _MAKERS[kind.word](value, kind)
+
+
+def _wrong(value: Any, kind: HiveType) -> ValueError:
+    return ValueError(f"{str(value)[:80]!r} is no {kind.word}")
+
+
+def _boolean(value: Any, kind: HiveType) -> bool:
+    """True and its text in any case; all other values are false, as Java has them."""
+    del kind
+    return _text(value).lower() == "true"
+
+
+def _whole(value: Any, kind: HiveType) -> int:
+    if not isinstance(value, _Number):
+        raise _wrong(value, kind)
+    if value.lstrip("-").isdigit():
+        return int(value)
+    return int(float(value))  # cut off, as Java does
+
+
+def _real(value: Any, kind: HiveType) -> float:
+    if not isinstance(value, _Number):
+        raise _wrong(value, kind)
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return str(value)
+    raise ValueError(f"{str(value)[:80]!r} is no text")
+
+
+def _string(value: Any, kind: HiveType) -> str:
+    text = _text(value)
+    if not kind.length:
+        return text
+    return text[: kind.length].ljust(kind.length if kind.word == "char" else 0)
+
+
+def _array(value: Any, kind: HiveType) -> list[Any]:
+    if not isinstance(value, list):
+        raise _wrong(value, kind)
+    return [_value(item, kind.children[0]) for item in value]
+
+
+def _map(value: Any, kind: HiveType) -> list[tuple[Any, Any]]:
+    if not isinstance(value, dict):
+        raise _wrong(value, kind)
+    key, item = kind.children
+    of_text = key.word in ("string", "varchar", "char")
+    return [
+        (_value(name if of_text else _Number(name), key), _value(inner, item))
+        for name, inner in value.items()
+    ]
+
+
+def _struct(value: Any, kind: HiveType) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(value, kind)
+    fields = _lowered(value)
+    pairs = zip(kind.names, kind.children, strict=True)
+    return {name: _value(fields.get(name), child) for name, child in pairs}
+
+
+_MAKERS: Mapping[str, Callable[[Any, HiveType], Any]] = {
+    "boolean": _boolean,
+    "tinyint": _whole,
+    "smallint": _whole,
+    "int": _whole,
+    "bigint": _whole,
+    "float": _real,
+    "double": _real,
+    "string": _string,
+    "varchar": _string,
+    "char": _string,
+    "array": _array,
+    "map": _map,
+    "struct": _struct,
+}
+
+
+def _by_text(text: str, kind: HiveType) -> Any:
+    """A value whose text Hive parses; a decimal that does not fit is null, another is refused."""
+    content = text.encode()
+    parser = TextParser([(0, "value", kind)], 1, _WHOLE, "JSON")
+    parser.parse_rows(content, np.array([0, len(content)], np.int64))
+    value = parser.finish().column(0)[0].as_py()
+    if value is None and kind.word != "decimal":
+        raise _wrong(text, kind)
+    return value
