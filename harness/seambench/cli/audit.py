@@ -90,6 +90,8 @@ def audit(
     from seambench.seams.serde.schema_text import parse_options
 
     storage = parse_options(storage_option or [], "--storage-option")
+    if Path(table).exists():  # some readers know absolute paths alone
+        table = str(Path(table).absolute())
     plan = Plan(
         request=ScanRequest(table, storage_options=storage),
         seconds=seconds,

@@ -2,10 +2,10 @@
 
 `python -m seambench.conformance.worker SEAM IMPLEMENTATION` first says whether it is ready, then
 reads one JSON object per line and answers each with one. A request names a case (`case`, `root`,
-`golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). An
-answer has `outcome`, `reason`, `seconds`, `difference` where wrong rows came, and what that
-request adds. Whatever the implementation
-itself prints goes to standard error.
+`golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`).
+Before the first, `load` without a case has it read the case files. An answer has `outcome`,
+`reason`, `seconds`, `difference` where wrong rows came, and what that request adds. Whatever the
+implementation itself prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ def main() -> None:
         if where not in known:
             root, golden = (Path(part) if part else None for part in where)
             known[where] = {case.id: case for case in load_cases(seam.name, root, golden)}
+        if request["do"] == "load":
+            return {"loaded": True}
         return _answer(seam, known[where][request["case"]], implementation, request)
 
     serve(answer)

@@ -147,4 +147,9 @@ class NanoarrowSerde(_ArrowSerde):
 
     def _read(self, data: bytes) -> Iterable[pa.RecordBatch]:
         with self._module.InputStream.from_readable(data) as stream:
-            return list(pa.RecordBatchReader.from_stream(stream))
+            return [
+                # It hands over no offsets of no rows, and pyarrow would read behind the buffer. Who
+                # is right is open: https://github.com/apache/arrow/issues/24523
+                batch if batch.num_rows else pa.RecordBatch.from_pylist([], batch.schema)
+                for batch in pa.RecordBatchReader.from_stream(stream)
+            ]
