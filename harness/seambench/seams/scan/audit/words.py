@@ -134,8 +134,9 @@ def _cost(cost: Cost, layout: Layout) -> Section:
         ["snapshot", _seconds(cost.snapshot_seconds)],
         ["data files alone", _seconds(cost.files_alone_seconds)],
         ["ratio", _ratio(cost.ratio)],
-        ["changes cost a full read", _extra(cost.extra_seconds)],
     ]
+    if cost.sampled_changed_units:
+        rows.append(["changes cost a full read", _extra(cost.extra_seconds)])
     note = (
         f"Measured on {cost.sampled_units:,} of {layout.units:,} {plural(layout.unit)} "
         f"({cost.sampled_changed_units:,} with changes), {cost.share:.1%} of the bytes, read "
