@@ -60,6 +60,8 @@ class LineReader:
         self._codec = codec_of(self.name)
         self._group_bytes = group_bytes
         self._size: int = storage.open(path).size()
+        if self._codec and not self._size:
+            raise InputError(f"{self.name}: it is empty, and was to hold compressed bytes")
         whole = self._codec or format_.footer_lines or format_.encoding != "utf-8"
         self.num_row_groups = 1 if whole else max(1, -(-self._size // group_bytes))
 
