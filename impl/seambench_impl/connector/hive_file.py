@@ -26,7 +26,7 @@ from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.selected import prune_columns
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import Description, describe
-from seamkit.tables.hive.text.row_format import row_format
+from seamkit.tables.hive.row_format import row_format
 
 __all__ = ["HiveFileScanner"]
 

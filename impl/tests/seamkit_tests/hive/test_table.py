@@ -15,9 +15,9 @@ import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.descriptor import DESCRIPTOR
+from seamkit.tables.hive.line_reader import LineReader, without_first, without_last
+from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.table import HiveTable
-from seamkit.tables.hive.text.line_reader import LineReader, without_first, without_last
-from seamkit.tables.hive.text.row_format import RowFormat
 from seamkit.tables.hive.types import parse_type
 
 COLUMNS = {"k": "int", "v": "string"}

@@ -13,8 +13,8 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
-from seamkit.tables.hive.text.parser import TextParser
-from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
 
 __all__ = ["LineReader", "without_first", "without_last"]
