@@ -18,7 +18,7 @@ bench: $(TOX)  ## generate data, run the comparison, check every answer, build t
 	$(TOX) run -q -e bench $(if $(ARGS),-- $(ARGS))
 
 test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
-	$(TOX) run -e lint,types,native,bare,tests,conformance
+	$(TOX) run -e lint,types,native,bare,alone,tests,conformance
 
 beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
 	$(TOX) run -e spark,jvm,storage,site,history

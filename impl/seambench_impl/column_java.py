@@ -22,7 +22,7 @@ from seamkit.offheap.jni.scanner import JniScanner
 
 __all__ = ["JavaColumns"]
 
-_JAVA = Path(__file__).parent / "connector" / "java"
+_JAVA = Path(__file__).parent / "connector" / "java" / "cases"
 _SCANNER = "seambench.CaseScanner"
 _numbers = itertools.count()
 

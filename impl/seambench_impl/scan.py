@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from seambase.errors import RefusedError, UsageError
+from seambase.description import TableDescription
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind
@@ -20,7 +21,7 @@ from seambench_impl.scan_paimon import PAIMON
 from seambench_impl.scan_requests import ReaderFormat
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
-from seamkit.tables.opening import recognised_format
+from seamkit.tables.opening import open_table, recognised_format
 
 __all__ = [
     "AutoReader",
@@ -74,6 +75,15 @@ class _Reader:
             return _among(_FORMATS, recognised_format(str(path)).name).explain(str(path))
         explains = (one.explain_file for one in _FORMATS)
         return next(explain for explain in explains if explain is not None)(path)
+
+    def describe(self, request: ScanRequest) -> TableDescription:
+        """What a table is; see `seambench.contracts.scan.Describing`."""
+        found = self._format(request)
+        try:
+            opened = open_table(request.table, request.storage_options, format=found.name)
+            return opened.describe()
+        except InputError as error:
+            return TableDescription(request.table, found.name, "", "", (), (), broken=str(error))
 
     def _format(self, request: ScanRequest) -> ReaderFormat:
         """The format of a table.

@@ -24,6 +24,7 @@ _CAPABILITIES = (
     "merge.partial-update",
     "paimon.avro",
     "paimon.evolution",
+    "paimon.manifests-orc",
     "paimon.orc",
     "paimon.tags",
     "paimon.vectors",

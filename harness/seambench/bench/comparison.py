@@ -234,4 +234,5 @@ def _rows(dataset: Dataset, state: State) -> Rows:
         digest=dataset.digest,
         format=" and ".join(dataset.formats),
         dimensions=dataset.dimensions,
+        stored=dataset.stored,
     )

@@ -17,6 +17,7 @@ import typer
 
 from seambase.errors import SeambenchError, UsageError
 from seambench.cli import (
+    audit,
     bench,
     data,
     doctor,
@@ -65,6 +66,7 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(page.app, name="page")
 app.add_typer(peers.app, name="peers")
 app.command("inspect")(inspect.inspect)
+app.command("audit")(audit.audit)
 
 
 @app.callback(invoke_without_command=True, epilog=_EPILOG)

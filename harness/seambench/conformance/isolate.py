@@ -41,11 +41,13 @@ class Limits:
         seconds: for a case.
         memory_bytes: resident, with all that it started; None for three quarters of the machine's.
         hung: after so many cases in a row without an answer no more are asked; 0 for no end.
+        start_seconds: until it is ready.
     """
 
     seconds: float = 60.0
     memory_bytes: int | None = None
     hung: int = 5
+    start_seconds: float = START_SECONDS
 
 
 def memory_share(processes: int) -> int:
@@ -83,6 +85,7 @@ class Isolated:
         self._limits, self._worker = limits or Limits(), worker
         self._memory_bytes = self._limits.memory_bytes or memory_share(1)
         self._hung = 0
+        self._loaded: set[tuple[Any, Any]] = set()
         self.gave_up = False
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -119,7 +122,9 @@ class Isolated:
         self.start()
         if self._refusal is not None:
             return {**self._refusal, "seconds": 0.0}
-        answer = self._ask(request)
+        if (ended := self._load(request)) is not None:
+            return ended
+        answer = self._ask(request, self._limits.seconds)
         self._hung = self._hung + 1 if answer.get("outcome") == "timeout" else 0
         if self._hung == self._limits.hung:
             reason = f"not asked, as {self._hung} cases in a row before it had no answer in time"
@@ -139,6 +144,7 @@ class Isolated:
         self._stderr.seek(0)
         self._stderr.truncate()
         self._buffer = b""
+        self._loaded.clear()
         try:
             python, variables = _where(self.seam, self.name)
         except UnavailableError as error:
@@ -153,7 +159,7 @@ class Isolated:
             stderr=self._stderr,
             start_new_session=True,
         )
-        answer = self._listen(START_SECONDS)
+        answer = self._listen(self._limits.start_seconds)
         if answer.get("ready"):
             self.version = answer["version"]
             self.capabilities = frozenset(answer.get("capabilities", ()))
@@ -164,7 +170,21 @@ class Isolated:
             raise UsageError(answer["usage"])
         self._refusal = answer
 
-    def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _load(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Have the process read the case files first, which counts in no case; how it failed."""
+        if "root" not in request:
+            return None
+        where = (request["root"], request["golden"])
+        if where in self._loaded:
+            return None
+        asked = {"do": "load", "root": where[0], "golden": where[1]}
+        answer = self._ask(asked, self._limits.start_seconds)
+        if answer.get("loaded"):
+            self._loaded.add(where)
+            return None
+        return answer
+
+    def _ask(self, request: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send one request and wait for the answer."""
         assert self._process is not None
         assert self._process.stdin is not None
@@ -173,7 +193,7 @@ class Isolated:
             self._process.stdin.flush()
         except BrokenPipeError:
             return self._gone()
-        return self._listen(self._limits.seconds)
+        return self._listen(seconds)
 
     def _listen(self, seconds: float) -> Mapping[str, Any]:
         """The next line the process says, or how it failed to say one."""

@@ -2,10 +2,10 @@
 
 `python -m seambench.conformance.worker SEAM IMPLEMENTATION` first says whether it is ready, then
 reads one JSON object per line and answers each with one. A request names a case (`case`, `root`,
-`golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). An
-answer has `outcome`, `reason`, `seconds`, `difference` where wrong rows came, and what that
-request adds. Whatever the implementation
-itself prints goes to standard error.
+`golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`).
+Before the first, `load` without a case has it read the case files. An answer has `outcome`,
+`reason`, `seconds`, `difference` where wrong rows came, and what that request adds. Whatever the
+implementation itself prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -25,11 +25,35 @@ from seambench.conformance.load import load_cases
 from seambench.contracts import registry
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["main"]
+__all__ = ["main", "serve"]
+
+
+Answer = Callable[[Seam, Any, Mapping[str, Any]], Mapping[str, Any]]
+"""What comes of a request to an implementation of a seam, as members of an answer."""
 
 
 def main() -> None:
-    """Answer requests until standard input ends."""
+    """Answer requests about cases until standard input ends."""
+    known: dict[tuple[str, str], Mapping[str, Case]] = {}
+
+    def answer(seam: Seam, implementation: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        where = (request["root"] or "", request["golden"] or "")
+        if where not in known:
+            root, golden = (Path(part) if part else None for part in where)
+            known[where] = {case.id: case for case in load_cases(seam.name, root, golden)}
+        if request["do"] == "load":
+            return {"loaded": True}
+        return _answer(seam, known[where][request["case"]], implementation, request)
+
+    serve(answer)
+
+
+def serve(answer: Answer) -> None:
+    """Make the implementation that the command line names, and answer requests to it.
+
+    Args:
+        answer: what comes of each; `seconds` is added.
+    """
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     seam_name, name = sys.argv[1:3]
@@ -50,16 +74,11 @@ def main() -> None:
     stated = sorted(word for word, has in implementation.capabilities.items() if has)
     ready = {"ready": True, "version": str(implementation.version), "capabilities": stated}
     _say(answers, {**ready, "xfails": str(xfails) if xfails else None})
-    known: dict[tuple[str, str], Mapping[str, Case]] = {}
     for line in sys.stdin:
         request = json.loads(line)
-        where = (request["root"] or "", request["golden"] or "")
-        if where not in known:
-            root, golden = (Path(part) if part else None for part in where)
-            known[where] = {case.id: case for case in load_cases(seam_name, root, golden)}
         begin = time.perf_counter()
-        answer = _answer(seam, known[where][request["case"]], implementation, request)
-        _say(answers, {**answer, "seconds": time.perf_counter() - begin})
+        said = answer(seam, implementation, request)
+        _say(answers, {**said, "seconds": time.perf_counter() - begin})
 
 
 def _answer(

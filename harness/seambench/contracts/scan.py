@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
+from seambase.description import TableDescription
 from seambase.scan import Query, ScanReport
 from seambench.contracts.common import Kind
 
-__all__ = ["Parted", "Related", "Scan", "ScanRequest", "Scanner"]
+__all__ = ["Bare", "Describing", "Parted", "Related", "Scan", "ScanRequest", "Scanner"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,32 @@ class Related(Scan, Protocol):
         ...
 
 
+@runtime_checkable
+class Bare(Parted, Protocol):
+    """A scan whose files can also be read without what changes their rows."""
+
+    def files_alone(self) -> Parted:
+        """The same parts as their data files stand, to tell what merging costs; no answer."""
+        ...
+
+
+@runtime_checkable
+class Describing(Protocol):
+    """A scanner that tells what is known of a table before its rows are read."""
+
+    def describe(self, request: ScanRequest) -> TableDescription:
+        """The newest state of the table, in units that are the parts of its snapshot scan.
+
+        A table whose metadata is broken is described as that (`TableDescription.broken`).
+
+        Raises:
+            seambase.errors.InputError: there is no table.
+            seambase.errors.RefusedError: this scanner does not read it.
+            seambase.errors.UnavailableError: this machine lacks what the scanner needs.
+        """
+        ...
+
+
 class Scanner(Protocol):
     """A reader of tables.
 
@@ -122,7 +149,8 @@ class Scanner(Protocol):
 
     An implementation may also offer `explain(path)`, an iterator over
     `seambase.walk.Met` that tells what a table's folder (timeline, slices) or one of its
-    logs (blocks, records, their offsets) says, and raises where it breaks.
+    logs (blocks, records, their offsets) says, and raises where it breaks; and `describe`
+    (`Describing`), by which `seambench audit` looks at tables.
     """
 
     name: str

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambench.data.tpch import format_scale
+from seambench.records.model import Stored
 
 __all__ = [
     "MANIFEST",
@@ -136,6 +137,22 @@ class Dataset:
         return {name: value for name, value in self.manifest["knobs"].items() if name not in own}
 
     @property
+    def stored(self) -> Stored | None:
+        """What its tables in a table format cost; None: made before that was noted."""
+        entries = [
+            entry
+            for entry in self.manifest["tables"].values()
+            if "bytes" in entry and "seconds" in entry
+        ]
+        if not entries:
+            return None
+        seconds: dict[str, float] = {}
+        for entry in entries:
+            for operation, taken in entry["seconds"].items():
+                seconds[operation] = round(seconds.get(operation, 0.0) + taken, 3)
+        return Stored(bytes=sum(entry["bytes"] for entry in entries), seconds=seconds)
+
+    @property
     def digest(self) -> str:
         """Text that changes with any table's expected rows: the snapshot digests, one per table."""
         tables = self.manifest["expected"]["snapshot"]
@@ -160,6 +177,16 @@ class Dataset:
 
     def _resolve(self, path: str) -> Path:
         return Path(os.path.normpath(self.path / path))
+
+
+def bytes_below(folder: Path) -> int:
+    """Bytes of all files of a folder but the checksums that Hadoop puts beside local ones."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sum(
+        path.stat().st_size
+        for path in files
+        if not (path.name.startswith(".") and path.suffix == ".crc")
+    )
 
 
 def default_data_folder() -> Path:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,8 @@ from typing import Any
 import seambench
 from seambase.errors import SeambenchError
 from seambench.contracts.formats import TableFormat, resolve_format
-from seambench.contracts.tables import Design, Layout
-from seambench.data.dataset import State, open_dataset, staging, write_manifest
+from seambench.contracts.tables import Design, Layout, Step
+from seambench.data.dataset import State, bytes_below, open_dataset, staging, write_manifest
 from seambench.data.frames import generated_rows, map_rows
 from seambench.data.layouts import PLAIN
 from seambench.data.oracle import Expectation, digest_parquet, write_expected
@@ -231,6 +232,7 @@ class _Writing:
         work: folder for tables as they were created.
         pool: where the oracle works.
         bases: those tables by layout and name.
+        created: the seconds that they took.
     """
 
     making: Making
@@ -239,6 +241,7 @@ class _Writing:
     work: Path
     pool: ThreadPoolExecutor
     bases: dict[tuple[Layout, str], Path] = field(default_factory=dict)
+    created: dict[tuple[Layout, str], float] = field(default_factory=dict)
 
     def make(self, layout: Layout) -> None:
         """Make the data set of a layout."""
@@ -248,13 +251,14 @@ class _Writing:
                 name: self.pool.submit(self._expect, name, layout, folder)
                 for name in self.making.tables
             }
-            for name in self.making.tables:
-                self._write_table(layout, name, folder / name)
+            seconds = {
+                name: self._write_table(layout, name, folder / name) for name in self.making.tables
+            }
             with self.spark.step(f"{layout.name}: checking"):
                 found = {name: expected.result() for name, expected in expecting.items()}
                 for name, (expectation, _) in found.items():
                     self.format.writer.check(folder / name, expectation.groups)
-                self._finish(layout, folder, found)
+                self._finish(layout, folder, found, seconds)
 
     def _updates(self, layout: Layout, table: str) -> Updates:
         share = layout.share if layout.changes else 0
@@ -284,11 +288,19 @@ class _Writing:
                 raise SeambenchError(f"expected rows of {table} were not written whole")
         return expectation, entries
 
-    def _write_table(self, layout: Layout, name: str, path: Path) -> None:
+    def _write_table(self, layout: Layout, name: str, path: Path) -> dict[str, float]:
+        """Write a table; seconds by operation, those of a base that is shared as it was made."""
         design = Design(name, TABLES[name].keys, layout, self.making.slices)
         updates = self._updates(layout, name)
         write = self.format.writer.write
         source = self.spark.session.read.parquet((self.making.parquet / name).as_uri())
+        seconds: dict[str, float] = {}
+
+        def timed(operation: Step, rows: Any, target: Path) -> None:
+            begin = time.monotonic()
+            write(operation, rows, design, target)
+            seconds[operation] = round(time.monotonic() - begin, 3)
+
         with self.spark.step(f"{layout.name}: base of {name}"):
             base = self.bases.get((layout.base(), name))
             if base is None:
@@ -300,19 +312,28 @@ class _Writing:
                     if layout.changes
                     else source.selectExpr("*", f"{BASE_TS}L AS ts")
                 )
-                write("create", rows, design, base)
+                timed("create", rows, base)
+                self.created[layout.base(), name] = seconds["create"]
                 if layout.changes:
                     self.bases[layout.base(), name] = base
+            seconds["create"] = self.created[layout.base(), name]
             if base != path:
                 shutil.copytree(base, path)
         if not layout.changes:
-            return
+            return seconds
         with self.spark.step(f"{layout.name}: updates of {name}"):
-            write("upsert", map_rows(source, name, updates.log_rows), design, path)
+            timed("upsert", map_rows(source, name, updates.log_rows), path)
         with self.spark.step(f"{layout.name}: deletes of {name}"):
-            write("delete", map_rows(source, name, updates.delete_rows), design, path)
+            timed("delete", map_rows(source, name, updates.delete_rows), path)
+        return seconds
 
-    def _finish(self, layout: Layout, folder: Path, found: Mapping[str, _Expected]) -> None:
+    def _finish(
+        self,
+        layout: Layout,
+        folder: Path,
+        found: Mapping[str, _Expected],
+        seconds: Mapping[str, Mapping[str, float]],
+    ) -> None:
         plain = open_dataset(self.making.parquet).manifest
         tables: dict[str, Any] = {}
         expected: dict[State, dict[str, Any]] = {state: {} for state in _STATES}
@@ -329,6 +350,8 @@ class _Writing:
                 "path": name,
                 "slices": len(expectation.groups.base),
                 "slices_with_logs": sorted(expectation.groups.changed),
+                "bytes": bytes_below(folder / name),
+                "seconds": dict(seconds[name]),
             }
             for state in _STATES:
                 expected[state][name] = entries[state]

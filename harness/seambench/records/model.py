@@ -35,6 +35,7 @@ __all__ = [
     "Run",
     "Skipped",
     "Step",
+    "Stored",
     "Timing",
     "json_schema",
 ]
@@ -109,6 +110,18 @@ class Origin(_Struct, frozen=True):
     rows: dict[str, Count]
 
 
+class Stored(_Struct, frozen=True):
+    """What the tables cost when the format's own writer wrote them.
+
+    Attributes:
+        bytes: of all of them on disk.
+        seconds: by operation: `create`, `upsert`, `delete`.
+    """
+
+    bytes: Count
+    seconds: dict[str, Seconds] = {}
+
+
 class Rows(_Struct, frozen=True, kw_only=True):
     """What a timing was taken over.
 
@@ -119,6 +132,7 @@ class Rows(_Struct, frozen=True, kw_only=True):
         digest: of the expected rows of all tables.
         format: of the tables; absent where rows lie in none.
         dimensions: what else tells the tables apart, in the format's own words.
+        stored: what they cost; absent: not known.
     """
 
     name: Text
@@ -127,6 +141,7 @@ class Rows(_Struct, frozen=True, kw_only=True):
     digest: Text | None = None
     format: Text | None = None
     dimensions: dict[str, Scalar] = {}
+    stored: Stored | None = None
 
 
 class Skipped(_Struct, frozen=True):

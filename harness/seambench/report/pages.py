@@ -27,6 +27,7 @@ from seambench.report.views.queries import query_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.start import RATIO, start_of
 from seambench.report.views.throughput import Family, Group, families
+from seambench.report.views.written import written
 
 __all__ = ["NOTICE", "PAGES", "Pages", "render"]
 
@@ -138,6 +139,8 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "bars_of": charts.rate_bars,
         "rate_chart": charts.rate_chart,
         "history_chart": charts.history_chart,
+        "size_chart": charts.size_chart,
+        "writing_chart": charts.writing_chart,
     }
     return environment
 
@@ -184,6 +187,7 @@ def _cost_view(one: RunSet) -> Mapping[str, Any] | None:
     numbers = {label: at for at, label in enumerate(labels)}
     return {
         "figures": found,
+        "written": written(one),
         "numbers": numbers,
         "chart": partial(charts.cost_chart, numbers=numbers),
         "whats": list(dict.fromkeys(figure.what for figure in found)),

@@ -23,7 +23,7 @@ from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambase.extras import not_installed
 from seambase.java import Java, find_java
 
-__all__ = ["JavaClasses", "java_failure", "spark_classes", "start"]
+__all__ = ["JavaClasses", "java_failure", "spark_classes", "spark_jars", "start"]
 
 _lock = threading.Lock()
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
@@ -223,10 +223,19 @@ def spark_classes() -> JavaClasses:
     Raises:
         UnavailableError: no pyspark; see also `start`.
     """
+    return JavaClasses.of_jars("Spark", spark_jars())
+
+
+def spark_jars() -> list[Path]:
+    """The jars inside the package pyspark: Spark, Hadoop, Hive, Avro, Parquet, ORC and Janino.
+
+    Raises:
+        UnavailableError: no pyspark.
+    """
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise not_installed("pyspark", "jvm", "a part made of Spark's classes")
     jars = sorted((Path(found.origin).parent / "jars").glob("*.jar"))
     if not jars:
         raise SeambenchError(f"{found.origin}: this pyspark has no jars")
-    return JavaClasses.of_jars("Spark", jars)
+    return jars

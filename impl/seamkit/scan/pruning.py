@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,12 +19,15 @@ def units_that_may_match(
     """For each unit whether it may have rows that meet a condition.
 
     Args:
-        units: with the values of their partitions, and their guarantees.
+        units: with the values of their partitions, their guarantees and their buckets.
         condition: a filter, or None.
         schema: the columns that it and the guarantees name.
     """
-    if condition is None or not any(u.partition or u.guarantee is not None for u in units):
+    if condition is None:
         return [True] * len(units)
+    in_bucket = _in_buckets(units, condition)
+    if not any(u.partition or u.guarantee is not None for u in units):
+        return in_bucket
     # Units of one partition share its values: they are looked at once.
     numbers: dict[tuple[int, int], int] = {}
     guarantees: list[pc.Expression | None] = []
@@ -36,7 +39,22 @@ def units_that_may_match(
             guarantees.append(_guarantee(unit.partition, unit.guarantee))
         of_units.append(numbers[key])
     left = set(that_may_match(guarantees, condition, schema))
-    return [number in left for number in of_units]
+    return [kept and number in left for kept, number in zip(in_bucket, of_units, strict=True)]
+
+
+def _in_buckets(units: Sequence[ReadUnit], condition: pc.Expression) -> list[bool]:
+    """For each unit whether its bucket may hold keys that meet a condition."""
+    found: dict[int, Collection[int] | None] = {}
+    kept = []
+    for unit in units:
+        numbers = None
+        if unit.bucket is not None:
+            buckets, number = unit.bucket
+            if id(buckets) not in found:
+                found[id(buckets)] = buckets.numbers(condition)
+            numbers = found[id(buckets)]
+        kept.append(numbers is None or number in numbers)
+    return kept
 
 
 def _guarantee(

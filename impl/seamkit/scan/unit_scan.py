@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import InputError, SeambenchError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
@@ -86,6 +87,7 @@ class UnitScan(Scan):
         self._condition = condition
         self._options = options or ScanOptions()
         self._other_path: tuple[str, ReadRows] | None = None
+        self._only_merged = False
         filter_columns(condition, plan.schema)
         self._begin()
 
@@ -110,7 +112,13 @@ class UnitScan(Scan):
 
     def to_table(self) -> pa.Table:
         """All rows, units in the order of the plan."""
-        batches = self._numbered_batches(self._columns, self._condition)
+        rows = self._run.rows
+        try:
+            batches = list(self._numbered_batches(self._columns, self._condition))
+        except InputError as error:
+            if not self._planned_anew(error, rows):
+                raise
+            batches = list(self._numbered_batches(self._columns, self._condition))
         numbered = sorted(batches, key=lambda pair: pair[0])
         return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
 
@@ -138,7 +146,7 @@ class UnitScan(Scan):
         if not share.rest.units:
             return EnginePlan(share.files, None, self.schema)
         rest = copy.copy(self)
-        rest._plan = share.rest
+        rest._plan = replace(share.rest, again=None)
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
         return EnginePlan(share.files, rest, self.schema)
@@ -153,7 +161,7 @@ class UnitScan(Scan):
             return "memory is limited"
         return "strict scans check what an engine does not" if self._options.strict else None
 
-    def read_by(self, path: str, read: ReadRows) -> UnitScan:
+    def read_by(self, path: str, read: ReadRows, *, only_merged: bool = False) -> UnitScan:
         """A scan of the same plan whose units a function reads, in place of the scan's own paths.
 
         For descriptions and peers that are compared with them. Filters are applied to the rows that
@@ -162,9 +170,21 @@ class UnitScan(Scan):
         Args:
             path: what reports call it.
             read: a function of a module, so that the scan can be pickled.
+            only_merged: units that need no merge stay on the native path.
         """
         other = copy.copy(self)
-        other._other_path = path, read
+        other._other_path, other._only_merged = (path, read), only_merged
+        return other
+
+    def files_alone(self) -> UnitScan:
+        """The same parts, each as its data files stand: what their changes cost is the difference.
+
+        These are no rows of the table: replaced and deleted ones come, added ones may be missing.
+        """
+        other = copy.copy(self)
+        units = [replace(unit, changes=None) for unit in self._plan.units]
+        other._plan = replace(self._plan, units=units)
+        other._begin()
         return other
 
     @property
@@ -181,7 +201,7 @@ class UnitScan(Scan):
         itself.
         """
         piece = copy.copy(self)
-        piece._plan = replace(self._plan, units=[self._plan.units[number]])
+        piece._plan = replace(self._plan, units=[self._plan.units[number]], again=None)
         piece._columns = list(columns)
         piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
@@ -217,14 +237,14 @@ class UnitScan(Scan):
     def _own_ways(self) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
         plan = self._plan
-        partitions = [replace(unit, guarantee=None) for unit in plan.units]
+        partitions = [replace(unit, guarantee=None, bucket=None) for unit in plan.units]
         in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
             if is_kept:
                 yield self._path(unit), unit.reason
             else:
-                what = "statistics do" if may else "partition does"
+                what = "keys or statistics do" if may else "partition does"
                 yield "pruned", f"its {what} not meet the filter"
 
     def _engine_ways(self) -> Iterator[tuple[str, str]]:
@@ -241,9 +261,10 @@ class UnitScan(Scan):
 
     def _path(self, unit: ReadUnit) -> str:
         """The path that a unit takes."""
-        if self._other_path is not None:
+        native = isinstance(unit.changes, Mask | KeyMask | None)
+        if self._other_path is not None and not (native and self._only_merged):
             return self._other_path[0]
-        return "native" if isinstance(unit.changes, Mask | KeyMask | None) else "merge"
+        return "native" if native else "merge"
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
@@ -271,6 +292,25 @@ class UnitScan(Scan):
         condition: pc.Expression | None,
         events: EventsSource | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches with the numbers of their tasks; planned anew while none was handed out."""
+        begun, rows = False, self._run.rows
+        try:
+            for pair in self._planned_batches(columns, condition, events):
+                begun = True
+                yield pair
+        except InputError as error:
+            if begun or not self._planned_anew(error, rows):
+                raise
+        else:
+            return
+        yield from self._planned_batches(columns, condition, None)
+
+    def _planned_batches(
+        self,
+        columns: Sequence[str],
+        condition: pc.Expression | None,
+        events: EventsSource | None,
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         tested = filter_columns(condition, self._plan.schema)
         wanted = Wanted(
             self._fields(list(dict.fromkeys([*columns, *tested]))),
@@ -286,6 +326,30 @@ class UnitScan(Scan):
                 self._run.rows += batch.num_rows
             yield number, batch
 
+    def _planned_anew(self, error: InputError, rows: int) -> bool:
+        """Whether the table has another state by now, by which the read that failed is planned.
+
+        Args:
+            error: how it failed.
+            rows: that were handed out before it; those that it read itself nobody has seen.
+        """
+        plan = self._plan
+        if plan.again is None:
+            return False
+        try:
+            newer = plan.again()
+        except SeambenchError:
+            return False  # the first error tells what is wrong
+        same = [(u.name, u.reason) for u in newer.units] == [(u.name, u.reason) for u in plan.units]
+        if same or not newer.schema.equals(plan.schema):
+            return False
+        reason = f"planned anew, since the table changed while it was read ({error})"
+        self._plan = replace(newer, again=None)
+        with self._lock:
+            self._run.warnings += [*newer.warnings, ScanWarning(plan.table, -1, reason)]
+            self._run.rows = rows
+        return True
+
     def _tasks(self, wanted: Wanted, events: EventsSource) -> list[Task]:
         """What is to be done: a unit is one task, or several if it has more than its share."""
         units, threads = self._plan.units, self._options.n_threads
@@ -298,7 +362,7 @@ class UnitScan(Scan):
             names = wanted.schema.names
             known = {name: unit.partition[name] for name in names if name in unit.partition}
             own = replace(wanted, known=known)
-            if self._other_path is not None:
+            if self._other_path is not None and self._path(unit) == self._other_path[0]:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
             if isinstance(unit.changes, Runs):

@@ -20,7 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -29,6 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import StoredFile
 from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
@@ -36,6 +37,7 @@ from seamkit.files.roaring import Positions
 from seamkit.scan.merge import Words
 
 __all__ = [
+    "Buckets",
     "Changes",
     "Combine",
     "DataFile",
@@ -63,12 +65,14 @@ class DataFile:
             table's names and in the table's types, and null or a default for those that the file
             lacks.
         sequence_number: when its rows were written, where a format orders files and changes by it.
+        rows: that it holds, as the table's metadata tells; None where it does not.
     """
 
     name: str
     size_bytes: int
     open: Callable[[], FileReader]
     sequence_number: int = 0
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -272,6 +276,14 @@ class Runs:
 Changes = Mask | KeyMask | Keyed | Runs
 
 
+class Buckets(Protocol):
+    """How a table spreads its rows over buckets by their keys."""
+
+    def numbers(self, condition: pc.Expression) -> Collection[int] | None:
+        """The buckets in which rows may meet a condition; None for all."""
+        ...
+
+
 @dataclass(frozen=True)
 class ReadUnit:
     """Rows that are read together.
@@ -286,6 +298,11 @@ class ReadUnit:
         guarantee: what holds for all rows of the unit, in the table's names and types, such as the
             ranges that a table's metadata gives of its files; None where nothing is known. A filter
             that it rules out leaves the unit unread. It need not repeat `partition`.
+        changed_by: the files that its changes are read from, for descriptions; those of sorted runs
+            are among `files`.
+        group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
+        bucket: how the table spreads rows over buckets, and the number of the one that holds all
+            rows of the unit; None where rows may be anywhere.
     """
 
     name: str
@@ -294,6 +311,9 @@ class ReadUnit:
     changes: Changes | None = None
     reason: str = ""
     guarantee: pc.Expression | None = None
+    changed_by: Sequence[StoredFile] = ()
+    group: str = ""
+    bucket: tuple[Buckets, int] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.changes, Mask | KeyMask) and len(self.files) != 1:
@@ -322,6 +342,9 @@ class ReadPlan:
         heading: what `Scan.explain` says after the table, such as where files were listed.
         notes: further lines of it, such as what was left out.
         warnings: what went wrong while planning and was done otherwise.
+        again: plans the same read anew, of the table as it then is; None where that is of no use.
+            Asked once, where a read fails before a row was handed out: a cleaner may have removed
+            a file in the meantime.
     """
 
     table: str
@@ -330,3 +353,4 @@ class ReadPlan:
     heading: str = ""
     notes: Sequence[str] = ()
     warnings: Sequence[ScanWarning] = ()
+    again: Callable[[], ReadPlan] | None = None

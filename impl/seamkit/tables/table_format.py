@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from seambase.description import TableDescription
 from seamkit.files.storage import Storage
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ class Table(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """The table's columns as they are now."""
+        ...
+
+    def describe(self) -> TableDescription:
+        """What the table is, and what a snapshot of it reads; no row is read."""
         ...
 
     @property

@@ -1,7 +1,8 @@
 """The process that callgrind counts: runs kernels between marks.
 
 Usage: `python -m history.counted MARKS SAID NAME...`, under valgrind (see `history.counts`). Each
-kernel is made, checked and run once, and then counted over one run. They are the ones that are
+kernel is made, checked and run once, and then counted over one run, in a process forked for it
+alone: what an allocator does depends on what was allocated before. They are the ones that are
 timed, with fewer rows: instructions need no long runs to be told apart.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import json
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -101,27 +102,36 @@ def main(marks: str, said: str, *names: str) -> None:
     """Run the kernels, and leave behind why some have no count."""
     library = ctypes.CDLL(marks)
     pa.set_cpu_count(1)
-    without: dict[str, str] = {}
     for name in names:
-        try:
-            kernel = KERNELS[name]()
-            kernel.prepare()
-            kernel.run()
-            kernel.prepare()
-        except NotImplementedError as error:
-            without[name] = f"{LACKING}{error}"
-        # One kernel's end is not that of the others.
-        except Exception as error:
-            without[name] = f"{type(error).__name__}: {error}"
-        else:
-            gc.collect()
-            gc.disable()
-            library.seam_count_begin()
-            kernel.run()
-            library.seam_count_end(name.encode())
-            gc.enable()
-            del kernel
-    Path(said).write_text(json.dumps(without), encoding="utf-8")
+        child = os.fork()
+        if not child:
+            _count(name, library, Path(f"{said}.{name}"))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status:
+            raise SystemExit(f"{name} ended with {os.waitstatus_to_exitcode(status)}")
+        # The next child would write over it.
+        for number, dump in enumerate(sorted(Path(said).parent.glob("counted.?*"))):
+            dump.rename(dump.with_name(f"dump-{name}-{number}"))
+
+
+def _count(name: str, library: ctypes.CDLL, without: Path) -> None:
+    try:
+        kernel = KERNELS[name]()
+        kernel.prepare()
+        kernel.run()
+        kernel.prepare()
+    except NotImplementedError as error:
+        without.write_text(f"{LACKING}{error}", encoding="utf-8")
+    # One kernel's end is not that of the others.
+    except Exception as error:
+        without.write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
+    else:
+        gc.collect()
+        gc.disable()
+        library.seam_count_begin()
+        kernel.run()
+        library.seam_count_end(name.encode())
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """Instructions of kernels, as valgrind's callgrind counts them: a figure that no load disturbs.
 
-All kernels run in one process under callgrind, which counts only between two marks; reading of
-modules and making of data goes on uncounted and fast. What is counted is everything that the
-process does in a run: our C core, Arrow, the interpreter.
+Callgrind counts only between two marks; reading of modules and making of data goes on uncounted and
+fast. What is counted is everything that the process does in a run: our C core, Arrow, the
+interpreter.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -57,10 +56,12 @@ def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
         command = [
             valgrind, "--quiet", "--tool=callgrind", "--instr-atstart=no", "--dump-line=no",
             f"--callgrind-out-file={folder / 'counted'}", sys.executable, "-m",
-            f"{package.name}.counted", str(marks), str(folder / "said.json"), *names,
+            f"{package.name}.counted", str(marks), str(folder / "without"), *names,
         ]  # fmt: skip
         own = {
             "PYTHONPATH": str(package.parent),
+            # What kernels unpack goes with the folder.
+            "TMPDIR": str(folder),
             # The same run whenever it runs: order of sets, allocator, threads.
             "PYTHONHASHSEED": "0",
             "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -78,13 +79,15 @@ def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
         )
         if done.returncode:
             raise RuntimeError(f"the counted process ended with {done.returncode}: {done.stderr}")
-        said: dict[str, int | str] = json.loads((folder / "said.json").read_text("utf-8"))
-        for dump in folder.glob("counted.*"):
+        found: dict[str, int | str] = {
+            path.suffix[1:]: path.read_text("utf-8") for path in folder.glob("without.*")
+        }
+        for dump in folder.glob("dump-*"):
             text = dump.read_text("utf-8", errors="replace")
             name, total = _NAME.search(text), _TOTAL.search(text)
             if name and total:
-                said[name[1]] = int(total[1])
-        return {name: said[name] for name in names}
+                found[name[1]] = int(total[1])
+        return {name: found[name] for name in names}
 
 
 def _marks(compiler: str, folder: Path) -> Path:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import json
+from collections import Counter
 from functools import cache
+from pathlib import Path
 
+import psutil
 import pytest
 
 from seambase.errors import UsageError
@@ -144,6 +148,71 @@ def test_breakdowns_are_outcomes(reader: str, timeout: float, word: str, reason:
     assert [outcome.outcome for outcome in outcomes] == [word, word]
     assert all(reason in outcome.reason for outcome in outcomes)
     assert all(outcome.failed for outcome in outcomes)
+
+
+_WRONG = "seambench_suites.meta.wrong:"
+_EVENT_TIME = ["scan/hudi/event-v9/*"]
+
+
+def test_a_slow_reader_is_right() -> None:
+    """Slowness is no failure; how long each case took is told."""
+    cases = _EVENT_TIME[0].replace("*", "[tu]*")
+    outcomes = run_checks("scan", [f"{_WRONG}Slow"], patterns=[cases])
+
+    assert {outcome.outcome for outcome in outcomes} == {"pass"}
+    assert all(outcome.seconds >= 0.3 for outcome in outcomes)
+
+
+def test_a_reader_that_often_crashes_is_judged_in_every_case() -> None:
+    """A case in which it dies is a crash, every other one is judged."""
+    pattern = "scan/hudi/event-v9/[d-r]*"
+    outcomes = run_checks("scan", [f"{_WRONG}CrashingEveryThird"], patterns=[pattern], jobs=2)
+    words = Counter(outcome.outcome for outcome in outcomes)
+
+    assert set(words) == {"crash", "pass"}
+    assert words.total() == len(fnmatch.filter([case.id for case in _cases()], pattern))
+    assert all("SIGABRT" in one.reason for one in outcomes if one.outcome == "crash")
+
+
+def test_a_reader_that_only_hangs_is_given_up() -> None:
+    """After some cases in a row without an answer no more is waited for, and no case is lost."""
+    limits = Limits(0.3, hung=2)
+    outcomes = run_checks("scan", [f"{_WRONG}Hanging"], patterns=_EVENT_TIME, limits=limits)
+
+    assert [one.outcome for one in outcomes[:2]] == ["timeout", "timeout"]
+    assert {one.outcome for one in outcomes[2:]} == {"error"}
+    assert all("2 cases in a row before it had no answer" in one.reason for one in outcomes[2:])
+    assert all(one.failed for one in outcomes)
+
+
+def test_a_reader_that_eats_memory_is_ended() -> None:
+    """What it took and may take is said, and the next case gets a process of its own."""
+    limits = Limits(60, memory_bytes=400_000_000)
+    cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
+    outcomes = run_checks("scan", [f"{_WRONG}Hungry"], patterns=cases, limits=limits)
+
+    assert [one.outcome for one in outcomes] == ["crash", "crash"]
+    assert all("GB of memory, and may take 0.40 GB" in one.reason for one in outcomes)
+
+
+def test_what_a_killed_program_started_ends_with_it(tmp_path: Path) -> None:
+    """A command that hangs, and its temporary files, are gone when its case is over."""
+    program = tmp_path / "reader"
+    program.write_text(f"#!/bin/sh\necho $$ $TMPDIR > {tmp_path}/where\nexec sleep 600\n")
+    program.chmod(0o755)
+    facts = {
+        "name": "x",
+        "version": "1",
+        "capabilities": dict.fromkeys(SimulatedReader().capabilities, True),
+    }
+    (tmp_path / "reader.seambench.json").write_text(json.dumps(facts))
+    cases = ["scan/hudi/event-v9/update"]
+    [outcome] = run_checks("scan", [f"cmd:{program}"], patterns=cases, limits=Limits(3))
+    pid, folder = (tmp_path / "where").read_text().split()
+
+    assert outcome.outcome == "timeout"
+    assert not psutil.pid_exists(int(pid)) or psutil.Process(int(pid)).status() == "zombie"
+    assert not Path(folder).exists()
 
 
 def test_a_reader_that_cannot_be_found_is_one_sentence() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +22,14 @@ __all__ = [
     "CountsOneFewer",
     "CountsTheBeginningIn",
     "Crashing",
+    "CrashingEveryThird",
     "DeletesAlwaysWin",
     "Excused",
     "FiltersBelowTheMerge",
     "ForgetsLaterRollbacks",
     "ForgetsTheFirstLog",
     "Hanging",
+    "Hungry",
     "IgnoresDeletes",
     "IgnoresTheWindow",
     "KeepsTheOlderOfATie",
@@ -35,6 +38,7 @@ __all__ = [
     "NullsAreZero",
     "Raising",
     "SeesWhatWasUndone",
+    "Slow",
     "TestsBaseRowsForDeletes",
 ]
 
@@ -232,4 +236,36 @@ class Hanging(SimulatedReader):
     def open(self, request: ScanRequest) -> SimulatedScan:
         """Wait."""
         time.sleep(3600)
+        return super().open(request)
+
+
+class Slow(SimulatedReader):
+    """Right, after a while."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Wait a little."""
+        time.sleep(0.3)
+        return super().open(request)
+
+
+class CrashingEveryThird(SimulatedReader):
+    """Takes its process with it in a third of all cases, always the same ones."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Die, or answer."""
+        asked = repr((Path(request.table).name, request.query, request.as_of, request.columns))
+        if zlib.crc32(asked.encode()) % 3 == 0:
+            os.abort()
+        return super().open(request)
+
+
+class Hungry(SimulatedReader):
+    """Takes memory without end."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """Take, until somebody ends it."""
+        held: list[bytes] = []
+        while len(held) < 4096:
+            held.append(b"x" * (16 << 20))
+            time.sleep(0.005)
         return super().open(request)

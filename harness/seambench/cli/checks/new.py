@@ -32,7 +32,7 @@ _KINDS = {
     "scanner": _Kind("scan", "reader:Reader", "reader", True, "scan/hudi/event-v9/*"),
     "column": _Kind("column", "columns:Columns", "columns", True, "column/fixed/*"),
     "serde": _Kind("serde", "serde:Serde", "serde", True, "serde/presto/bigint_*"),
-    "exchange": _Kind("exchange", "exchange:Exchange", "exchange", False, "exchange/rows/*"),
+    "exchange": _Kind("exchange", "exchange:Exchange", "exchange", True, "exchange/rows/*"),
 }
 
 

@@ -15,6 +15,7 @@ _CAPABILITIES = {
     "paimon.vectors": "deletion vectors",
     "paimon.evolution": "columns renamed, dropped, added and widened, by field id",
     "paimon.avro": "data files in Avro",
+    "paimon.manifests-orc": "manifests in ORC",
     "paimon.orc": "data files in ORC",
     "paimon.tags": "a tag as the version to read",
     "merge.deduplicate": "the last row of a key counts",

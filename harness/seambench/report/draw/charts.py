@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -13,6 +13,7 @@ from seambench.report.views.costs import Cell, Curve, Figure
 from seambench.report.views.history import Kernel
 from seambench.report.views.stats import Stat
 from seambench.report.views.throughput import Family, Group, Rate
+from seambench.report.views.written import Written, WrittenAt
 
 __all__ = [
     "Bar",
@@ -24,6 +25,8 @@ __all__ = [
     "rate_bars",
     "rate_chart",
     "rate_text",
+    "size_chart",
+    "writing_chart",
 ]
 
 
@@ -162,6 +165,57 @@ def copy_speed(group: Group, count: int) -> float | None:
         if (one := by_rows.get(count)) and one.copy and one.moved
     ]
     return max(speeds, default=None)
+
+
+def size_chart(forms: Sequence[Written]) -> Markup:
+    """Bytes on disk of tables against the rows updated."""
+    places = [[(at, float(at.bytes)) for at in form.points] for form in forms]
+    return _written_chart(forms, places, "bytes on disk", size)
+
+
+def writing_chart(forms: Sequence[Written]) -> Markup | None:
+    """Seconds to write updates and deletes, against the rows updated; None: nothing is known."""
+    places = [
+        [(at, at.change_seconds) for at in form.points if at.change_seconds is not None]
+        for form in forms
+    ]
+    if not any(places):
+        return None
+    return _written_chart(forms, places, "time to write updates and deletes", seconds)
+
+
+def _written_chart(
+    forms: Sequence[Written],
+    places: Sequence[Sequence[tuple[WrittenAt, float]]],
+    what: str,
+    text: Callable[[float], str],
+) -> Markup:
+    lines = [
+        Line(
+            form.name,
+            number,
+            [
+                Point(
+                    at.ratio,
+                    value,
+                    value,
+                    value,
+                    f"{form.name}, {at.ratio:g} %: {text(value)}",
+                    at.link,
+                )
+                for at, value in listed
+            ],
+        )
+        for number, (form, listed) in enumerate(zip(forms, places, strict=True))
+        if listed
+    ]
+    return line_chart(
+        lines,
+        title=f"Tables: {what}, by rows updated",
+        x_label="rows updated in every slice (%)",
+        y_text=text,
+        x_text=lambda value: f"{value:g}",
+    )
 
 
 def history_chart(kernel: Kernel) -> Markup:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from seambench.records.model import Answered, Record, Rows, Timing
+from seambench.records.model import Answered, Record, Rows, Stored, Timing
 from seambench.report.views.load import Shown
 from seambench.report.views.stats import Stat
 
@@ -49,6 +49,7 @@ class Measured:
         stale: the reader read base files alone, where others had to merge.
         peak: most resident bytes.
         reason: why there is no time.
+        stored: what the tables cost their writer, where that is known.
     """
 
     case: str
@@ -61,6 +62,7 @@ class Measured:
     outcome: str
     reason: str
     link: str
+    stored: Stored | None = None
 
     @property
     def suite(self) -> str:
@@ -181,6 +183,7 @@ def _measured(
         outcome=worst.outcome,
         reason=worst.reason or "",
         link=newest.link,
+        stored=last.over.stored,
     )
 
 

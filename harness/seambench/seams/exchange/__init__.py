@@ -120,11 +120,10 @@ class _ExchangeSeam(Seam):
         return explain_file(case, case.file, request)
 
     def door(self, kind: str, rest: str) -> Any:
-        if kind != "cmd":
-            return super().door(kind, rest)
         from seambench.seams.exchange.doors import CommandExchange
+        from seambench.seams.exchange.library import LibraryExchange
 
-        return CommandExchange(rest)
+        return CommandExchange(rest) if kind == "cmd" else LibraryExchange(rest)
 
     def pair(self, first: Any, second: Any) -> Any:
         from seambench.seams.exchange.pairs import Pair

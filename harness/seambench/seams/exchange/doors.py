@@ -1,37 +1,30 @@
 """The command door of the exchange seam: an outside program as senders, as receivers, or as both.
 
-Where the program is one side only, `seambench.seams.exchange.plain` is the other, or the
-implementation that it is paired with (`seambench.seams.exchange.pairs`), whose wire it then speaks.
-What is said to it, and what it must say, is in docs/doors.md.
+Each side is a process of its own, told and heard in frames; see docs/doors.md.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import copy
-import json
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import RefusedError
 from seambench.conformance.doors.command import Command, Running
-from seambench.conformance.doors.facts import REQUEST_VERSION
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.exchange.frames import Frame, read_frame
-from seambench.seams.exchange.pairs import OpenPair
-from seambench.seams.exchange.plain import FRAMES, WINDOW, FailedError, PlainExchange
+from seambench.seams.exchange.outside import Outside
+from seambench.seams.exchange.plain import FailedError
 
 __all__ = ["CommandExchange"]
 
 _SECONDS_TO_LISTEN = 20.0
 
 
-class CommandExchange(Command):
+class CommandExchange(Outside, Command):
     """An exchange of which a command is a side, or both: what its capabilities say.
 
     Args:
@@ -41,35 +34,7 @@ class CommandExchange(Command):
 
     def __init__(self, command: str, timeout: float = 600.0) -> None:
         super().__init__(command, timeout)
-        self._stated = self.capabilities
-        if not any(word.startswith("wires.") for word in self._stated):
-            self._stated = {**self._stated, f"wires.{FRAMES}": True}
-        self._speak(FRAMES)
-
-    def _speak(self, wire: str) -> None:
-        """Offer what a wire carries: frames have Arrow streams, whatever else the command knows."""
-        self._wire = wire
-        self.capabilities = {
-            word: stated
-            for word, stated in self._stated.items()
-            if wire != FRAMES or not word.startswith("formats.") or word == "formats.arrow"
-        }
-
-    def speaking(self, wire: str) -> CommandExchange:
-        """The same command, whose sides are told to speak a wire."""
-        bound = copy.copy(self)
-        bound._speak(wire)
-        return bound
-
-    def open(self, request: ExchangeRequest) -> OpenPair:
-        """Start a process for each sender or receiver; see `contracts.exchange.Exchange`."""
-        roles = [role for role in ("sender", "receiver") if self.capabilities.get(role)]
-        if not roles:
-            raise UsageError(f"{self.name} states neither `sender` nor `receiver`")
-        plain = PlainExchange()
-        receiver = self if "receiver" in roles else plain
-        sides = [receiver] * request.receivers
-        return OpenPair(self if "sender" in roles else plain, sides, request)
+        self._state_wires()
 
     def listen(self, request: ExchangeRequest, address: str) -> _CommandReceiver:
         """Start a receiver, and wait until it listens; see `contracts.exchange.Distributed`."""
@@ -90,49 +55,7 @@ class CommandExchange(Command):
             raise RefusedError(
                 f"{self.name}: commands exchange over sockets, not over {request.transport}"
             )
-        if self._wire == FRAMES and request.format != "arrow":
-            raise RefusedError(f"{self.name}: frames carry arrow, not {request.format}")
-
-    def _asked(
-        self, request: ExchangeRequest, role: str, number: int | None, addresses: Sequence[str]
-    ) -> bytes:
-        """The request as one line of JSON."""
-        content: dict[str, Any] = {
-            "version": REQUEST_VERSION,
-            "seam": "exchange",
-            "role": role,
-            "number": number,
-            "senders": request.senders,
-            "drivers": request.drivers,
-            "addresses": list(addresses),
-            "partition": request.partition,
-            "function": request.function,
-            "keys": list(request.keys),
-            "order": request.order,
-            "sort": [
-                {"column": k.column, "descending": k.descending, "nulls_first": k.nulls_first}
-                for k in request.sort
-            ],
-            "chunk_rows": request.chunk_rows,
-            "buffer_bytes": request.buffer_bytes,
-            "window": WINDOW,
-            "writers": request.writers if request.writers > 1 else None,
-            "computed": dict(request.computed) or None,
-            "output_columns": list(request.output_columns) or None,
-            "buckets": list(request.buckets) or None,
-            "bucket_drivers": list(request.bucket_drivers) or None,
-            "unused_buckets": request.unused_buckets if request.buckets else None,
-            "knobs": dict(request.knobs) or None,
-        }
-        if self._wire != FRAMES:
-            content |= {
-                "wire": self._wire,
-                "format": request.format,
-                "options": dict(request.options) or None,
-                "schema": base64.b64encode(request.schema.serialize()).decode(),
-            }
-        kept = {name: value for name, value in content.items() if value is not None}
-        return json.dumps(kept).encode() + b"\n"
+        super()._require(request)
 
 
 class _Side(Running):

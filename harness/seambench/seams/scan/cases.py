@@ -160,12 +160,14 @@ class ScanCase(Case):
         """Right answers, each as typed tuples in the order of `names`."""
         types = self.table.spec.columns
         return [
-            [
-                tuple(typed(row.get(name), types.get(name, "string")) for name in self.names)
-                for row in rows
-            ]
+            [tuple(_typed(row.get(name), types.get(name)) for name in self.names) for row in rows]
             for rows in (self.expect.any_of or [self.expect.rows or ()])
         ]
+
+
+def _typed(value: Any, kind: str | None) -> Any:
+    """A value of a column; one that is none of the table's holds texts or numbers."""
+    return typed(value, kind or ("bigint" if isinstance(value, int) else "string"))
 
 
 def scan_cases(root: Path) -> list[ScanCase]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seambench.contracts.registry import find_seam
+from seambench.report.draw.charts import size_chart, writing_chart
 from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import factor, rate, seconds, size
 from seambench.report.views.costs import Curve, Figure, cost_at, figures
@@ -16,6 +17,7 @@ from seambench.report.views.queries import query_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.start import start_of
 from seambench.report.views.throughput import families
+from seambench.report.views.written import written
 from seambench_tests.samples.report_records import (
     exchange_record,
     make_record,
@@ -122,6 +124,30 @@ def test_ratios_of_queries_are_the_ones_stated(tmp_path: Path) -> None:
     assert ratios == [[1.0, pytest.approx(2.0), None], [pytest.approx(2.0), 1.0, None]]
     assert table.means == [pytest.approx(2**0.5), pytest.approx(2**0.5), None]
     assert table.times[0] == pytest.approx((0.009 * 0.039) ** 0.5)
+
+
+def test_what_tables_cost_their_writer_is_told_once(tmp_path: Path) -> None:
+    """By form and update ratio, whoever read them, where every slice is changed."""
+    stored = {"bytes": 4096, "seconds": {"create": 3.0, "upsert": 1.5, "delete": 0.5}}
+    for reader in ("auto", "merge"):
+        at = [("scan/all", ratio, 100) for ratio in (0, 20)] + [("scan/all", 20, 20)]
+        record = with_times(reader, {place: [1.0] for place in at})
+        for timing in record["timings"]:
+            changed = timing["over"]["dimensions"]["update_ratio"]
+            kept = stored if changed else {"bytes": 1024, "seconds": {"create": 3.0}}
+            timing["over"]["stored"] = kept
+        write_record(tmp_path, record)
+    [one] = sets(tmp_path)
+    [form] = written(one)
+
+    assert form.name == "hudi"
+    assert [(at.ratio, at.bytes, at.change_seconds) for at in form.points] == [
+        (0, 1024, None),
+        (20, 4096, 2.0),
+    ]
+    svg = str(size_chart([form])) + str(writing_chart([form]))
+    assert "hudi, 20 %: 4.00 KiB" in svg
+    assert "hudi, 20 %: 2.00 s" in svg
 
 
 def test_a_single_reader_has_no_ratio(tmp_path: Path) -> None:

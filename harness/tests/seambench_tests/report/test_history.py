@@ -98,6 +98,50 @@ def test_a_count_that_rises_is_a_regression_at_once(
     assert [(step.last_good, step.first_bad) for step in steps] == found
 
 
+COUNTS = "bench_counts.Counts.track_instructions"
+
+
+def write_counts(folder: Path, number: int, kernel: str, factor: float) -> str:
+    """A commit's counts, as asv 0.6.6 wrote them, with noise, and one kernel's made greater."""
+    read = json.loads((SAMPLES / "asv_counts.json").read_bytes())
+    commit = f"{number:02x}" * 20
+    row = read["results"][COUNTS]
+    names = row[1][0]
+    noise = 1 + 0.001 * (number % 3)
+    row[0] = [
+        # What old commits do not have is NaN.
+        float("nan") if number < 3 and at % 2 else count * noise * (factor if at == place else 1)
+        for at, count in enumerate(row[0])
+        for place in [names.index(f"'{kernel}'")]
+    ]
+    machine = folder / "box"
+    machine.mkdir(parents=True, exist_ok=True)
+    name = f"{commit[:8]}-env.json"
+    (machine / name).write_text(json.dumps(read | {"commit_hash": commit, "date": 1000 + number}))
+    units = {COUNTS: {"unit": "instructions"}, "version": 2}
+    (folder / "benchmarks.json").write_text(json.dumps(units))
+    return commit[:7]
+
+
+@pytest.mark.parametrize("first_bad", [4, 8, 11])
+def test_a_planted_slowdown_is_named_with_its_commit(tmp_path: Path, first_bad: int) -> None:
+    """In asv's results of twelve commits one kernel takes 5 % more from a commit on."""
+    commits = [
+        write_counts(tmp_path / "history", n, "pages-out", 1.05 if n >= first_bad else 1)
+        for n in range(12)
+    ]
+    problems: list[Problem] = []
+    found = history.regressions(tmp_path / "history", problems)
+    said = CliRunner().invoke(app, ["report", "--results", str(tmp_path), "--regressions"])
+
+    assert problems == []
+    assert [(kernel.label, step.last_good, step.first_bad) for kernel, step in found] == [
+        ("pages-out", commits[first_bad - 1], commits[first_bad])
+    ]
+    assert f"more instructions since {commits[first_bad]}" in said.output
+    assert f"git log {commits[first_bad - 1]}..{commits[first_bad]}" in said.output
+
+
 def test_no_history_is_said(tmp_path: Path) -> None:
     """A folder without results by commit is an error that says what makes them."""
     done = CliRunner().invoke(app, ["report", "--results", str(tmp_path), "--regressions"])

@@ -105,14 +105,7 @@ final class Host {
      * refused, `i` the input's fault.
      */
     static byte[] failure(Throwable thrown) {
-        StringBuilder out = new StringBuilder();
-        if (thrown instanceof NoMemoryException || thrown instanceof OutOfMemoryError) {
-            out.append('m');
-        } else if (thrown instanceof RefusedException || thrown instanceof UnsupportedOperationException) {
-            out.append('r');
-        } else {
-            out.append('i');
-        }
+        StringBuilder out = new StringBuilder().append(sign(thrown));
         String before = "";
         Throwable cause = thrown;
         for (int i = 0; cause != null && i < 4; i++) {
@@ -127,6 +120,20 @@ final class Host {
             cause = cause.getCause() == cause ? null : cause.getCause();
         }
         return out.toString().getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static char sign(Throwable thrown) {
+        Throwable cause = thrown;
+        for (int i = 0; cause != null && i < 8; i++) {
+            if (cause instanceof NoMemoryException || cause instanceof OutOfMemoryError) {
+                return 'm';
+            }
+            if (cause instanceof RefusedException || cause instanceof UnsupportedOperationException) {
+                return 'r';
+            }
+            cause = cause.getCause();
+        }
+        return 'i';
     }
 
     private static ClassLoader enter(ClassLoader loader) {

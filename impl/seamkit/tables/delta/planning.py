@@ -18,8 +18,8 @@ from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.row_ids import RowTracking, open_with_row_ids
 from seamkit.tables.delta.schema import Field, TableSchema
-from seamkit.tables.delta.stats import guarantee
-from seamkit.tables.delta.vectors import read_vector
+from seamkit.tables.delta.stats import counted, guarantee
+from seamkit.tables.delta.vectors import read_vector, stored_vector
 from seamkit.tables.delta.widening import DeltaTypes
 
 __all__ = ["Planner"]
@@ -84,11 +84,13 @@ class Planner:
         plain = [f for f in self.schema.fields if not f.children and f.name not in partitioned]
         return ReadUnit(
             name=add.path,
-            files=[DataFile(add.path, add.size_bytes, opened)],
+            files=[DataFile(add.path, add.size_bytes, opened, rows=counted(add)[0])],
             partition={**self._partition(add), **(known or {})},
             changes=changes,
             reason=reason,
             guarantee=guarantee(add, plain),
+            changed_by=[] if add.vector is None else [stored_vector(self.files, add.vector)],
+            group="/".join(f"{name}={value}" for name, value in add.partition_values.items()),
         )
 
     def vector_mask(self, add: AddFile) -> Mask | None:

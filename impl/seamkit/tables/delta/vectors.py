@@ -14,12 +14,13 @@ import zlib
 
 import numpy as np
 
+from seambase.description import StoredFile
 from seambase.errors import InputError
 from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.delta.log.actions import VectorDescriptor
 from seamkit.tables.delta.log.paths import TableFiles
 
-__all__ = ["decode_z85", "read_vector"]
+__all__ = ["decode_z85", "read_vector", "stored_vector"]
 
 _MAGIC = 1681511377
 _FILE_VERSION = 1
@@ -55,6 +56,17 @@ def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
             f"{where}: it has {len(positions)} positions, the log says {vector.cardinality}"
         )
     return positions
+
+
+def stored_vector(files: TableFiles, vector: VectorDescriptor) -> StoredFile:
+    """Where a vector is stored, for descriptions; nothing is read.
+
+    Raises:
+        InputError: its descriptor is broken.
+    """
+    path = "the log" if vector.storage_type == "i" else _path(files, vector)
+    at = vector.offset
+    return StoredFile("deletion vector", path, vector.size_bytes, vector.cardinality, at)
 
 
 def decode_z85(text: str) -> bytes:

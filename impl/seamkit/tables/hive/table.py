@@ -9,10 +9,12 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
@@ -85,6 +87,12 @@ class HiveTable:
     def __repr__(self) -> str:
         return f"<HiveTable {self._storage.root}, {self.file_format}>"
 
+    def describe(self) -> TableDescription:
+        """What the table is, and its files; no row is read."""
+        return described(
+            self.scan(), format_name="hive", version=self.file_format, state="its files as they are"
+        )
+
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -149,4 +157,5 @@ class HiveTable:
     def _unit(self, file: Listed) -> ReadUnit:
         opener = partial(open_data_file, self._storage, file.path, self._description, self._rows)
         data = DataFile(file.path, file.size_bytes, opener)
-        return ReadUnit(name=file.path, files=[data], partition=file.partition)
+        group = file.path.rpartition("/")[0]
+        return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)

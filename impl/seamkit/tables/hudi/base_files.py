@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from seambase.errors import RefusedError
+from seamkit.files.lance import LanceReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
@@ -37,13 +38,16 @@ def open_base(storage: Storage, path: str) -> FileReader:
     Raises:
         InputError: the file is missing, truncated, or not of the format that its name says.
         RefusedError: a format that is not read; named.
+        UnavailableError: a file in Lance without the package pylance.
     """
     ending = path.rpartition(".")[2].lower()
     if ending == "parquet":
         return ParquetReader(storage, path, HUDI_TYPES)
     if ending == "orc":
         return OrcReader(storage, path, HUDI_ORC_TYPES)
+    if ending == "lance":
+        return LanceReader(storage, path, HUDI_TYPES)
     raise RefusedError(
-        f"{storage.full(path)}: base files of format '{ending}' are not supported; Parquet and ORC "
-        "are"
+        f"{storage.full(path)}: base files of format '{ending}' are not supported; Parquet, ORC "
+        "and Lance are"
     )

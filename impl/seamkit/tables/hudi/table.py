@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.avro import arrow_schema
@@ -25,13 +26,16 @@ from seamkit.scan.arguments import (
     filtered_scan,
     instant_text,
 )
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadPlan
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
+from seamkit.tables.hudi.listing.buckets import stated_buckets
 from seamkit.tables.hudi.listing.partitions import partition_schema
 from seamkit.tables.hudi.listing.planning import ListingSource, Plan, Planner
 from seamkit.tables.hudi.listing.slices import FileSlice, with_file_names
@@ -83,6 +87,7 @@ class HudiTable:
     ) -> None:
         check_choice("listing", listing, get_args(ListingSource))
         self._storage = Storage(str(path), storage_options)
+        self._address = str(path), storage_options
         self.config = load_config(self._storage)
         self._timeline = load_timeline(self._storage, self.config)
         self._listing = listing
@@ -126,6 +131,23 @@ class HudiTable:
     def __repr__(self) -> str:
         return f"<HudiTable {self._storage.root}, table version {self.config.version}>"
 
+    def describe(self) -> TableDescription:
+        """What the table is, and the file slices that a snapshot reads; no row is read."""
+        kind = "merge-on-read" if self.config.merge_on_read else "copy-on-write"
+        return described(
+            self.scan(),
+            format_name="hudi",
+            version=f"table version {self.config.version}, {kind}",
+            state=f"instant {self._timeline.last_completed() or 'none'}",
+            key=self.config.record_keys,
+            unit_word="file slice",
+            properties={
+                "merge mode": self.config.merge.mode,
+                "ordering": ", ".join(self.config.ordering_fields) or "none",
+                "pending compactions": str(len(self._timeline.pending_compactions())),
+            },
+        )
+
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -142,6 +164,7 @@ class HudiTable:
         changes_alone: bool = False,
         path: Path = "auto",
         positions: bool = False,
+        buckets: int | None = None,
     ) -> Scan:
         """Plan a read.
 
@@ -169,6 +192,9 @@ class HudiTable:
             path: `auto` chooses per slice: native where no log applies, merge otherwise.
             positions: match log records by their positions in the base file where they have them.
                 No row changes by that, but where the base holds a key twice (docs/merge.md).
+            buckets: how many the table's simple bucket index has, which Hudi does not write into
+                the table (`hoodie.bucket.index.num.buckets` of its writers): a filter that names
+                record keys then opens their file groups alone. A wrong number leaves nothing out.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a bad instant or word, a
@@ -192,6 +218,7 @@ class HudiTable:
             strict=strict,
             path=path,
             positions=positions,
+            buckets=stated_buckets(self.config, buckets),
         )
         until, after = instant_text("as_of", as_of), instant_text("begin", begin)
         up_to = instant_text("end", end)
@@ -201,13 +228,30 @@ class HudiTable:
             window = self._window("incremental", None, after, up_to, False)
             return self._changes(columns, filter, window, read, options, strict)
         window = self._window(query, until, after, up_to, changes_alone)
+        again = partial(
+            _plan_anew,
+            self._address,
+            self._listing,
+            {
+                "query": query,
+                "as_of": as_of,
+                "begin": begin,
+                "end": end,
+                "strict": strict,
+                "changes_alone": changes_alone,
+                "path": path,
+                "positions": positions,
+                "buckets": buckets,
+            },
+        )
         schema = self._schema_at(window)
         plan, rows = self._plan(window, strict=strict), window.row_filter()
 
         def make(names: list[str], condition: pc.Expression | None) -> Scan:
             both = [c for c in (rows, condition) if c is not None]
             whole = functools.reduce(operator.and_, both) if both else None
-            return read(plan, window, names, whole, merge_logs=query != "read-optimized")
+            merge_logs = query != "read-optimized"
+            return read(plan, window, names, whole, merge_logs=merge_logs, again=again)
 
         own = [name for name in schema.names if not name.startswith("_hoodie_")]
         names = chosen_columns(columns, schema, own, self._storage.root)
@@ -224,14 +268,16 @@ class HudiTable:
         strict: bool,
         path: Path,
         positions: bool,
+        buckets: int | None,
         merge_logs: bool = True,
+        again: Callable[[], ReadPlan] | None = None,
     ) -> UnitScan:
         schema = self._schema_at(window)
         source = LogSource(
             self._storage, self.config, self._timeline, schema, window, strict, positions
         )
-        units = read_plan(plan, source, path, merge_logs=merge_logs)
-        return UnitScan(units, names, condition, options)
+        units = read_plan(plan, source, path, merge_logs=merge_logs, buckets=buckets)
+        return UnitScan(dataclasses.replace(units, again=again), names, condition, options)
 
     def _changes(
         self,
@@ -311,3 +357,14 @@ class HudiTable:
                 schema = open_slice_base(self._storage, slice_.base).schema
                 return pa.schema([nullable_throughout(field) for field in schema])
         raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
+
+
+def _plan_anew(
+    address: tuple[str, Mapping[str, Any] | None],
+    listing: ListingSource,
+    asked: Mapping[str, Any],
+) -> ReadPlan:
+    """The plan of a scan of a table as it is now; `asked` are arguments of `HudiTable.scan`."""
+    scan = HudiTable(*address, listing=listing).scan(**asked)
+    assert isinstance(scan, UnitScan)
+    return scan.plan

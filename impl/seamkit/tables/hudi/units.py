@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from seambase.description import StoredFile
 from seambase.errors import RefusedError
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.listing.buckets import bucket_units
 from seamkit.tables.hudi.listing.partitions import PartitionColumns
 from seamkit.tables.hudi.listing.planning import Plan
 from seamkit.tables.hudi.listing.slices import FileSlice
@@ -20,7 +23,9 @@ Path = Literal["auto", "native", "merge"]
 that it would have to apply, `merge` takes that path for every slice."""
 
 
-def read_plan(plan: Plan, source: LogSource, path: Path, *, merge_logs: bool) -> ReadPlan:
+def read_plan(
+    plan: Plan, source: LogSource, path: Path, *, merge_logs: bool, buckets: int | None = None
+) -> ReadPlan:
     """The units of a read, in the order of partition and file id.
 
     Args:
@@ -29,6 +34,7 @@ def read_plan(plan: Plan, source: LogSource, path: Path, *, merge_logs: bool) ->
         path: how to read them.
         merge_logs: False for the read-optimised view: logs are left out, and slices without a base
             file contribute nothing.
+        buckets: how many the table's simple bucket index is said to have; None where nobody knows.
 
     Raises:
         RefusedError: logs on the native path.
@@ -36,6 +42,9 @@ def read_plan(plan: Plan, source: LogSource, path: Path, *, merge_logs: bool) ->
     slices = plan.slices if merge_logs else _bases_alone(plan.slices)
     partitions = PartitionColumns(source.config, source.schema)
     units = [_unit(slice_, source, path, partitions) for slice_ in slices]
+    if buckets is not None:
+        found = bucket_units(source.storage, source.config, source.schema, slices, buckets)
+        units = [replace(unit, bucket=own) for unit, own in zip(units, found, strict=True)]
     notes = []
     if plan.unchanged:
         notes.append(f"pruned     {plan.unchanged} slices hold no change of the window")
@@ -62,6 +71,10 @@ def _unit(
         partition=partitions.values(slice_.partition),
         changes=SliceChanges(slice_, source) if slice_.logs or path == "merge" else None,
         reason=f"{len(slice_.logs)} logs" if slice_.logs else "no log to apply",
+        changed_by=[
+            StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
+        ],
+        group=slice_.partition,
     )
 
 

@@ -21,7 +21,7 @@ from seamkit.tables.iceberg.metadata.document import TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field
 
-__all__ = ["DeleteIndex"]
+__all__ = ["DeleteIndex", "kind_of"]
 
 _GLOBAL = ("every partition",)
 
@@ -93,13 +93,26 @@ class DeleteIndex:
         """
         found = []
         for scope in (data.partition_key, _GLOBAL):
-            apply = Counter(
-                tuple(sorted(one.equality_ids))
-                for one in self._equality.get(scope, ())
-                if data.sequence_number < one.sequence_number and self._may_meet(one, data)
-            )
+            apply = Counter(tuple(sorted(one.equality_ids)) for one in self._equal(scope, data))
             found += [(self._of(scope, ids), count) for ids, count in apply.items()]
         return found
+
+    def entries(self, data: Entry) -> Sequence[Entry]:
+        """All delete files that may take rows out of a data file."""
+        vector = self.vector(data)
+        by_position = [one.entry for one in self.positions(data)] if vector is None else [vector]
+        by_key = (
+            one for scope in (data.partition_key, _GLOBAL) for one in self._equal(scope, data)
+        )
+        return [*by_position, *by_key]
+
+    def _equal(self, scope: tuple[Any, ...], data: Entry) -> list[Entry]:
+        """The equality delete files of a partition, or of all, that may meet a data file."""
+        return [
+            one
+            for one in self._equality.get(scope, ())
+            if data.sequence_number < one.sequence_number and self._may_meet(one, data)
+        ]
 
     def _of(self, scope: tuple[Any, ...], ids: tuple[int, ...]) -> DeletedKeys:
         """All keys of some columns that are deleted in a partition, or everywhere."""
@@ -113,6 +126,13 @@ class DeleteIndex:
         """Whether the bounds of the keys leave room for one that both files have."""
         columns = key_columns(self._metadata, delete.equality_ids, delete.where).values()
         return not any(_apart(delete, data, path[-1]) for path in columns)
+
+
+def kind_of(delete: Entry) -> str:
+    """What a delete file is, in the format's words."""
+    if is_vector(delete):
+        return "deletion vector"
+    return "equality deletes" if delete.content == EQUALITY_DELETES else "position deletes"
 
 
 def _apart(delete: Entry, data: Entry, field: Field) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from seambase.description import StoredFile
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
@@ -158,6 +159,8 @@ class Planner:
             changes=mask,
             reason="" if mask is None else "rows are deleted by a vector",
             guarantee=file_guarantee(file, self._schema, self._schemas),
+            changed_by=self._stored_vectors([file]),
+            group=folder,
         )
 
     def _merged(
@@ -193,6 +196,8 @@ class Planner:
             partition=known,
             changes=changes,
             reason=f"{len(runs)} sorted runs are merged",
+            changed_by=self._stored_vectors(section.files),
+            group=folder,
         )
 
     def _data_file(self, file: FileEntry, folder: str) -> DataFile:
@@ -204,7 +209,16 @@ class Planner:
             self._schemas,
             self._schema,
         )
-        return DataFile(f"{folder}/{file.name}", file.size_bytes, opened)
+        return DataFile(f"{folder}/{file.name}", file.size_bytes, opened, rows=file.rows)
+
+    def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
+        """The vectors of files, for descriptions."""
+        found = (self._vectors.get((file.partition, file.bucket, file.name)) for file in files)
+        return [
+            StoredFile("deletion vector", one.index_file, one.length, one.cardinality, one.offset)
+            for one in found
+            if one is not None
+        ]
 
     def _mask(self, file: FileEntry) -> Mask | None:
         vector = self._vectors.get((file.partition, file.bucket, file.name))

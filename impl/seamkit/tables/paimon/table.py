@@ -8,10 +8,12 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.description import TableDescription
 from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
+from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
@@ -88,6 +90,19 @@ class PaimonTable:
     def __repr__(self) -> str:
         branch = "" if self._branch == MAIN else f", branch {self._branch}"
         return f"<PaimonTable {self._storage.root}{branch}, snapshot {self.snapshot_id}>"
+
+    def describe(self) -> TableDescription:
+        """What the table is, and the files and sections that a snapshot reads; no row is read."""
+        engine = self.properties.get("merge-engine", "deduplicate")
+        return described(
+            self.scan(),
+            format_name="paimon",
+            version=f"schema {self._newest_schema.id}",
+            state=f"snapshot {self.snapshot_id or 'none'}",
+            key=self.primary_keys,
+            unit_word="section",
+            properties={"merge engine": engine} if self.primary_keys else {},
+        )
 
     def scan(
         self,

@@ -106,7 +106,7 @@ def test_a_count_reads_no_column(tmp_path: Path) -> None:
     [
         ("a_1-0-1_1.orc", b"ORC", InputError, "not readable as ORC"),
         ("a_1-0-1_1.parquet", b"PAR1", InputError, "not readable as Parquet"),
-        ("a_1-0-1_1.lance", b"", RefusedError, "base files of format 'lance' are not supported"),
+        ("a_1-0-1_1.hfile", b"", RefusedError, "base files of format 'hfile' are not supported"),
     ],
 )
 def test_what_is_no_base_file_is_refused(

@@ -23,8 +23,6 @@ DIFFERENT = {
     "aggregate-listagg": "0.9.0 puts a delimiter beside an empty text, later versions do not",
     "pk-default-values": "0.9.0 applies defaults when it reads; later versions do when they write",
 }
-#: Tables that are refused.
-REFUSED = ("core-manifests-orc",)
 #: Tables with arrays whose items have no order of their own.
 UNORDERED = ("aggregate-collect", "aggregate-nested-update")
 
@@ -56,7 +54,7 @@ def _witnessed(name: str) -> Iterator[tuple[int | None, Mapping[str, Any]]]:
     yield None, steps[-1]
 
 
-@pytest.mark.parametrize("name", sorted({*paimon_table_names()} - {*DIFFERENT} - {*REFUSED}))
+@pytest.mark.parametrize("name", sorted({*paimon_table_names()} - {*DIFFERENT}))
 def test_every_snapshot_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
     """Columns in order and rows as a multiset; no warning about a whole table."""
     table = PaimonTable(str(unpack_paimon(name, tmp_path)))
@@ -99,7 +97,7 @@ def test_differences_are_still_there(name: str, tmp_path: Path) -> None:
         test_every_snapshot_is_as_spark_read_it(name, tmp_path)
 
 
-@pytest.mark.parametrize("name", sorted({*paimon_table_names()} - {*REFUSED}))
+@pytest.mark.parametrize("name", sorted({*paimon_table_names()}))
 def test_ways_to_read_agree(name: str, tmp_path: Path) -> None:
     """Batches of one row, several threads, a count and each column alone say the same rows."""
     table = PaimonTable(str(unpack_paimon(name, tmp_path)))

@@ -292,8 +292,10 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
     if kind not in ("MERGE_ON_READ", "COPY_ON_WRITE"):
         raise InputError(f"{where}: hoodie.table.type is {kind!r}")
     base = raw.get("hoodie.table.base.file.format", "PARQUET").upper()
-    if base not in ("PARQUET", "ORC"):
-        raise RefusedError(f"{where}: base files in {base} are not supported; PARQUET and ORC are")
+    if base not in ("PARQUET", "ORC", "LANCE"):
+        raise RefusedError(
+            f"{where}: base files in {base} are not supported; PARQUET, ORC and LANCE are"
+        )
 
 
 def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:

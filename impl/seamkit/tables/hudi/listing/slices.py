@@ -141,7 +141,7 @@ def base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFil
     if match is None:
         return None
     assert status.size_bytes is not None  # folders were left out
-    known = (".hfile",) if timeline.config.metadata_table else (".parquet", ".orc")
+    known = (".hfile",) if timeline.config.metadata_table else (".parquet", ".orc", ".lance")
     if match[4] not in known:
         raise RefusedError(
             f"{timeline.storage.full(status.path)}: base files in {match[4][1:]} are not supported"

@@ -126,6 +126,14 @@ class TableMetadata:
             self._schemas[number] = read_schema(self.schema_texts[number], self.where)
         return self._schemas[number]
 
+    def identifiers(self) -> Sequence[str]:
+        """Columns that are declared to tell rows apart; none where that is not, or is nested."""
+        text = self.schema_texts[self.current_schema_id]
+        told = text.get("identifier-field-ids") if isinstance(text, Mapping) else None
+        names = {field.id: field.name for field in self.schema().fields}
+        ids = told if isinstance(told, list) else []
+        return [names[id_] for id_ in ids] if all(id_ in names for id_ in ids) else []
+
     @cached_property
     def current(self) -> Snapshot | None:
         """The current snapshot; None for a table without one.

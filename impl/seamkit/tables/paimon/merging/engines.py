@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.scan.merge import Words
+from seamkit.tables.paimon.merging.folding import ORDERLESS, folded, last_valid
 from seamkit.tables.paimon.merging.functions import FieldOptions, Function, make_function
 from seamkit.tables.paimon.metadata.system import KIND
 
@@ -68,17 +69,16 @@ class Aggregation:
         ends = np.append(starts[1:], len(flags))
         for name, column in zip(rows.schema.names, rows.columns, strict=True):
             rule = self.rules.get(name, _LAST)
-            function = make_function(
-                rule.function, column, rule.options, f"{self.where}, field {name!r}"
-            )
-            columns.append(
-                function.result(
-                    [
-                        _aggregated(function, rule, begin, end, flags, deletes)
-                        for begin, end in zip(starts.tolist(), ends.tolist(), strict=True)
-                    ]
-                )
-            )
+            where = f"{self.where}, field {name!r}"
+            whole = None
+            if not deletes.any() and (rule.ignores_retracts or not flags.any()):
+                whole = folded(rule.function, column, ~flags, starts, where)
+            if whole is None:
+                function = make_function(rule.function, column, rule.options, where)
+                bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+                kept = [_aggregated(function, rule, b, e, flags, deletes) for b, e in bounds]
+                whole = function.result(kept)
+            columns.append(whole)
         merged = pa.RecordBatch.from_arrays(columns, schema=rows.schema)
         return merged.filter(pa.array(~deletes[ends - 1])) if deletes.any() else merged
 
@@ -160,7 +160,7 @@ class PartialUpdate:
         columns = {}
         for name in rows.schema.names:
             if name not in guards:
-                columns[name] = _last_valid(rows.column(name), counted, starts)
+                columns[name] = last_valid(rows.column(name), counted, starts)
         for seq in self.groups:
             group = _Group(self, rows, seq, starts, ends, flags)
             columns |= group.merged([name for name in rows.schema.names if guards.get(name) == seq])
@@ -182,16 +182,6 @@ def _after_deletes(
     # An update's old row changes nothing, so a delete before it still is the last word.
     after = np.maximum.reduceat(np.where(~flags, numbers, -1), starts)
     return counted, (last >= 0) & (after < last)
-
-
-def _last_valid(column: pa.Array, counted: _Flags, starts: Words) -> pa.Array:
-    """Of each key the last value that is not null, in rows that count."""
-    usable = counted
-    if column.null_count:
-        usable = usable & column.is_valid().to_numpy(zero_copy_only=False)
-    rows = np.where(usable, np.arange(len(usable)), -1)
-    last = np.maximum.reduceat(rows, starts)
-    return column.take(pa.array(last, mask=last < 0))
 
 
 class _Group:
@@ -232,11 +222,19 @@ class _Group:
                 retracted = (winners >= 0) & self._flags[winners]
                 found[name] = column.take(pa.array(begun, mask=(begun < 0) | retracted))
             else:
-                where = f"{self._engine.where}, field {name!r}"
-                function = make_function(rule.function, column, rule.options, where)
-                kept = [self._followed(function, rule, b, e) for b, e in self._keys()]
-                found[name] = function.result(kept)
+                found[name] = self._aggregated(name, column, rule)
         return found
+
+    def _aggregated(self, name: str, column: pa.Array, rule: FieldRule) -> pa.Array:
+        """A field with a function; one for which order means nothing is folded at once."""
+        where = f"{self._engine.where}, field {name!r}"
+        whole = None
+        if rule.function in ORDERLESS and not self._flags.any():
+            whole = folded(rule.function, column, self._counted, self._starts, where)
+        if whole is not None:
+            return whole
+        function = make_function(rule.function, column, rule.options, where)
+        return function.result([self._followed(function, rule, b, e) for b, e in self._keys()])
 
     def _keys(self) -> Iterator[tuple[int, int]]:
         return zip(self._starts.tolist(), self._ends.tolist(), strict=True)

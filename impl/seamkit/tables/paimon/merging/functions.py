@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 
-__all__ = ["FUNCTIONS", "FieldOptions", "Function", "make_function"]
+__all__ = ["FUNCTIONS", "FieldOptions", "Function", "make_function", "value_ranks"]
 
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
@@ -170,7 +170,7 @@ class _Extreme(Choosing):
 
     def __init__(self, column: pa.Array, options: FieldOptions, where: str) -> None:
         super().__init__(column, options, where)
-        self._ranks = _ranks(column, where) * self.sign
+        self._ranks = value_ranks(column, where) * self.sign
 
     def agg(self, kept: Any, row: int) -> Any:
         """The more extreme of both; of equal ones the one that was kept."""
@@ -194,8 +194,12 @@ class Min(_Extreme):
     sign = -1
 
 
-def _ranks(column: pa.Array, where: str) -> npt.NDArray[np.int64]:
-    """A number for each row that orders its value among the others."""
+def value_ranks(column: pa.Array, where: str) -> npt.NDArray[np.int64]:
+    """A number for each row that orders its value among the others.
+
+    Raises:
+        RefusedError: values of this type have no order.
+    """
     kind = column.type
     if pa.types.is_nested(kind):
         raise RefusedError(f"{where}: values of {kind} have no order")
@@ -299,7 +303,7 @@ class Sum(_Numbers):
         """Added."""
         if isinstance(kept, decimal.Decimal):
             return self.fitting(_DIGITS.add(kept, value))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return self.fitting(kept + value)
 
     def retract(self, kept: Any, row: int) -> Any:
@@ -311,7 +315,8 @@ class Sum(_Numbers):
             return self.fitting(-value)
         if isinstance(kept, decimal.Decimal):
             return self.fitting(_DIGITS.subtract(kept, value))
-        return self.fitting(kept - value)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.fitting(kept - value)
 
 
 class Product(_Numbers):
@@ -323,7 +328,7 @@ class Product(_Numbers):
         """Multiplied."""
         if isinstance(kept, decimal.Decimal):
             return self.fitting(_DIGITS.multiply(kept, value))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return self.fitting(kept * value)
 
 

@@ -1,7 +1,7 @@
 """Manifests: which data files and index files are live in a snapshot.
 
-A snapshot names lists of manifests, these name manifests, these add and delete data files. All of
-them are Avro, resolved by the schema of their writer: newer versions have more fields.
+A snapshot names lists of manifests, these name manifests, these add and delete data files. They
+are Avro, resolved by the schema of their writer, or ORC: newer versions have more fields.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.records import read_container
+from seamkit.files.orc import OrcReader
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
 
@@ -19,6 +20,8 @@ __all__ = ["FileEntry", "VectorRange", "added_files", "live_files", "live_vector
 
 _FOLDER = "manifest"
 _ADD, _DELETE = 0, 1
+_ORC = b"ORC"
+_BATCH_ROWS = 4096
 _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
 
@@ -232,15 +235,21 @@ def _records(
     content = storage.read(path)
     if size_bytes is not None and len(content) != size_bytes:
         raise InputError(f"{where}: {len(content)} bytes, its list says {size_bytes}")
-    if content[:3] == b"ORC":
-        raise RefusedError(f"{where}: manifests in ORC are not supported")
-    for record in read_container(content, where):
+    records = _orc_records(storage, path) if content[:3] == _ORC else read_container(content, where)
+    for record in records:
         if not isinstance(record, dict):
             raise InputError(f"{where}: its entries are no records")
         version = _get(record, "_VERSION", int, where)
         if version not in _VERSIONS[kind]:
             raise RefusedError(f"{where}: version {version} of such manifests is not supported")
         yield record, where
+
+
+def _orc_records(storage: Storage, path: str) -> Iterator[Mapping[str, Any]]:
+    """The records of a manifest in ORC, which has the same fields as one in Avro."""
+    reader = OrcReader(storage, path)
+    for batch in reader.batches(reader.schema, _BATCH_ROWS, use_threads=False):
+        yield from batch.to_pylist()
 
 
 def _get(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:

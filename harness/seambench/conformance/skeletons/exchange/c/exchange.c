@@ -1,15 +1,76 @@
-/* An exchange to begin with: it reads the request and refuses. See docs/doors.md of Seambench. */
+/* An exchange to begin with: it refuses everything. See docs/doors.md of Seambench. */
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-int main(void)
+/* The Arrow C data interface, as arrow.apache.org/docs/format/CDataInterface.html has it. */
+struct ArrowSchema {
+  const char *format, *name, *metadata;
+  int64_t flags, n_children;
+  struct ArrowSchema **children, *dictionary;
+  void (*release)(struct ArrowSchema *);
+  void *private_data;
+};
+struct ArrowArray {
+  int64_t length, null_count, offset, n_buffers, n_children;
+  const void **buffers;
+  struct ArrowArray **children, *dictionary;
+  void (*release)(struct ArrowArray *);
+  void *private_data;
+};
+
+enum { EXCHANGE_REFUSED = 2 };
+
+static int refuse(char *error, size_t error_size)
 {
-  static char request[1 << 16];
-  /* One line of JSON: `role` is `sender` or `receiver`; frames follow on the same input. */
-  if (!fgets(request, sizeof request, stdin)) {
-    fputs("no request came\n", stderr);
-    return 1;
-  }
-  /* The last line of a refusal; the exit code goes with it. */
-  fputs("refused: NAME carries nothing yet\n", stderr);
-  return 2;
+  snprintf(error, error_size, "NAME carries nothing yet");
+  return EXCHANGE_REFUSED;
 }
+
+/* Get a receiver ready, and say in `address` where senders find it; `request_json` has a wish. */
+int seambench_exchange_listen(const char *request_json, void **receiver, char *address,
+                              size_t address_size, char *error, size_t error_size)
+{
+  (void)request_json, (void)receiver, (void)address, (void)address_size;
+  return refuse(error, error_size);
+}
+
+/* Fill both structs with the next batch of a driver, or leave them alone at the end. */
+int seambench_exchange_read(void *receiver, int64_t driver, int64_t timeout_ms,
+                            struct ArrowArray *rows, struct ArrowSchema *schema, char *error,
+                            size_t error_size)
+{
+  (void)receiver, (void)driver, (void)timeout_ms, (void)rows, (void)schema;
+  return refuse(error, error_size);
+}
+
+/* Get a sender ready; `addresses` of the request are its receivers. */
+int seambench_exchange_connect(const char *request_json, void **sender, char *error,
+                               size_t error_size)
+{
+  (void)request_json, (void)sender;
+  return refuse(error, error_size);
+}
+
+/* Take both structs over, and send the rows on their way. */
+int seambench_exchange_write(void *sender, int64_t driver, struct ArrowArray *rows,
+                             struct ArrowSchema *schema, char *error, size_t error_size)
+{
+  (void)sender, (void)driver;
+  rows->release(rows);
+  schema->release(schema);
+  return refuse(error, error_size);
+}
+
+/* Nothing follows of a driver; after the last one return when everything has arrived. */
+int seambench_exchange_finish(void *sender, int64_t driver, char *error, size_t error_size)
+{
+  (void)sender, (void)driver;
+  return refuse(error, error_size);
+}
+
+/* Give up: the other sides must fail with `reason`. */
+void seambench_exchange_cancel(void *side, const char *reason) { (void)side, (void)reason; }
+
+/* Release a sender or receiver. */
+void seambench_exchange_close(void *side) { (void)side; }

@@ -1,0 +1,1 @@
+"""A table looked at: layout, damage, what merging costs, what other readers say, what to do."""

@@ -1,0 +1,229 @@
+"""What an audit found: the one model behind the terminal, the JSON and the page.
+
+Its JSON has the version `schema`; members are added to it, none is renamed or removed under the
+same version. `seambench audit --schema` prints the JSON Schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "SCHEMA",
+    "Advice",
+    "Audit",
+    "Cost",
+    "Damage",
+    "DifferentRow",
+    "Group",
+    "Kind",
+    "Layout",
+    "Limits",
+    "PeerAnswer",
+    "Range",
+    "UnitCost",
+    "json_schema",
+]
+
+SCHEMA = 1
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the audit might spend. `reached` has a sentence for each thing left out for it."""
+
+    seconds: float
+    bytes: int
+    reached: list[str] = []
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of one kind that change rows, each counted once."""
+
+    kind: str
+    files: int
+    bytes: int
+    units: int
+    rows: int | None
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A partition or bucket."""
+
+    name: str
+    units: int
+    changed_units: int
+    data_bytes: int
+    change_bytes: int
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """How the rows lie.
+
+    Attributes:
+        unit: what a unit is called.
+        changed_units: units that are more than their data files.
+        data_rows: rows of the data files as the metadata tells, None where it does not.
+        small_files: data files of less than `small_bytes`.
+        skew: bytes of the largest group, as times of those of the median one.
+        groups: the largest, by bytes.
+    """
+
+    unit: str
+    units: int
+    changed_units: int
+    kinds: list[Kind]
+    data_files: int
+    data_bytes: int
+    change_bytes: int
+    data_rows: int | None
+    smallest_bytes: int
+    median_bytes: int
+    largest_bytes: int
+    small_files: int
+    small_bytes: int
+    n_groups: int
+    skew: float
+    groups: list[Group]
+
+
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is missing, or fails its checks.
+
+    Attributes:
+        where: the unit or file; empty for the table's metadata.
+        stops: whether rows cannot be read for it; else the format's readers pass it over.
+    """
+
+    where: str
+    reason: str
+    stops: bool
+
+
+class Range(msgspec.Struct, frozen=True, kw_only=True):
+    """Of repeated measurements."""
+
+    median: float
+    low: float
+    high: float
+
+
+class UnitCost(msgspec.Struct, frozen=True, kw_only=True):
+    """A unit of the sample: median seconds of a snapshot of it, and of its data files alone."""
+
+    unit: str
+    snapshot_seconds: float
+    files_alone_seconds: float
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What a snapshot costs against the data files alone, in one thread, on a sample.
+
+    Attributes:
+        share: of the bytes of the table that the sample has.
+        repeats: how often each was read, in turns, after one read that does not count.
+        ratio: of the times; where the sample is not the whole table, units with and without changes
+            count by the bytes of theirs in the table.
+        extra_seconds: what the changes of the whole table cost a read, worked out from the sample.
+    """
+
+    sampled_units: int
+    sampled_changed_units: int
+    share: float
+    repeats: int
+    ratio: Range
+    snapshot_seconds: Range
+    files_alone_seconds: Range
+    extra_seconds: float
+    units: list[UnitCost]
+
+
+class DifferentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that one of two readers lacks: its values as text, and where it lies, if found."""
+
+    row: dict[str, str | None]
+    only: Literal["peer", "ours"]
+    unit: str
+
+
+class PeerAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What another reader says of the same state.
+
+    Attributes:
+        outcome: `agrees`, `differs`; or `refused`, `unavailable`, `error`, `timeout`, `crash`,
+            where there is no answer.
+        reason: why there is none, or what differs.
+        rows: that it counts.
+        keys: whether its keys have our sum; None if that was not asked.
+        values: whether all its values have.
+        missing, added: rows of ours that it lacks, and rows that we lack, as compared.
+        different: some of these.
+    """
+
+    name: str
+    version: str
+    outcome: str
+    reason: str = ""
+    rows: int | None = None
+    keys: bool | None = None
+    values: bool | None = None
+    missing: int = 0
+    added: int = 0
+    different: list[DifferentRow] = []
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to do, with what it is worth.
+
+    Attributes:
+        what: `compact`, `combine files`, `rewrite`.
+        target: unit or group.
+        gain_seconds: of a full read in one thread; None where nothing was measured.
+        measured: whether this unit was in the sample; else the figure is from others' bytes.
+        detail: the numbers behind it.
+    """
+
+    what: str
+    target: str
+    gain_seconds: float | None
+    measured: bool
+    detail: str
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole audit."""
+
+    schema: int = SCHEMA
+    made_utc: str
+    seambench: str
+    reader: str
+    table: str
+    format: str
+    version: str
+    state: str
+    key: list[str]
+    properties: dict[str, str]
+    limits: Limits
+    layout: Layout | None
+    rows: int | None
+    checked_units: int
+    damage: list[Damage]
+    cost: Cost | None
+    peers: list[PeerAnswer]
+    advice: list[Advice]
+
+    @property
+    def answered(self) -> bool:
+        """Whether all readers that were asked have answered."""
+        return all(one.outcome in ("agrees", "differs") for one in self.peers)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether some peer has other rows."""
+        return any(one.outcome == "differs" for one in self.peers)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of an audit."""
+    return msgspec.json.schema(Audit)

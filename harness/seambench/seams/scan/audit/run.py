@@ -1,0 +1,139 @@
+"""A whole audit, step by step; nothing is written anywhere near the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from seambase.description import TableDescription
+from seambase.errors import InputError, RefusedError, UsageError
+from seambench import __version__
+from seambench.contracts.scan import Bare, Describing, Parted, Scanner, ScanRequest
+from seambench.seams.scan.audit.advice import advise
+from seambench.seams.scan.audit.budget import Budget
+from seambench.seams.scan.audit.layout import layout_of, unit_bytes
+from seambench.seams.scan.audit.measure import Checked, check_units, measure_cost
+from seambench.seams.scan.audit.model import Audit, Cost, Damage, PeerAnswer
+from seambench.seams.scan.audit.peers import Ours, ask_peers, present_peers
+
+__all__ = ["Plan", "audit"]
+
+_NOTHING = Checked(0, None, [], frozenset())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of an audit.
+
+    Attributes:
+        request: the table, where it lies.
+        seconds: for everything.
+        most_bytes: that are read of the table for checks and measurements; peers, who read it
+            whole, are asked only if it has no more.
+        peers: names of readers to ask; None for all that are there.
+        key: columns that tell rows apart; none for those that the table declares.
+    """
+
+    request: ScanRequest
+    seconds: float
+    most_bytes: int
+    peers: Sequence[str] | None = None
+    key: Sequence[str] = ()
+
+
+def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
+    """Look at a table.
+
+    Args:
+        scanner: the reader by which it is looked at; it must tell what is in a table.
+        plan: what is asked.
+        tell: is told what goes on.
+
+    Raises:
+        RefusedError: the scanner describes no tables, or does not read this one.
+        UsageError: a key column that is none.
+        InputError: there is no table.
+    """
+    if not isinstance(scanner, Describing):
+        raise RefusedError(f"{scanner.name} does not describe tables")
+    budget = Budget(plan.seconds, plan.most_bytes)
+    tell("reading the metadata")
+    table = scanner.describe(plan.request)
+    damage = [Damage(where=one.file, reason=one.reason, stops=False) for one in table.warnings]
+    if table.broken:
+        damage.append(Damage(where="", reason=table.broken, stops=True))
+        return _told(scanner, table, budget, _NOTHING, damage)
+    scan = scanner.open(plan.request)
+    for name in plan.key:
+        if name not in scan.schema.names:
+            raise UsageError(f"--key {name!r}: the columns are {', '.join(scan.schema.names)}")
+    damage += _strictly(scanner, plan.request, damage)
+    checked, cost = _NOTHING, None
+    if isinstance(scan, Parted):
+        checked = check_units(table, scan, budget, tell)
+        damage += checked.damage
+    if isinstance(scan, Bare):
+        cost = measure_cost(table, scan, checked.broken, budget, tell)
+    ours = Ours(scanner, plan.request, table, plan.key or table.key)
+    peers = _peers(ours, plan, checked, budget, tell)
+    return _told(scanner, table, budget, checked, damage, cost, peers)
+
+
+def _strictly(scanner: Scanner, request: ScanRequest, known: Sequence[Damage]) -> Sequence[Damage]:
+    """Damage that only a strict look at the metadata finds."""
+    if not scanner.capabilities.get("strict"):
+        return ()
+    strict = ScanRequest(request.table, strict=True, storage_options=request.storage_options)
+    try:
+        scanner.open(strict)
+    except InputError as error:
+        if not any(one.reason in str(error) for one in known):
+            return (Damage(where="", reason=str(error), stops=False),)
+    return ()
+
+
+def _peers(
+    ours: Ours, plan: Plan, checked: Checked, budget: Budget, tell: Callable[[str], None]
+) -> list[PeerAnswer]:
+    names = present_peers(ours.table.format) if plan.peers is None else plan.peers
+    if not names:
+        return []
+    if checked.broken:
+        budget.reach("no other reader was asked: the table cannot be read whole")
+        return []
+    whole = sum(map(unit_bytes, ours.table.units))
+    if whole > plan.most_bytes:
+        budget.reach(f"no other reader was asked: it would read {whole:,} bytes")
+        return []
+    return ask_peers(ours, names, budget, tell)
+
+
+def _told(
+    scanner: Scanner,
+    table: TableDescription,
+    budget: Budget,
+    checked: Checked,
+    damage: Sequence[Damage],
+    cost: Cost | None = None,
+    peers: Sequence[PeerAnswer] = (),
+) -> Audit:
+    return Audit(
+        made_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        seambench=__version__,
+        reader=scanner.name,
+        table=table.table,
+        format=table.format,
+        version=table.version,
+        state=table.state,
+        key=list(table.key),
+        properties=dict(table.properties),
+        limits=budget.limits(),
+        layout=None if table.broken else layout_of(table),
+        rows=checked.rows,
+        checked_units=checked.units,
+        damage=list(damage),
+        cost=cost,
+        peers=list(peers),
+        advice=[] if table.broken else advise(table, cost),
+    )

@@ -1,0 +1,205 @@
+"""An audit in words: the sections that the terminal and the page show alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from seambench.report.draw.text import factor, seconds, size
+from seambench.seams.scan.audit.layout import plural
+from seambench.seams.scan.audit.model import Audit, Cost, Kind, Layout, PeerAnswer, Range
+
+__all__ = ["Section", "sections", "verdict"]
+
+_KINDS = {"agrees": "right", "differs": "wrong", "refused": "refused", "unavailable": "off"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of an audit.
+
+    Attributes:
+        title: above it.
+        columns: their names; the first one is what the row is about.
+        rows: texts.
+        kinds: how the page colours each row's first text, by the words of the report; may be empty.
+        note: below it.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    kinds: Sequence[str] = ()
+    note: str = ""
+    details: Sequence[str] = field(default_factory=tuple)
+
+
+def verdict(audit: Audit) -> str:
+    """What was found, in a sentence."""
+    stops = sum(one.stops for one in audit.damage)
+    found = []
+    if stops:
+        found.append(f"{stops} kinds of damage keep rows from being read")
+    if passed := len(audit.damage) - stops:
+        found.append(f"{passed} further things are damaged, which readers pass over")
+    if differ := [one.name for one in audit.peers if one.outcome == "differs"]:
+        found.append(f"{', '.join(differ)} and {audit.reader} have different rows")
+    if found:
+        return f"Not fine: {'; '.join(found)}."
+    asked = sum(one.outcome == "agrees" for one in audit.peers)
+    looked = audit.layout is not None and audit.checked_units == audit.layout.units
+    whole = "all of it was looked into" if looked else "not all of it was looked into"
+    return f"No damage was found ({whole}), and no disagreement ({asked} other readers agree)."
+
+
+def sections(audit: Audit) -> list[Section]:
+    """All that an audit has to say, in the order in which one wants to know it."""
+    found = [_table(audit)]
+    if audit.damage:
+        rows = [[one.where or "metadata", one.reason] for one in audit.damage]
+        kinds = ["wrong" if one.stops else "refused" for one in audit.damage]
+        found.append(Section("Damage", ("where", "what"), rows, kinds))
+    if audit.layout is not None:
+        found += _layout(audit.layout)
+    if audit.cost is not None and audit.layout is not None:
+        found.append(_cost(audit.cost, audit.layout))
+    if audit.peers:
+        found.append(_peers(audit))
+    if audit.advice:
+        found.append(_advice(audit))
+    if audit.limits.reached:
+        title = f"Left out for the limits ({audit.limits.seconds:g} s, {size(audit.limits.bytes)})"
+        found.append(Section(title, ("what",), [[one] for one in audit.limits.reached]))
+    return found
+
+
+def _table(audit: Audit) -> Section:
+    told = {
+        "table": audit.table,
+        "format": f"{audit.format}, {audit.version}" if audit.version else audit.format,
+        "state": audit.state or "not known",
+        "key": ", ".join(audit.key) or "none is declared",
+        "rows": "not counted whole" if audit.rows is None else f"{audit.rows:,}",
+        **audit.properties,
+    }
+    return Section("The table", ("fact", "value"), [list(pair) for pair in told.items()])
+
+
+def _layout(layout: Layout) -> Iterator[Section]:
+    rows = "" if layout.data_rows is None else f", {layout.data_rows:,} rows"
+    whole = layout.data_bytes + layout.change_bytes
+    share = f", {layout.change_bytes / whole:.1%} of all bytes" if whole else ""
+    told = [
+        [plural(layout.unit), f"{layout.units:,}"],
+        ["with changes", f"{layout.changed_units:,}"],
+        ["data files", f"{layout.data_files:,}, {size(layout.data_bytes)}{rows}"],
+        *(_kind(kind, layout.unit) for kind in layout.kinds),
+        ["changes in all", f"{size(layout.change_bytes)}{share}"],
+        [
+            "sizes of data files",
+            (
+                f"{size(layout.smallest_bytes)} to {size(layout.largest_bytes)}, "
+                f"median {size(layout.median_bytes)}"
+            ),
+        ],
+        ["small files", f"{layout.small_files:,} of less than {size(layout.small_bytes)}"],
+    ]
+    yield Section("Layout", ("what", "how much"), told)
+    if layout.n_groups > 1:
+        groups = [
+            [
+                group.name or "(no partition)",
+                f"{group.units:,}",
+                f"{group.changed_units:,}",
+                size(group.data_bytes),
+                size(group.change_bytes),
+            ]
+            for group in layout.groups
+        ]
+        note = (
+            f"{layout.n_groups:,} in all; the largest has {factor(layout.skew)} the median's bytes."
+        )
+        columns = ("partition or bucket", plural(layout.unit), "with changes", "data", "changes")
+        yield Section("The largest partitions and buckets", columns, groups, note=note)
+
+
+def _kind(kind: Kind, unit: str) -> list[str]:
+    rows = "" if kind.rows is None else f", {kind.rows:,} rows"
+    over = f"over {kind.units:,} {plural(unit, kind.units)}"
+    return [plural(kind.kind), f"{kind.files:,}, {size(kind.bytes)}, {over}{rows}"]
+
+
+def _cost(cost: Cost, layout: Layout) -> Section:
+    rows = [
+        ["snapshot", _seconds(cost.snapshot_seconds)],
+        ["data files alone", _seconds(cost.files_alone_seconds)],
+        ["ratio", _ratio(cost.ratio)],
+    ]
+    if cost.sampled_changed_units:
+        rows.append(["changes cost a full read", _extra(cost.extra_seconds)])
+    note = (
+        f"Measured on {cost.sampled_units:,} of {layout.units:,} {plural(layout.unit)} "
+        f"({cost.sampled_changed_units:,} with changes), {cost.share:.1%} of the bytes, read "
+        f"{cost.repeats} times in turns in one thread, after one read that does not count; a range "
+        "is from the least to the greatest."
+    )
+    return Section("What a snapshot costs", ("what", "time"), rows, note=note)
+
+
+def _seconds(found: Range) -> str:
+    return f"{seconds(found.median)} ({seconds(found.low)} to {seconds(found.high)})"
+
+
+def _ratio(found: Range) -> str:
+    same = ", so no difference is shown" if found.low <= 1 <= found.high else ""
+    return f"{factor(found.median)} ({factor(found.low)} to {factor(found.high)}{same})"
+
+
+def _extra(found: float) -> str:
+    return f"about {seconds(found)} in one thread" if found > 0 else "nothing that was measurable"
+
+
+def _peers(audit: Audit) -> Section:
+    rows = [
+        [
+            f"{one.name} {one.version}" if one.version and "@" not in one.name else one.name,
+            one.outcome,
+            "" if one.rows is None else f"{one.rows:,}",
+            _same(one.keys),
+            _same(one.values),
+            _why(one),
+        ]
+        for one in audit.peers
+    ]
+    kinds = [_KINDS.get(one.outcome, "broken") for one in audit.peers]
+    columns = ("reader", "outcome", "rows", "keys", "values", "why")
+    details = [line for one in audit.peers for line in _different(one)]
+    return Section("Other readers", columns, rows, kinds, details=details)
+
+
+def _same(found: bool | None) -> str:
+    return "" if found is None else "same" if found else "other"
+
+
+def _why(one: PeerAnswer) -> str:
+    if not (one.missing or one.added):
+        return one.reason
+    return f"{one.reason}: it lacks {one.missing:,} of ours and has {one.added:,} that we lack"
+
+
+def _different(one: PeerAnswer) -> Iterator[str]:
+    for row in one.different:
+        values = ", ".join(f"{name}={'null' if v is None else v}" for name, v in row.row.items())
+        who = f"only {one.name}" if row.only == "peer" else f"not {one.name}"
+        yield f"{who}: {values}" + (f" (in {row.unit})" if row.unit else "")
+
+
+def _advice(audit: Audit) -> Section:
+    rows = []
+    for one in audit.advice:
+        gain = "" if one.gain_seconds is None else seconds(one.gain_seconds)
+        if gain:
+            gain += ", measured" if one.measured else ", by its bytes"
+        rows.append([one.what, one.target, gain, one.detail])
+    note = "Gains are of one full read in one thread. Of each kind at most ten, the greatest first."
+    return Section("What to do first", ("what", "where", "gain", "why"), rows, note=note)

@@ -1,0 +1,125 @@
+"""The library door of the exchange seam: senders and receivers in C, good and bad."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import RefusedError, UsageError
+from seambench.contracts.exchange import ExchangeRequest
+from seambench.contracts.outcomes import Mismatch
+from seambench.contracts.registry import resolve
+from seambench.seams.exchange.cases import ExchangeCase, exchange_cases
+from seambench.seams.exchange.check import check_exchange
+from seambench.seams.exchange.library import LibraryExchange
+from seambench.seams.exchange.plain import FailedError
+from seambench_tests import SAMPLES
+
+_STATED = (
+    *("sender", "receiver", "partitions.single", "transports.pass-through", "formats.arrow"),
+    *("orders.sender", "cancel", "types.int", "types.string"),
+)
+_REQUEST = ExchangeRequest(pa.schema([("k", pa.int32())]), "single")
+_CASE = """
+level = "must"
+requirement = "rows arrive once, those of a sender in order"
+fields = ["{field}", "s"]
+types = ["int", "string"]
+rows = 90
+batch_rows = 10
+fault = "{fault}"
+[exchange]
+partition = "single"
+senders = [2]
+order = "sender"
+transports = ["pass-through"]
+output_columns = ["{field}", "s"]
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library in C, compiled."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler on this machine")
+    target = tmp_path_factory.mktemp("library") / "exchange.so"
+    flags = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1", "-pthread"]
+    source = str(SAMPLES / "exchange_library.c")
+    subprocess.run([compiler, *flags, "-o", str(target), source], check=True)
+    facts = {"name": "clib", "version": "1", "capabilities": dict.fromkeys(_STATED, True)}
+    target.with_name("exchange.so.seambench.json").write_text(json.dumps(facts))
+    return target
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Callable[..., ExchangeCase]:
+    """Makes a small case in which something goes wrong on purpose, or by the name of a column."""
+
+    def make(fault: str = "none", field: str = "k") -> ExchangeCase:
+        folder = tmp_path / "cases" / "exchange"
+        folder.mkdir(parents=True)
+        (folder / "small.toml").write_text(_CASE.format(fault=fault, field=field))
+        [made] = exchange_cases(tmp_path)
+        return made
+
+    return make
+
+
+@pytest.mark.parametrize("fault", ["none", "sender-cancels", "receiver-cancels"])
+def test_a_good_library_passes(
+    library: Path, case: Callable[..., ExchangeCase], fault: str
+) -> None:
+    """Rows cross in the structs of the C data interface; who gives up ends the exchange."""
+    check_exchange(case(fault), resolve("exchange", f"lib:{library}"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault", "says"),
+    [("lose", "none", "is lost"), ("deaf", "sender-cancels", "ended as if all")],
+)
+def test_a_wrong_library_is_found(
+    library: Path, case: Callable[..., ExchangeCase], wrong: str, fault: str, says: str
+) -> None:
+    """A batch that is dropped, and a loss taken for an end."""
+    with pytest.raises(Mismatch, match=says):
+        check_exchange(case(fault, wrong), LibraryExchange(str(library)))
+
+
+def test_what_a_library_refuses_is_said(library: Path) -> None:
+    """Its own refusals, and another format over frames, in a sentence."""
+    made = LibraryExchange(str(library))
+    with pytest.raises(RefusedError, match="clib: one receiver is all there is"):
+        made.open(replace(_REQUEST, partition="broadcast"))
+    with pytest.raises(RefusedError, match="clib: nobody listens there"):
+        made.connect(_REQUEST, 0, ["unix:/nowhere"])
+    with pytest.raises(RefusedError, match="carry arrow, not presto"):
+        made.open(replace(_REQUEST, format="presto"))
+
+
+def test_nothing_that_comes_is_an_error(library: Path) -> None:
+    """A reader that waits in vain is told so after its time."""
+    receiver = LibraryExchange(str(library)).listen(_REQUEST, "unix:/here")
+    with pytest.raises(FailedError, match="nothing came"):
+        receiver.read(timeout=0.01)
+    receiver.close()
+    receiver.close()
+
+
+def test_a_library_without_the_functions_is_told(tmp_path: Path) -> None:
+    """A shared library that lacks them is no exchange."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler on this machine")
+    target = tmp_path / "empty.so"
+    (tmp_path / "empty.c").write_text("int nothing;")
+    command = ["cc", "-shared", "-fPIC", "-o", str(target), str(tmp_path / "empty.c")]
+    subprocess.run(command, check=True)
+    with pytest.raises(UsageError, match="seambench_exchange_listen"):
+        LibraryExchange(str(target))

@@ -1,0 +1,1 @@
+"""Checks that run from the installed wheel, in an environment of their own."""

@@ -1,0 +1,71 @@
+"""File slices by Hudi's own reader in a JVM: the path that a JNI connector takes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from seambench_impl.peers.jvm_jars import fetch_jars
+from seamkit.jvm.machine import JavaClasses, spark_jars
+from seamkit.jvm.sources import compiled_package
+from seamkit.offheap.columns.types import from_arrow
+from seamkit.offheap.connector.parameters import join_names, join_types
+from seamkit.offheap.engine.schema import EngineSchema
+from seamkit.offheap.jni.classes import JniLoader, connector_classes
+from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.tables.hudi.merge.changes import SliceChanges
+
+__all__ = ["java_loader", "read_unit_in_java"]
+
+_JAVA = Path(__file__).parent / "java" / "hudi"
+_SCANNER = "seambench.hudi.HudiSliceScanner"
+_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
+_FETCH_SIZE = 4096
+
+
+@functools.cache
+def java_loader() -> JniLoader:
+    """Hudi 1.2.0's classes, with those of Hadoop, Avro and Parquet that come with pyspark.
+
+    Raises:
+        UnavailableError: no JVM, no pyspark, or the bundle cannot be fetched.
+    """
+    bundle = fetch_jars([_BUNDLE], "Hudi's own reader")
+    engine = JavaClasses.of_jars("Hudi", [*bundle, *spark_jars()], connector_classes())
+    return JniLoader(compiled_package("seambench.hudi", _JAVA, engine))
+
+
+def read_unit_in_java(
+    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a slice as Hudi's reader gives them; see `UnitScan.read_by`.
+
+    Args:
+        unit: its changes are those of a Hudi slice, which may have no logs.
+        schema: the columns to hand out.
+        batch_rows: most rows in a batch; Hudi's chunks have 4096 at most.
+        context: what the read lends.
+    """
+    changes = unit.changes
+    assert isinstance(changes, SliceChanges)  # so the merge path is planned
+    source, slice_ = changes.source, changes.slice_
+    instant = source.window.up_to or source.timeline.last_completed()
+    parameters = {
+        "base_path": source.storage.full("").rstrip("/"),
+        "instant_time": instant or "",
+        "hive_column_names": join_names(schema.names),
+        "hive_column_types": join_types([from_arrow(field.type) for field in schema]),
+        "required_fields": join_names(schema.names),
+        "data_file_path": source.storage.full(slice_.base.path) if slice_.base else "",
+        "delta_file_paths": join_names([source.storage.full(log.path) for log in slice_.logs]),
+    }
+    expected = EngineSchema(schema)
+    rows = min(batch_rows, _FETCH_SIZE)
+    loader = java_loader()
+    with JniScanner(loader, _SCANNER, rows, parameters, context.allocator) as scanner:
+        scanner.open()
+        yield from scanner.batches(expected)

@@ -1,0 +1,198 @@
+package seambench.hudi;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.avro.Schema;
+import org.apache.avro.generic.IndexedRecord;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hudi.avro.HoodieAvroReaderContext;
+import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.engine.HoodieReaderContext;
+import org.apache.hudi.common.fs.FSUtils;
+import org.apache.hudi.common.model.FileSlice;
+import org.apache.hudi.common.model.HoodieBaseFile;
+import org.apache.hudi.common.model.HoodieFileGroupId;
+import org.apache.hudi.common.model.HoodieLogFile;
+import org.apache.hudi.common.schema.HoodieSchema;
+import org.apache.hudi.common.schema.HoodieSchemaUtils;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.TableSchemaResolver;
+import org.apache.hudi.common.table.read.HoodieFileGroupReader;
+import org.apache.hudi.common.util.Option;
+import org.apache.hudi.common.util.collection.ClosableIterator;
+import org.apache.hudi.storage.hadoop.HadoopStorageConfiguration;
+
+import seamkit.offheap.ColumnType;
+import seamkit.offheap.ConnectorScanner;
+import seamkit.offheap.RefusedException;
+import seamkit.offheap.SelectedFields;
+
+/**
+ * One file slice of a Hudi table by Hudi's own file-group reader (1.2.0), which gives Avro records.
+ *
+ * <p>Parameters: `base_path`, `instant_time`, `hive_column_names` (`,`), `hive_column_types` (`#`),
+ * `required_fields`, `nested_fields`, `data_file_path` (empty: logs alone), `delta_file_paths` (`,`).
+ */
+public final class HudiSliceScanner extends ConnectorScanner {
+    private final Map<String, String> parameters;
+    private final int fetchSize;
+    private HoodieFileGroupReader<IndexedRecord> reader;
+    private ClosableIterator<IndexedRecord> records;
+    private ColumnType[] types;
+    private Schema[] schemas;
+    private int[] places;
+
+    public HudiSliceScanner(int fetchSize, Map<String, String> parameters) {
+        this.fetchSize = fetchSize;
+        this.parameters = parameters;
+    }
+
+    private String needed(String name) {
+        String value = (String) parameters.get(name);
+        if (value == null) {
+            throw new IllegalArgumentException("parameter '" + name + "' is missing");
+        }
+        return value;
+    }
+
+    private String[] list(String name, String separator) {
+        String text = (String) parameters.get(name);
+        return text == null || text.isEmpty() ? new String[0] : text.split(separator, -1);
+    }
+
+    private Map<String, ColumnType> columns() {
+        String[] names = list("hive_column_names", ",");
+        String[] texts = list("hive_column_types", "#");
+        if (names.length != texts.length) {
+            throw new IllegalArgumentException(names.length + " columns have " + texts.length + " types");
+        }
+        Map<String, ColumnType> columns = new HashMap<String, ColumnType>();
+        for (int i = 0; i < names.length; i++) {
+            columns.put(names[i], ColumnType.parse(texts[i]));
+        }
+        return columns;
+    }
+
+    @Override
+    public void open() throws IOException {
+        String[] required = list("required_fields", ",");
+        Map<String, ColumnType> columns = columns();
+        SelectedFields selected = SelectedFields.of(list("nested_fields", ","));
+        types = new ColumnType[required.length];
+        ColumnType[] pruned = new ColumnType[required.length];
+        List<String> wanted = new ArrayList<String>();
+        for (int i = 0; i < required.length; i++) {
+            types[i] = (ColumnType) columns.get(required[i]);
+            if (types[i] == null) {
+                throw new RefusedException("column '" + required[i] + "' has no type");
+            }
+            pruned[i] = types[i].prune(selected.child(required[i]), required[i]);
+            wanted.add(required[i]);
+        }
+        initOffHeapTableWriter(pruned, required, fetchSize);
+        openReader(wanted);
+    }
+
+    private void openReader(List<String> wanted) throws IOException {
+        HoodieTableMetaClient meta =
+                HoodieTableMetaClient.builder()
+                        .setConf(new HadoopStorageConfiguration(new Configuration()))
+                        .setBasePath(needed("base_path"))
+                        .build();
+        TableSchemaResolver resolver = new TableSchemaResolver(meta);
+        HoodieSchema all;
+        Option internal;
+        try {
+            all = resolver.getTableSchema(true);
+            internal = resolver.getTableInternalSchemaFromCommitMetadata();
+        } catch (Exception error) {
+            throw new IOException("the table's schema cannot be read", error);
+        }
+        HoodieSchema projection = HoodieSchemaUtils.generateProjectionSchema(all, wanted);
+        TypedProperties properties = TypedProperties.copy(meta.getTableConfig().getProps());
+        HoodieReaderContext context =
+                new HoodieAvroReaderContext(
+                        meta.getStorageConf(), meta.getTableConfig(), Option.empty(), Option.empty(), properties);
+        reader =
+                (HoodieFileGroupReader)
+                        HoodieFileGroupReader.newBuilder()
+                                .withReaderContext(context)
+                                .withHoodieTableMetaClient(meta)
+                                .withLatestCommitTime(needed("instant_time"))
+                                .withFileSlice(slice())
+                                .withDataSchema(all)
+                                .withRequestedSchema(projection)
+                                .withInternalSchema(internal)
+                                .withProps(properties)
+                                .withShouldUseRecordPosition(false)
+                                .build();
+        records = reader.getClosableIterator();
+        Schema row = projection.toAvroSchema();
+        places = new int[wanted.size()];
+        schemas = new Schema[wanted.size()];
+        for (int i = 0; i < places.length; i++) {
+            Schema.Field field = row.getField((String) wanted.get(i));
+            if (field == null) {
+                throw new RefusedException("the table has no column '" + wanted.get(i) + "'");
+            }
+            places[i] = field.pos();
+            schemas[i] = AvroValue.plain(field.schema());
+        }
+    }
+
+    /** The slice that the parameters' files are. */
+    private FileSlice slice() {
+        String base = (String) parameters.get("data_file_path");
+        String[] logs = list("delta_file_paths", ",");
+        boolean logsAlone = base == null || base.isEmpty();
+        if (logsAlone && logs.length == 0) {
+            throw new IllegalArgumentException("a slice has a data_file_path or delta_file_paths");
+        }
+        List<HoodieLogFile> files = new ArrayList<HoodieLogFile>();
+        for (int i = 0; i < logs.length; i++) {
+            files.add(new HoodieLogFile(logs[i]));
+        }
+        String one = logsAlone ? logs[0] : base;
+        String folder = one.substring(0, one.lastIndexOf('/'));
+        String root = needed("base_path");
+        String partition = folder.length() > root.length() ? folder.substring(root.length() + 1) : "";
+        String name = one.substring(one.lastIndexOf('/') + 1);
+        HoodieLogFile first = logsAlone ? (HoodieLogFile) files.get(0) : null;
+        String fileId = logsAlone ? first.getFileId() : FSUtils.getFileId(name);
+        String instant = logsAlone ? first.getDeltaCommitTime() : FSUtils.getCommitTime(name);
+        return new FileSlice(
+                new HoodieFileGroupId(partition, fileId),
+                instant,
+                logsAlone ? null : new HoodieBaseFile(base),
+                files);
+    }
+
+    @Override
+    public int getNext() throws IOException {
+        int count = 0;
+        for (; count < fetchSize && records.hasNext(); count++) {
+            IndexedRecord record = (IndexedRecord) records.next();
+            for (int i = 0; i < places.length; i++) {
+                Object item = record.get(places[i]);
+                appendData(i, item == null ? null : new AvroValue(item, types[i], schemas[i]));
+            }
+        }
+        return count;
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (records != null) {
+            records.close();
+            records = null;
+        }
+        if (reader != null) {
+            reader.close();
+            reader = null;
+        }
+    }
+}

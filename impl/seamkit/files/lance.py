@@ -1,0 +1,104 @@
+"""Files in Lance: rows as batches of the table's types, through the package pylance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seambase.extras import needs
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.parquet import check_names
+from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
+from seamkit.files.reader import OneGroup
+from seamkit.files.storage import Storage
+
+__all__ = ["LanceReader"]
+
+_T = TypeVar("_T")
+
+
+class LanceReader(OneGroup):
+    """One Lance file: a `FileReader`.
+
+    Args:
+        storage: the table's folder.
+        path: the file below it.
+        rules: which types of the file become which of the table.
+
+    Raises:
+        InputError: the file is missing, or no Lance file.
+        RefusedError: it lies elsewhere than on this machine.
+        UnavailableError: pylance is not installed.
+    """
+
+    def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
+        self.name = storage.full(path)
+        if not storage.is_local:
+            raise RefusedError(f"{self.name}: files in Lance are read on this machine alone")
+        with storage.open(path) as content:  # a regular file that is there
+            self.size_bytes: int = content.size()
+        with needs("lance", "a base file in Lance"):
+            from lance.file import LanceFileReader
+        self._open: Callable[..., Any] = LanceFileReader
+        self._rules = rules
+        metadata = self._told(lambda: self._open(self.name).metadata(), "not readable as Lance")
+        self._schema: pa.Schema = metadata.schema
+        self.num_rows: int = metadata.num_rows
+        check_names(self._schema.names, self.name)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The file's own columns."""
+        return self._schema.remove_metadata()
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.batches`; texts come as they are.
+
+        Raises:
+            InputError: a page is broken, rows are missing, or a type does not promote.
+        """
+        del use_threads, encoded, row_groups
+        present = [name for name in schema.names if name in self._schema.names]
+        rows = 0
+        for batch in self._read(present, batch_rows):
+            rows += batch.num_rows
+            if present:
+                yield resolve_batch(batch, schema, self._rules, self.name)
+            else:  # a count, or columns that the file lacks
+                columns = [pa.nulls(batch.num_rows, field.type) for field in schema]
+                yield batch_of(columns, schema, batch.num_rows)
+        if rows != self.num_rows:
+            raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
+
+    def _read(self, present: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        if not present:
+            for begin in range(0, self.num_rows, batch_rows):
+                yield batch_of([], pa.schema([]), min(batch_rows, self.num_rows - begin))
+            return
+        broken = "broken"
+        file = self._told(lambda: self._open(self.name, columns=present), broken)
+        results = self._told(lambda: file.read_all(batch_size=batch_rows), broken)
+        batches = self._told(results.to_batches, broken)
+        while (batch := self._told(lambda: next(batches, None), broken)) is not None:
+            yield batch
+
+    def _told(self, call: Callable[[], _T], what: str) -> _T:
+        """What a call of pylance gives, whose panics do not derive from `Exception`."""
+        try:
+            return call()
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit)):
+                raise
+            line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise InputError(f"{self.name}: {what} ({line})") from error

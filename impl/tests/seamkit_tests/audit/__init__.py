@@ -1,0 +1,1 @@
+"""Audits of tables that real engines wrote."""

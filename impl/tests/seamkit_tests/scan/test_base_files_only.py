@@ -1,0 +1,113 @@
+"""A reader of data files alone fails in just the cases that need what it leaves out."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import SeambenchError
+from seambench.conformance.load import load_cases
+from seambench.conformance.plain import canonical, rows_of
+from seambench.conformance.run import run_checks
+from seambench.contracts.outcomes import Outcome
+from seambench.seams.scan.cases import ScanCase
+from seambench.seams.scan.check import unpacked
+from seamkit_tests.samples.base_files_only import planned
+
+_NAME = "seamkit_tests.samples.base_files_only:BaseFilesOnly"
+#: Of each format a few cases, with and without changes.
+_FEW = {
+    "hudi": ["scan/hudi/event-v9/*"],
+    "delta": ["scan/delta/vectors/*"],
+    "iceberg": ["scan/iceberg/positions/*"],
+    "paimon": ["scan/paimon/deduplicate/*"],
+}
+
+
+def _snapshots(patterns: Sequence[str] | None, format_: str) -> list[ScanCase]:
+    """Cases that ask for rows of a state, which is where merging is needed."""
+    found = []
+    for case in load_cases("scan"):
+        assert isinstance(case, ScanCase)
+        chosen = patterns is None or any(fnmatch.fnmatchcase(case.id, one) for one in patterns)
+        is_state = case.request.query == "snapshot" and not case.refused
+        if chosen and case.group == format_ and is_state:
+            found.append(case)
+    return found
+
+
+def _needs_merging(case: ScanCase) -> bool | None:
+    """Whether the right rows differ from those of the data files; None where that is not plain.
+
+    Plain are files of Parquet that have all columns of the case.
+    """
+    names = case.names
+    with unpacked(case) as request:
+        try:
+            units = planned(request).plan.units
+        except SeambenchError:
+            return None
+        if all(unit.changes is None for unit in units):
+            return False
+        # Messages may name a file as the table's metadata does, by where it was written.
+        there = {file.name: file for file in Path(request.table).rglob("*")}
+        names_of_files = [Path(one.name).name for unit in units for one in unit.files]
+        try:
+            tables = [pq.ParquetFile(there[name]).read() for name in names_of_files]
+        except (pa.ArrowException, OSError, KeyError):
+            return None
+    if case.request.where is not None or any(set(names) - set(t.schema.names) for t in tables):
+        return None
+    found = [row for table in tables for row in rows_of(table.to_batches(), names)]
+    for name, values in case.focus.items():
+        found = [row for row in found if row[names.index(name)] in values]
+    answers = [sorted(map(_text, answer)) for answer in case.expected_answers()]
+    return sorted(map(_text, found)) not in answers
+
+
+def _text(row: Sequence[object]) -> tuple[str, ...]:
+    return tuple(map(canonical, row))
+
+
+def _judge(format_: str, patterns: Sequence[str] | None) -> tuple[int, int]:
+    """Check, and compare with what pyarrow finds in the data files; cases right and wrong."""
+    cases = _snapshots(patterns, format_)
+    needs = {case.id: _needs_merging(case) for case in cases}
+    found: dict[str, Outcome] = {
+        one.case: one for one in run_checks("scan", [_NAME], patterns=list(needs), jobs=2)
+    }
+    plain = {case: need for case, need in needs.items() if need is not None}
+    wrong = {case for case in plain if found[case].outcome != "pass"}
+
+    assert {case: found[case].reason for case in wrong if not plain[case]} == {}
+    assert {case for case, need in plain.items() if need} - wrong == set()
+    assert all(found[case].outcome == "fail" for case in wrong)
+    assert all(found[case].difference is not None for case in wrong)
+    return len(plain) - len(wrong), len(wrong)
+
+
+@pytest.mark.parametrize("format_", list(_FEW))
+def test_it_fails_where_merging_is_needed(format_: str) -> None:
+    """Each failure is a case whose right rows the data files do not hold, and there is no other."""
+    right, wrong = _judge(format_, _FEW[format_])
+
+    assert right
+    assert wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format_", list(_FEW))
+def test_it_fails_where_merging_is_needed_in_all_cases(format_: str) -> None:
+    """The same over every case of a format; how long a check of all takes is printed."""
+    begin = time.monotonic()
+    right, wrong = _judge(format_, None)
+    print(f"{format_}: {right} right, {wrong} wrong, {time.monotonic() - begin:.0f} s")  # noqa: T201
+
+    assert right > wrong / 10
+    assert wrong
