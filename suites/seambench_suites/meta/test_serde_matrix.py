@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,3 +89,9 @@ def test_command_ends_with_the_verdict(
 
     assert ended.value.code == code
     assert f"{RIGHT} -> {name}" in capsys.readouterr().out
+
+
+def test_peers_in_versions_take_part() -> None:
+    """Their environments hold what reading needs, and none of the harness's own extras."""
+    program = "import sys; sys.modules['psutil'] = None; import seambench.seams.serde.matrix"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -170,7 +170,7 @@ class _TrackedReader:
         """What the log says of rows at some places.
 
         Raises:
-            InputError: nothing.
+            InputError: it says nothing.
         """
         is_id = name == _ROW_ID
         told = self._add.base_row_id if is_id else self._add.row_commit_version

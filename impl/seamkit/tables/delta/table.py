@@ -132,17 +132,17 @@ class DeltaTable:
         root = self._storage.root
         if query == "cdc":
             _require_none(query, as_of=as_of)
-            plan = self._changes(_moment("begin", begin), _moment("end", end))
+            plan = self._changes(_moment("begin", begin), _moment("end", end), strict=strict)
             shown = plan.schema.names
         elif query == "snapshot":
             _require_none(query, begin=begin, end=end)
             snapshot = self._newest if as_of is None else self._at(as_of)
-            if strict and snapshot.warnings:
-                _refuse(snapshot.warnings[0])
             schema = self._schema_of(snapshot)
             plan, shown = self._plan(snapshot, schema), schema.arrow.names
         else:
             raise RefusedError(f"{root}: {query} queries of Delta tables are not supported")
+        if strict and plan.warnings:
+            raise InputError(f"{plan.warnings[0].file}: {plan.warnings[0].reason}")
         names = chosen_columns(columns, plan.schema, shown, root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
@@ -175,8 +175,11 @@ class DeltaTable:
             warnings=snapshot.warnings,
         )
 
-    def _changes(self, begin: Moment | None, end: Moment | None) -> ReadPlan:
-        """What the commits after one version and up to another did."""
+    def _changes(self, begin: Moment | None, end: Moment | None, *, strict: bool) -> ReadPlan:
+        """What the commits after one version and up to another did.
+
+        The log's last version is held to its checksum file, another last version if it is `strict`.
+        """
         properties: Mapping[str, str] = {}
         if not all(moment is None or isinstance(moment, int) for moment in (begin, end)):
             properties = self._newest.metadata.configuration
@@ -188,11 +191,17 @@ class DeltaTable:
         configuration = self._newest.metadata.configuration
         times = dict(commit_times(self._storage, self._log, configuration, window[-1]))
         units = list(feed.units(self._files, times))
+        warnings: Sequence[ScanWarning] = ()
+        if window[-1] == self.version:
+            warnings = self._newest.warnings
+        elif strict:
+            warnings = load_snapshot(self._storage, self._log, window[-1]).warnings
         return ReadPlan(
             table=root,
             schema=_with_columns(feed.schema.arrow, FEED_COLUMNS),
             units=units,
             heading=f"changes of versions {window[0]} to {window[-1]}, {len(units)} reads of files",
+            warnings=warnings,
         )
 
 
@@ -215,7 +224,3 @@ def _require_none(query: str, **arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise UsageError(f"a {query} query of a Delta table has no {name}")
-
-
-def _refuse(warning: ScanWarning) -> None:
-    raise InputError(f"{warning.file}: {warning.reason}")
