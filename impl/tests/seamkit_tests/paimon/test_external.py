@@ -30,7 +30,7 @@ def _rewritten(file: Path, change: Callable[[dict[str, Any]], None]) -> int:
 def _moved(table: Path, folder: Path) -> list[Path]:
     """Move all data files elsewhere, and have manifests say where they are."""
     files = {file.name: file.replace(folder / file.name) for file in table.glob("bucket-*/data-*")}
-    sizes = {}
+    sizes: dict[str, int] = {}
 
     def elsewhere(record: dict[str, Any]) -> None:
         name = record["_FILE"]["_FILE_NAME"]
