@@ -87,7 +87,7 @@ def test_appends_that_are_no_longer_known_are_refused(tmp_path: Path) -> None:
     """Expired snapshots are not passed over; an explicit begin would say so."""
     table = IcebergTable(str(unpack_iceberg("expired", tmp_path)))
 
-    with pytest.raises(UsageError, match="are gone, so what they appended is not known"):
+    with pytest.raises(UsageError, match="are gone, so what they changed is not known"):
         table.scan(query="incremental")
 
 
