@@ -15,6 +15,7 @@ __all__ = ["ICEBERG"]
 _CAPABILITIES = (
     "query.snapshot",
     "query.incremental",
+    "query.cdc",
     "as-of",
     "iceberg.v1",
     "iceberg.v2",

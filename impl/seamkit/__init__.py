@@ -1,7 +1,7 @@
 """Read tables of lakes as engines see them: merged, exact, without a JVM.
 
-A Hudi, Delta, Iceberg or Paimon table becomes Arrow batches, with logs and runs merged and deleted
-rows left out:
+A Hudi, Delta, Iceberg, Paimon or Hive table becomes Arrow batches, with logs and runs merged and
+deleted rows left out:
 
     >>> import seamkit
     >>> table = seamkit.open_table("trips")

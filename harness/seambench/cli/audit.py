@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audit"]
 
-_DAMAGED, _DISAGREED = 3, 4
+_UNANSWERED, _DAMAGED, _DISAGREED = 1, 3, 4
 
 
 def audit(
@@ -70,7 +70,8 @@ def audit(
     """Look at a table without changing it: layout, damage, cost of merging, what to do first.
 
     Other readers that are installed count and sum the same rows. Ends with 0 where all is fine, 3
-    where something is damaged, 4 where another reader has other rows, 2 where there is no table.
+    where something is damaged, 4 where another reader has other rows, 1 where a reader that was
+    named gives no answer, 2 where there is no table.
     """
     from seambench.seams.scan.audit.model import json_schema
 
@@ -113,6 +114,9 @@ def audit(
         raise typer.Exit(_DAMAGED)
     if found.disagrees:
         raise typer.Exit(_DISAGREED)
+    if peer and (not found.answered or len(found.peers) < len(peer)):
+        err.print("not every reader that was named has answered")
+        raise typer.Exit(_UNANSWERED)
 
 
 def _show(found: Audit, *, as_json: bool) -> None:

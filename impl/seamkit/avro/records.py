@@ -87,6 +87,8 @@ class AvroContainer:
         stream = io.BytesIO(content)
         metadata = _header(stream, where)
         self._sync = stream.read(_SYNC_BYTES)
+        if len(self._sync) != _SYNC_BYTES:
+            raise InputError(f"{where}: cut off within the marker behind its header")
         self._begin = stream.tell()
         self._codec = metadata.get("avro.codec", b"null")
         if self._codec not in _CODECS:

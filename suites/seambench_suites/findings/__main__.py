@@ -67,8 +67,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
-    cases = {case.id: case for case in load_cases("scan")}
     findings = read_findings()
+    seams = sorted({finding.case.partition("/")[0] for finding in findings})
+    cases = {case.id: case for seam in seams for case in load_cases(seam)}
     wrong: list[str] = []
     for finding in findings:
         seen = _asked_again(finding)
@@ -114,8 +115,9 @@ def _report(finding: Finding, case: Case, seen: Mapping[str, Outcome]) -> Iterat
     asked = ", ".join(f"{name} {value}" for name, value in about.request.items())
     yield f"\nAsked: {asked}.\n"
     yield "**Expected.**\n"
-    if about.outcome and not about.expected:
-        yield f"{about.outcome[0].upper()}{about.outcome[1:]}.\n"
+    if not about.expected:
+        what = about.outcome or "every row, and its values"
+        yield f"{what[0].upper()}{what[1:]}.\n"
     for rows in about.expected[:1]:
         yield from _table(rows)
     yield f"**Found** by {finding.peer} {shown.version}.\n"

@@ -34,6 +34,8 @@ __all__ = ["compare", "main"]
 def _write(folder: Path, seeds: range) -> None:
     """Make random tables, unless they are there."""
     with small_session(FORMAT) as spark:
+        # With it on, Spark was seen to read equality deletes otherwise than a new session does.
+        spark.conf.set("spark.sql.iceberg.executor-cache.enabled", "false")
         for seed in seeds:
             target = folder / str(seed)
             if (target / "witness.json").exists():

@@ -16,8 +16,9 @@ DOCUMENTS = sorted([*(CHECKOUT / "docs").glob("*.md"), *CHECKOUT.glob("[A-Z]*.md
 _NAME = re.compile(r"`((?:seambase|seamkit|seambench|seambench_impl|seambench_suites)\.[\w.]+)`")
 _IMPORT = re.compile(r"^\s*from (seam[\w.]+) import (\w+)", re.MULTILINE)
 _COMMAND = re.compile(r"^    seambench ([a-z]+)", re.MULTILINE)
-#: Groups of entry points, which look like modules.
+#: Groups of entry points and files, which look like modules.
 _GROUPS = {
+    "seambench.toml",
     "seamkit.connector",
     "seambench.impl",
     "seambench.cases",

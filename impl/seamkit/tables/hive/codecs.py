@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+import cramjam
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
@@ -158,18 +159,16 @@ def _blocks(file: pa.NativeFile, codec: str, name: str) -> Iterator[bytes]:
 
 def _piece(raw: pa.Codec, codec: str, content: bytes, most: int, name: str) -> bytes:
     """One compressed piece, of at most so many bytes."""
+    # No byte stands for more than 255, so what is made room for is bounded by what was seen.
+    bound = 255 * len(content) + 64
     try:
         if codec == "snappy":  # tells its size itself
             size = _snappy_size(content)
-            if not 0 < size <= most:
+            if not 0 < size <= min(most, bound):
                 raise InputError(f"{name}: a piece of {size} bytes in a block of {most}")
             return bytes(raw.decompress(content, size))
-        import cramjam
-
-        return bytes(cramjam.lz4.decompress_block(content, output_len=most))
-    except (OSError, ValueError, pa.ArrowException, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
+        return bytes(cramjam.lz4.decompress_block(content, output_len=min(most, bound)))
+    except (OSError, pa.ArrowException, cramjam.DecompressionError) as error:
         raise InputError(f"{name}: its bytes are broken ({error})") from error
 
 

@@ -7,9 +7,9 @@ from seamkit.files.storage import Storage
 from seamkit.tables.hive.column_files import open_column_file
 from seamkit.tables.hive.descriptor import Description
 from seamkit.tables.hive.json_reader import JsonReader
+from seamkit.tables.hive.line_reader import LineReader
+from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
-from seamkit.tables.hive.text.line_reader import LineReader
-from seamkit.tables.hive.text.row_format import RowFormat
 
 __all__ = ["open_data_file"]
 

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.storage import Storage
-from seamkit.tables.hive.text.line_reader import LineReader
-from seamkit.tables.hive.text.parser import TextParser
-from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.line_reader import LineReader
+from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType, parse_type
 
 __all__ = ["JsonReader"]

@@ -12,8 +12,8 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.files.storage import FileStatus, Storage
-from seamkit.tables.hive.text.parser import TextParser
-from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
 
 __all__ = ["Listed", "list_files"]

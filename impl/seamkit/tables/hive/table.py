@@ -22,7 +22,7 @@ from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import Description, describe, read_descriptor
 from seamkit.tables.hive.listing import Listed, list_files
-from seamkit.tables.hive.text.row_format import RowFormat, row_format
+from seamkit.tables.hive.row_format import RowFormat, row_format
 
 __all__ = ["HiveTable"]
 

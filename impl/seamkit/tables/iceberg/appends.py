@@ -16,7 +16,7 @@ from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, read_entries, read_list
 
-__all__ = ["Window", "appended_files", "snapshots_between"]
+__all__ = ["Window", "appended_files", "line_between", "snapshots_between"]
 
 _ADDS_NOTHING = ("append", "replace")
 
@@ -37,7 +37,20 @@ class Window:
 def snapshots_between(
     metadata: TableMetadata, begin: Snapshot | None, end: Snapshot | None
 ) -> Window:
-    """The snapshots after one and up to another.
+    """The snapshots after one and up to another that appended; see `line_between`."""
+    line = line_between(metadata, begin, end)
+    notes = [
+        f"left out: {one.operation or 'unknown operation'} of snapshot {one.id}, no append"
+        for one in line
+        if one.operation not in _ADDS_NOTHING
+    ]
+    return Window([one for one in line if one.operation == "append"], notes)
+
+
+def line_between(
+    metadata: TableMetadata, begin: Snapshot | None, end: Snapshot | None
+) -> list[Snapshot]:
+    """The snapshots after one and up to another, oldest first, each the parent of the next.
 
     Args:
         metadata: of the table.
@@ -55,12 +68,7 @@ def snapshots_between(
     else:
         _check_whole(metadata, begin, line)
     line.reverse()
-    notes = [
-        f"left out: {one.operation or 'unknown operation'} of snapshot {one.id}, no append"
-        for one in line
-        if one.operation not in _ADDS_NOTHING
-    ]
-    return Window([one for one in line if one.operation == "append"], notes)
+    return line
 
 
 def _check_whole(metadata: TableMetadata, begin: Snapshot | None, line: list[Snapshot]) -> None:
@@ -72,7 +80,7 @@ def _check_whole(metadata: TableMetadata, begin: Snapshot | None, line: list[Sna
         )
     if line and line[-1].parent_id is not None:
         raise UsageError(
-            f"{metadata.where}: the snapshots before {line[-1].id} are gone, so what they appended "
+            f"{metadata.where}: the snapshots before {line[-1].id} are gone, so what they changed "
             "is not known: name a begin"
         )
 

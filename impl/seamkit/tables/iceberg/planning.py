@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +22,7 @@ from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, read_entries, read_list
 from seamkit.tables.iceberg.metadata.schema import Schema
 
-__all__ = ["Planner", "snapshot_entries"]
+__all__ = ["Planner", "mask_of", "snapshot_entries"]
 
 
 def snapshot_entries(files: FileOpener, snapshot: Snapshot, metadata: TableMetadata) -> list[Entry]:
@@ -61,10 +61,10 @@ class Planner:
         """
         if snapshot is None:
             return []
-        entries = snapshot_entries(self.opener, snapshot, self.metadata)
+        entries = self.entries(snapshot)
         deletes = [entry for entry in entries if entry.content != DATA]
         index = DeleteIndex(deletes, self.metadata, self.opener)
-        return [self._unit(entry, index) for entry in entries if entry.content == DATA]
+        return [self.unit(entry, index) for entry in entries if entry.content == DATA]
 
     def untouched(self, entries: Iterable[Entry]) -> list[ReadUnit]:
         """Units of data files as they were written, without any deletes.
@@ -73,14 +73,58 @@ class Planner:
             InputError: a partition value is none of its column's type.
         """
         none = DeleteIndex((), self.metadata, self.opener)
-        return [self._unit(entry, none) for entry in entries]
+        return [self.unit(entry, none) for entry in entries]
 
-    def _unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
+    def entries(self, snapshot: Snapshot) -> list[Entry]:
+        """All live files of a snapshot; see `snapshot_entries`."""
+        return snapshot_entries(self.opener, snapshot, self.metadata)
+
+    def unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
+        """A data file without the rows that some deletes take out.
+
+        Raises:
+            InputError: a partition value is none of its column's type, or the deletes contradict
+                themselves.
+            RefusedError: deletes that are not supported.
+        """
+        mask, reason = mask_of(self.opener, entry, index)
+        equality = index.equality(entry)
+        if not equality:
+            return self.unit_with(entry, mask, (index,), reason)
+        tests = [
+            (deleted.schema, partial(deleted.test, entry.sequence_number))
+            for deleted, _ in equality
+        ]
+        count = sum(files for _, files in equality)
+        reason = f"{reason}, " if reason else ""
+        reason = f"{reason}equality deletes in {count} files"
+        return self.unit_with(entry, KeyMask(tests, mask), (index,), reason)
+
+    def unit_with(
+        self,
+        entry: Entry,
+        changes: Changes | None,
+        indexes: Sequence[DeleteIndex],
+        reason: str = "",
+    ) -> ReadUnit:
+        """A data file under a mask.
+
+        Args:
+            entry: the file.
+            changes: the mask; None for none.
+            indexes: the deletes that it is made of.
+            reason: what `Scan.explain` says of it.
+        """
+        columns: dict[str, Column] = {
+            field.name: [field] for field in (*LINEAGE, *self.schema.fields)
+        }
+        for index in indexes:
+            for deleted, _ in index.equality(entry):
+                columns |= deleted.columns
         values = self._values(entry)
         partition = {
             field.name: values[field.id] for field in self.schema.fields if field.id in values
         }
-        changes, columns, reason = self._changes(entry, index)
         flat = [
             field for field in self.schema.fields if not field.children and field.id not in values
         ]
@@ -95,7 +139,7 @@ class Planner:
             changes=changes,
             reason=reason,
             guarantee=guarantee(entry, self.metadata.specs[entry.spec_id], flat),
-            changed_by=[self._stored(one) for one in index.entries(entry)],
+            changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
             group=self._group(entry),
         )
 
@@ -110,37 +154,6 @@ class Planner:
         fields = self.metadata.specs[entry.spec_id].fields
         return "/".join(f"{one.name}={entry.partition.get(one.id)}" for one in fields)
 
-    def _changes(
-        self, entry: Entry, index: DeleteIndex
-    ) -> tuple[Changes | None, Mapping[str, Column], str]:
-        """What takes rows out of a data file, the columns that may be asked of it, and why."""
-        columns: dict[str, Column] = {
-            field.name: [field] for field in (*LINEAGE, *self.schema.fields)
-        }
-        mask, reason = self._mask(entry, index)
-        equality = index.equality(entry)
-        if not equality:
-            return mask, columns, reason
-        tests = []
-        for deleted, _ in equality:
-            columns |= deleted.columns
-            tests.append((deleted.schema, partial(deleted.test, entry.sequence_number)))
-        count = sum(files for _, files in equality)
-        reason = f"{reason}, " if reason else ""
-        return KeyMask(tests, mask), columns, f"{reason}equality deletes in {count} files"
-
-    def _mask(self, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:
-        """The rows of a data file that are gone by position, and in words."""
-        vector = index.vector(entry)
-        if vector is not None:
-            mask = Mask(partial(read_vector, self.opener.files, vector))
-            return mask, f"{vector.records} rows are deleted by its vector"
-        deletes = index.positions(entry)
-        if not deletes:
-            return None, ""
-        load: partial[Positions] = partial(deleted_rows, deletes, entry.path, entry.records)
-        return Mask(load), f"position deletes in {len(deletes)} files"
-
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
         """Columns with one value in a file: those that its partition is made of as they stand."""
         types = {field.id: field for field in self.schema.fields}
@@ -151,3 +164,16 @@ class Planner:
                 where = f"{entry.where}, column {field.name!r}"
                 values[field.id] = partition_value(entry.partition[one.id], field.type, where)
         return values
+
+
+def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:
+    """The rows of a data file that are gone by position, and in words."""
+    vector = index.vector(entry)
+    if vector is not None:
+        mask = Mask(partial(read_vector, opener.files, vector))
+        return mask, f"{vector.records} rows are deleted by its vector"
+    deletes = index.positions(entry)
+    if not deletes:
+        return None, ""
+    load: partial[Positions] = partial(deleted_rows, deletes, entry.path, entry.records)
+    return Mask(load), f"position deletes in {len(deletes)} files"

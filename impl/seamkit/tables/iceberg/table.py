@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import pyarrow as pa
@@ -19,12 +20,13 @@ from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan, ReadUnit
-from seamkit.tables.iceberg.appends import appended_files, snapshots_between
+from seamkit.tables.iceberg.appends import appended_files, line_between, snapshots_between
 from seamkit.tables.iceberg.catalog import metadata_address
+from seamkit.tables.iceberg.changes import CHANGE_COLUMNS, changed_units
 from seamkit.tables.iceberg.content.columns import NameMapping, name_mapping
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.reader import LINEAGE
-from seamkit.tables.iceberg.metadata.document import Reference, load
+from seamkit.tables.iceberg.metadata.document import Reference, Snapshot, load
 from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata, split_address
 from seamkit.tables.iceberg.metadata.schema import Schema
 from seamkit.tables.iceberg.metadata.snapshots import View, chosen_view
@@ -124,7 +126,8 @@ class IcebergTable:
             filter: rows to keep, over any columns of the table: an expression of
                 `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
             query: `snapshot`; or `incremental`, the rows that were appended after `begin` and up to
-                `end`, whatever became of them since.
+                `end`, whatever became of them since; or `cdc`, the rows that were inserted or
+                deleted in between, with the columns of `CHANGE_COLUMNS`.
             as_of: a snapshot id, a branch, a tag (`ref:NAME` where it looks like something else),
                 or a time (ISO 8601, or a `datetime`); None for the current snapshot.
             begin: a snapshot as for `as_of`, whose own rows are left out; None for the beginning.
@@ -143,30 +146,42 @@ class IcebergTable:
         check_choice("query", query, get_args(Query))
         check_flag("strict", strict)
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        if query == "incremental":
-            _require_none("snapshot", as_of=as_of)
-            view = chosen_view(self._metadata, end)
-            plan = self._appended(view, begin)
-        else:
+        if query == "snapshot":
             _require_none("incremental", begin=begin, end=end)
-            if query != "snapshot":
-                raise RefusedError(
-                    f"{self._storage.root}: {query} queries of Iceberg tables are not supported"
-                )
             view = chosen_view(self._metadata, as_of)
             plan = self._plan(view, self._planner(view).units(view.snapshot), ())
-        names = chosen_columns(columns, plan.schema, view.schema.arrow.names, self._storage.root)
+        elif query == "read-optimized":
+            raise RefusedError(
+                f"{self._storage.root}: {query} queries of Iceberg tables are not supported"
+            )
+        else:
+            _require_none("snapshot", as_of=as_of)
+            view = chosen_view(self._metadata, end)
+            first = None if begin is None else chosen_view(self._metadata, begin).snapshot
+            plan = (self._appended if query == "incremental" else self._changed)(view, first)
+        shown = [*view.schema.arrow.names, *(CHANGE_COLUMNS.names if query == "cdc" else ())]
+        names = chosen_columns(columns, plan.schema, shown, self._storage.root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
             return UnitScan(plan, columns, condition, options)
 
         return filtered_scan(make, names, filter, plan.schema)
 
-    def _appended(self, view: View, begin: int | str | dt.datetime | None) -> ReadPlan:
-        first = None if begin is None else chosen_view(self._metadata, begin).snapshot
-        window = snapshots_between(self._metadata, first, view.snapshot)
+    def _appended(self, view: View, begin: Snapshot | None) -> ReadPlan:
+        window = snapshots_between(self._metadata, begin, view.snapshot)
         found = appended_files(self._files, window.appends, self._metadata)
         return self._plan(view, self._planner(view).untouched(found), window.notes)
+
+    def _changed(self, view: View, begin: Snapshot | None) -> ReadPlan:
+        line = line_between(self._metadata, begin, view.snapshot)
+        plan = self._plan(view, changed_units(self._planner(view), line), ())
+        for name in CHANGE_COLUMNS.names:
+            if name in plan.schema.names:
+                raise RefusedError(
+                    f"{self._storage.root}: the table has a column {name!r}, which is one of those "
+                    "that changes have"
+                )
+        return replace(plan, schema=pa.schema([*plan.schema, *CHANGE_COLUMNS]))
 
     def _planner(self, view: View) -> Planner:
         return Planner(self._metadata, view.schema, FileOpener(self._files, self._mapping()))

@@ -66,7 +66,7 @@ def test_times_follow_the_log_and_not_the_snapshots(travel: IcebergTable) -> Non
         ({"begin": 1}, "begin goes with query='incremental'"),
         ({"query": "incremental", "as_of": 1}, "as_of goes with query='snapshot'"),
         ({"query": "incremental", "begin": "side"}, "is no ancestor"),
-        ({"query": "cdc"}, "cdc queries of Iceberg tables are not supported"),
+        ({"query": "read-optimized"}, "read-optimized queries of Iceberg tables are not supported"),
         ({"columns": ["_row_id"]}, "there is no column '_row_id'"),
     ],
 )
@@ -87,7 +87,7 @@ def test_appends_that_are_no_longer_known_are_refused(tmp_path: Path) -> None:
     """Expired snapshots are not passed over; an explicit begin would say so."""
     table = IcebergTable(str(unpack_iceberg("expired", tmp_path)))
 
-    with pytest.raises(UsageError, match="are gone, so what they appended is not known"):
+    with pytest.raises(UsageError, match="are gone, so what they changed is not known"):
         table.scan(query="incremental")
 
 

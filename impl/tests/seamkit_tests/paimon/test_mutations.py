@@ -42,6 +42,21 @@ def test_no_damage_changes_rows_in_silence(name: str, tmp_path: Path) -> None:
     assert _run(name, tmp_path, seed=7, count=1) == {}
 
 
+@pytest.mark.parametrize("lost", range(17))
+def test_a_manifest_of_vectors_that_ends_with_its_header_is_refused(
+    lost: int, tmp_path: Path
+) -> None:
+    """Cut behind the header or within its marker, it would bring deleted rows back."""
+    table = unpack_paimon("append-vectors", tmp_path)
+    for file in table.glob("manifest/index-manifest-*"):
+        content = file.read_bytes()
+        marker = content[-16:]  # of each block, and of the header
+        file.write_bytes(content[: content.index(marker) + 16 - lost])
+
+    with pytest.raises(InputError, match="index-manifest"):
+        PaimonTable(str(table)).scan().to_table()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", TABLES)

@@ -214,6 +214,11 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     advice: list[Advice]
 
     @property
+    def answered(self) -> bool:
+        """Whether all readers that were asked have answered."""
+        return all(one.outcome in ("agrees", "differs") for one in self.peers)
+
+    @property
     def disagrees(self) -> bool:
         """Whether some peer has other rows."""
         return any(one.outcome == "differs" for one in self.peers)

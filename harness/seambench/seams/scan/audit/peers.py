@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.description import TableDescription
-from seambase.errors import SeambenchError
+from seambase.errors import SeambenchError, UsageError
 from seambench.conformance.isolate import Isolated, Limits
 from seambench.contracts import registry
 from seambench.contracts.peers.catalogue import AT, catalogue, numbers
@@ -30,6 +30,8 @@ __all__ = ["Ours", "ask_peers", "present_peers"]
 
 _WORKER = "seambench.seams.scan.audit.worker"
 _LEAST_SECONDS = 1.0
+#: Characters of a value that are shown of a row that differs.
+_TEXT = 200
 #: Rows up to which readers that differ are compared row by row.
 _MOST_ROWS = 5_000_000
 
@@ -130,6 +132,8 @@ class _Questions:
         with Isolated("scan", name, limits, _WORKER) as peer:
             try:
                 return self._ask(peer, name, budget)
+            except UsageError:  # a name that stands for nothing
+                raise
             except SeambenchError as error:
                 return PeerAnswer(
                     name=name, version=peer.version, outcome="error", reason=str(error)
@@ -210,7 +214,7 @@ class _Questions:
         )
 
     def _row(self, row: Mapping[str, Any], only: Any, budget: Budget) -> DifferentRow:
-        texts = {name: None if value is None else str(value) for name, value in row.items()}
+        texts = {name: None if value is None else str(value)[:_TEXT] for name, value in row.items()}
         return DifferentRow(row=texts, only=only, unit=self._unit_of(row, only, budget))
 
     def _unit_of(self, row: Mapping[str, Any], only: str, budget: Budget) -> str:

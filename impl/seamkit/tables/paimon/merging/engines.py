@@ -156,6 +156,8 @@ class PartialUpdate:
             # A retract that nothing came before starts the row with its own values (Paimon 1.4).
             counted = ~flags
             counted[starts] = True
+            # Where nothing but retracts came there is no record.
+            gone = np.logical_and.reduceat(flags, starts)
         guards = {name: seq for seq, names in self.groups.items() for name in (*names, *seq)}
         columns = {}
         for name in rows.schema.names:

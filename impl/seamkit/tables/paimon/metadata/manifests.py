@@ -146,7 +146,11 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
     if snapshot.index_manifest is None:
         return {}
     vectors: dict[VectorKey, VectorRange] = {}
-    for record, where in _records(storage, snapshot.index_manifest, "index"):
+    records = list(_records(storage, snapshot.index_manifest, "index"))
+    if not records:  # a snapshot without index files names no such manifest
+        name = storage.full(f"{_FOLDER}/{snapshot.index_manifest}")
+        raise InputError(f"{name}: a manifest of index files without any entry")
+    for record, where in records:
         kind = _get(record, "_INDEX_TYPE", str, where)
         if kind == _KEY_INDEX:
             continue  # of writers: which bucket a key is in

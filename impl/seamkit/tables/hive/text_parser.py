@@ -14,7 +14,7 @@ from seamkit.core.arrow_data import address, batch_of
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.texts import check_texts
-from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.types import HiveType
 
 __all__ = ["TextParser"]

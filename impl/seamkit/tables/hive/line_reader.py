@@ -13,8 +13,8 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
-from seamkit.tables.hive.text.parser import TextParser
-from seamkit.tables.hive.text.row_format import RowFormat
+from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
 
 __all__ = ["LineReader", "without_first", "without_last"]
@@ -60,6 +60,8 @@ class LineReader:
         self._codec = codec_of(self.name)
         self._group_bytes = group_bytes
         self._size: int = storage.open(path).size()
+        if self._codec and not self._size:
+            raise InputError(f"{self.name}: it is empty, and was to hold compressed bytes")
         whole = self._codec or format_.footer_lines or format_.encoding != "utf-8"
         self.num_row_groups = 1 if whole else max(1, -(-self._size // group_bytes))
 

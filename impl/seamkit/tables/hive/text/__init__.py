@@ -1,1 +1,0 @@
-"""Rows of text, as Hive's serdes read them."""

@@ -1,0 +1,226 @@
+"""Hive tables described by hand: descriptors, partitions, stretches of files, properties."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import seamkit
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.files.storage import Storage
+from seamkit.tables.hive.descriptor import DESCRIPTOR
+from seamkit.tables.hive.line_reader import LineReader, without_first, without_last
+from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.table import HiveTable
+from seamkit.tables.hive.types import parse_type
+
+COLUMNS = {"k": "int", "v": "string"}
+COMMA = {"field.delim": ","}
+_TWICE = (
+    '{"format": "text", "columns": [{"name": "a", "type": "int"}, {"name": "A", "type": "int"}]}'
+)
+_TRANSACTIONAL = (
+    '{"format": "text", "columns": [{"name": "a", "type": "int"}], '
+    '"properties": {"transactional": "true"}}'
+)
+
+
+def _table(folder: Path, text: str = "1,a\n2,b\n", **how: Any) -> HiveTable:
+    (folder / "f.txt").write_text(text)
+    return HiveTable(str(folder), **{"columns": COLUMNS, "properties": COMMA, **how})
+
+
+def _lines(folder: Path, content: bytes, group_bytes: int, **how: Any) -> LineReader:
+    (folder / "f").write_bytes(content)
+    kinds = {name: parse_type(text, name) for name, text in COLUMNS.items()}
+    format_ = RowFormat(separators=b",", **how)
+    return LineReader(Storage(str(folder)), "f", kinds, format_, group_bytes)
+
+
+def _read(reader: LineReader, batch_rows: int = 3, **how: Any) -> list[Any]:
+    schema = reader.schema
+    batches = reader.batches(schema, batch_rows, use_threads=False, **how)
+    return list(pa.Table.from_batches(list(batches), schema).to_pylist())
+
+
+def test_a_descriptor_tells_what_lies_in_the_folder(tmp_path: Path) -> None:
+    """The front door finds it; names become lower case; columns of partitions come last."""
+    (tmp_path / "P=7").mkdir()
+    (tmp_path / "P=7" / "f").write_text("1|a\n")
+    stated = {
+        "format": "TextFile",
+        "columns": [{"name": "K", "type": "INT"}, {"name": "v", "type": "string"}],
+        "partitions": [{"name": "p", "type": "bigint"}],
+        "properties": {"field.delim": "|"},
+    }
+    (tmp_path / DESCRIPTOR).write_text(json.dumps(stated))
+    table = seamkit.open_table(tmp_path)
+    assert isinstance(table, HiveTable)
+    assert table.scan().to_table().to_pylist() == [{"k": 1, "v": "a", "p": 7}]
+    assert table.scan(["p", "k"]).to_table().to_pylist() == [{"p": 7, "k": 1}]
+
+
+@pytest.mark.parametrize(
+    ("stated", "error"),
+    [
+        ("{", InputError),
+        ("[]", InputError),
+        ('{"format": "text"}', InputError),
+        ('{"format": "text", "columns": []}', InputError),
+        ('{"format": "text", "columns": [{"name": "a"}]}', InputError),
+        ('{"format": "text", "columns": [{"name": "a", "type": "int("}]}', InputError),
+        ('{"format": "rcfile", "columns": [{"name": "a", "type": "int"}]}', RefusedError),
+        ('{"format": "text", "columns": [{"name": "a", "type": "uniontype<int>"}]}', RefusedError),
+        ('{"format": 1, "columns": [{"name": "a", "type": "int"}]}', InputError),
+        ('{"format": "text", "columns": [{"name": "a", "type": "int"}], "x": 1}', InputError),
+        (_TWICE, InputError),
+        (_TRANSACTIONAL, RefusedError),
+    ],
+)
+def test_a_descriptor_that_makes_no_sense_is_refused(
+    tmp_path: Path, stated: str, error: type[Exception]
+) -> None:
+    """One sentence that names the file."""
+    (tmp_path / DESCRIPTOR).write_text(stated)
+    with pytest.raises(error, match=DESCRIPTOR):
+        HiveTable(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("properties", "error"),
+    [
+        ({"textinputformat.record.delimiter": ";"}, RefusedError),
+        ({"timestamp.formats": "yyyy"}, RefusedError),
+        ({"line.delim": ";"}, RefusedError),
+        ({"collection.delim": ";"}, RefusedError),
+        ({"serialization.encoding": "UTF-16"}, RefusedError),
+        ({"serialization.encoding": "klingon"}, RefusedError),
+        ({"skip.header.line.count": "-1"}, UsageError),
+        ({"skip.footer.line.count": "x"}, UsageError),
+    ],
+)
+def test_properties_that_are_not_followed_are_refused(
+    tmp_path: Path, properties: dict[str, str], error: type[Exception]
+) -> None:
+    """By name, since rows would be others."""
+    with pytest.raises(error):
+        _table(tmp_path, properties=properties)
+
+
+def test_every_cut_of_a_file_gives_the_same_rows(tmp_path: Path) -> None:
+    """Stretches of any length have each line once, whatever ends it; a header only the first."""
+    content = b"\xef\xbb\xbfk,v\n1,a\r\n2,bb\r3,ccc\n\n4,d\n\n5,e"
+    whole = _read(_lines(tmp_path, content, 1 << 20, header_lines=1))
+    assert [row["k"] for row in whole] == [1, 2, 3, None, 4, None, 5]
+    for size in range(7, len(content) + 1):
+        reader = _lines(tmp_path, content, size, header_lines=1)
+        assert reader.num_row_groups == -(-len(content) // size)
+        assert _read(reader) == whole
+        apart = [_read(reader, row_groups=[n]) for n in range(reader.num_row_groups)]
+        assert [row for rows in apart for row in rows] == whole
+        assert reader.num_rows == len(whole)
+
+
+def test_a_header_longer_than_the_first_stretch_is_refused(tmp_path: Path) -> None:
+    """Its other lines would be rows of the next stretch."""
+    with pytest.raises(InputError, match="header"):
+        _read(_lines(tmp_path, b"1,a\n" * 10, 8, header_lines=5))
+
+
+def test_lines_longer_than_a_block_are_read(tmp_path: Path) -> None:
+    """Blocks grow with them, in plain files and in compressed ones."""
+    text = "x" * 9_000_000
+    (tmp_path / "a.txt").write_text(f"1,{text}\n2,b\n")
+    (tmp_path / "b.gz").write_bytes(gzip.compress(f"3,{text}\n4,d".encode(), 1))
+    table = HiveTable(str(tmp_path), columns=COLUMNS, properties=COMMA).scan().to_table()
+    found = {row["k"]: len(row["v"]) for row in table.to_pylist()}
+    assert found == {1: 9_000_000, 2: 1, 3: 9_000_000, 4: 1}
+
+
+@pytest.mark.parametrize("count", range(9))
+def test_rows_are_left_out_at_both_ends(count: int) -> None:
+    """Whatever batches they lie in."""
+    whole = list(range(7))
+    batches = [pa.record_batch({"k": part}) for part in (whole[:2], whole[2:3], whole[3:])]
+    first = [k for b in without_first(iter(batches), count) for k in b.column(0).to_pylist()]
+    last = [k for b in without_last(iter(batches), count) for k in b.column(0).to_pylist()]
+    assert first == whole[count:]
+    assert last == whole[: max(0, 7 - count)]
+
+
+def test_filters_and_counts(tmp_path: Path) -> None:
+    """A filter over columns that are not handed out, an empty file, a count without columns."""
+    (tmp_path / "empty").write_bytes(b"")
+    table = _table(tmp_path)
+    assert table.scan(["v"], filter=pc.field("k") > 1).to_table().to_pylist() == [{"v": "b"}]
+    assert table.scan().count_rows() == 2
+    assert table.scan([]).to_table().num_rows == 2
+
+
+def test_a_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    """Hive would show another character; with its encoding stated it is read."""
+    (tmp_path / "f").write_bytes(b"1,\xe9\n")
+    table = HiveTable(str(tmp_path), columns=COLUMNS, properties=COMMA)
+    with pytest.raises(InputError, match="'v'"):
+        table.scan().to_table()
+    # A column that is not asked for is not looked at.
+    assert table.scan(["k"]).to_table().to_pylist() == [{"k": 1}]
+
+
+def test_what_lies_beside_partitions_is_told(tmp_path: Path) -> None:
+    """A warning, and an error with `strict`; hidden names and folders of data are another thing."""
+    (tmp_path / "p=1").mkdir()
+    (tmp_path / "p=1" / "f").write_text("1,a\n")
+    (tmp_path / "stray").write_text("2,b\n")
+    (tmp_path / "_hidden").write_text("3,c\n")
+    table = HiveTable(str(tmp_path), columns=COLUMNS, partitions={"p": "int"}, properties=COMMA)
+    scan = table.scan()
+    assert scan.count_rows() == 1
+    assert [warning.file for warning in scan.report().warnings] == [f"{tmp_path}/stray"]
+    with pytest.raises(InputError, match="stray"):
+        table.scan(strict=True)
+    (tmp_path / "p=1" / "below").mkdir()
+    with pytest.raises(RefusedError, match="below"):
+        table.scan()
+    (tmp_path / "p=1" / "below").rename(tmp_path / "p=1" / "delta_0000001_0000001")
+    with pytest.raises(RefusedError, match="transactional"):
+        table.scan()
+
+
+def test_a_partition_value_that_is_none_of_its_type_is_refused(tmp_path: Path) -> None:
+    """It names folder, column and type."""
+    (tmp_path / "p=x").mkdir()
+    table = HiveTable(str(tmp_path), columns=COLUMNS, partitions={"p": "int"})
+    with pytest.raises(InputError, match=r"p=x: column 'p': the partition value 'x' is no int"):
+        table.scan()
+
+
+def test_arguments_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    """Properties without columns, a past, another view, types that are none."""
+    with pytest.raises(UsageError):
+        HiveTable(str(tmp_path), properties=COMMA)
+    table = _table(tmp_path)
+    with pytest.raises(UsageError):
+        table.scan(as_of=1)
+    with pytest.raises(RefusedError):
+        table.scan(query="incremental")
+    for text in (
+        "",
+        "int(3)",
+        "decimal(39,0)",
+        "map<array<int>,int>",
+        "struct<>",
+        "array<int",
+        "x",
+    ):
+        with pytest.raises(UsageError):
+            parse_type(text, "column")
+    deep = "array<" * 12 + "int" + ">" * 12
+    with pytest.raises(RefusedError, match="separators"):
+        _table(tmp_path, columns={"a": deep}).scan().to_table()
