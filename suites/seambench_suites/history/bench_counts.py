@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .counted import KERNELS
-from .counts import LACKING, instructions
+from .counting.counted import KERNELS
+from .counting.counts import LACKING, instructions
 
 
 class Counts:

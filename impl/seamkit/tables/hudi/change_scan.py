@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
 from seambase.scan import ScanReport
+from seamkit.core.held_rows import HeldRows, concat_batches
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.held_rows import HeldRows, concat_batches
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.scan.held_rows import concat_batches
+from seamkit.core.held_rows import concat_batches
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit

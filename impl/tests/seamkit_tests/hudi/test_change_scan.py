@@ -15,7 +15,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader, NativeReader
 from seamkit.core.errors import NativeMemoryError
-from seamkit.scan.held_rows import HeldRows
+from seamkit.core.held_rows import HeldRows
 from seamkit.tables.hudi import change_scan
 from seamkit.tables.hudi.listing import planning
 from seamkit.tables.hudi.table import HudiTable

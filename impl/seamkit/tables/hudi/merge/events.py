@@ -17,8 +17,8 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.core._seam import lib
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
+from seamkit.core.held_rows import HeldRows, concat_batches
 from seamkit.files.roaring import Positions
-from seamkit.scan.held_rows import HeldRows, concat_batches
 from seamkit.scan.merge import LogIndex
 from seamkit.tables.hudi.config.merge_rules import FillRule
 from seamkit.tables.hudi.listing.slices import FileSlice

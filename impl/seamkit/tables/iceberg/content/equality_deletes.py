@@ -18,9 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.held_rows import concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.renamed import NOWHERE
-from seamkit.scan.held_rows import concat_batches
 from seamkit.scan.merge import LogIndex
 from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.content.open_file import FileOpener

@@ -1,6 +1,6 @@
 """The process that callgrind counts: runs kernels between marks.
 
-Usage: `python -m history.counted MARKS SAID NAME...`, under valgrind (see `history.counts`). Each
+Usage: `python -m history.counting.counted MARKS SAID NAME...`, under valgrind (see `counts`). Each
 kernel is made, checked and run once, and then counted over one run, in a process forked for it
 alone: what an allocator does depends on what was allocated before. They are the ones that are
 timed, with fewer rows: instructions need no long runs to be told apart.
@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from . import (
+from .. import (
     column_kernels,
     exchange_kernels,
     kernels,

@@ -35,7 +35,7 @@ def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
     """Count each kernel's instructions in one run.
 
     Args:
-        names: of kernels in `history.counted`.
+        names: of kernels in `counted`.
 
     Returns:
         By name the number of instructions, or why there is none: what this commit lacks, or the
@@ -52,11 +52,11 @@ def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
         folder = Path(made)
         marks = _marks(compiler, folder)
         # Relative imports of this package, whatever it is called where this module was imported.
-        package = Path(__file__).parent
+        package = Path(__file__).parents[1]
         command = [
             valgrind, "--quiet", "--tool=callgrind", "--instr-atstart=no", "--dump-line=no",
             f"--callgrind-out-file={folder / 'counted'}", sys.executable, "-m",
-            f"{package.name}.counted", str(marks), str(folder / "without"), *names,
+            f"{package.name}.counting.counted", str(marks), str(folder / "without"), *names,
         ]  # fmt: skip
         own = {
             "PYTHONPATH": str(package.parent),

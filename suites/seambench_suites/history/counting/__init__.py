@@ -1,0 +1,1 @@
+"""Instructions of kernels, as callgrind counts them."""
