@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seambase.errors import RefusedError
+from seambase.errors import InputError, RefusedError
 from seambench.conformance.plain import canonical, rows_of
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import (
@@ -131,3 +131,22 @@ def test_a_column_of_the_same_name_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(RefusedError, match="_change_type"):
         IcebergTable(str(folder)).scan(query="cdc")
+
+
+def test_a_manifest_list_that_ends_behind_its_header_is_refused(tmp_path: Path) -> None:
+    """It is a whole Avro file without rows, and the table would pass for an empty one."""
+    folder = unpack_iceberg("appends", tmp_path)
+    metadata = json.loads((folder / "metadata" / "v8.metadata.json").read_text(encoding="utf-8"))
+    [newest] = (
+        one
+        for one in metadata["snapshots"]
+        if one["snapshot-id"] == metadata["current-snapshot-id"]
+    )
+    file = folder / "metadata" / newest["manifest-list"].rpartition("/")[2]
+    content = file.read_bytes()
+    header = content.index(content[-16:]) + 16  # up to the first sync marker
+    assert header < len(content)
+    file.write_bytes(content[:header])
+
+    with pytest.raises(InputError, match="it has no manifests"):
+        IcebergTable(str(folder)).scan()
