@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, UsageError
+from seamkit.files.equalities import named_values
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit.scan.equalities import named_values
 from seamkit.scan.units import Buckets
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.slices import FileSlice
