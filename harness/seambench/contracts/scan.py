@@ -28,10 +28,8 @@ class ScanRequest:
 
     Attributes:
         table: folder of the table.
-        query: which view of it. `cdc` has columns of its own, those of the format's own readers:
-            of Hudi `op` (`i`, `u`, `d`), `ts_ms` (the write's requested instant), `before` and
-            `after` (rows as structs); of Delta `_change_type`, `_commit_version` and
-            `_commit_timestamp` beside the table's.
+        query: which view of it. `cdc` has columns of its own, those of the format's own readers;
+            the page on each format tells them.
         as_of: instant up to which changes count (`snapshot` and `read-optimized`), or None.
         begin: exclusive lower bound of an incremental or `cdc` query.
         end: inclusive upper bound of an incremental or `cdc` query.
