@@ -83,6 +83,22 @@ def test_a_description_has_the_files_that_are_there(table: tuple[str, Path]) -> 
             assert file.size_bytes == size if file.offset is None else file.size_bytes < size
 
 
+def test_values_that_cannot_be_read_are_damage(tmp_path: Path, audited: Audited) -> None:
+    """A page that is none is damage of its unit, and the audit goes on to its end."""
+    folder = UNPACK["hudi"](tmp_path)
+    files = sorted(folder.rglob("*.parquet"))
+    for file in files:
+        metadata = pq.ParquetFile(file).metadata
+        column = metadata.row_group(0).column(metadata.num_columns - 1)
+        content = bytearray(file.read_bytes())
+        content[column.data_page_offset : column.data_page_offset + 8] = b"\xff" * 8
+        file.write_bytes(content)
+    code, found = audited(folder, "--no-peers")
+    assert code == 3
+    assert found["damage"]
+    assert all(one["stops"] for one in found["damage"])
+
+
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [

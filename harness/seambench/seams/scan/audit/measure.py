@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from seambase.description import TableDescription, UnitDescription
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanReport
 from seambench.contracts.scan import Bare, Parted, Scan
 from seambench.seams.scan.audit.budget import Budget
@@ -64,7 +64,7 @@ def check_units(
         part = scan.part(i, [], None)
         try:
             rows += _drain(part)
-        except InputError as error:
+        except (InputError, RefusedError) as error:
             damage.append(Damage(where=unit.name, reason=str(error), stops=True))
             broken.add(i)
         damage += _skipped(part.report(), table)
@@ -85,23 +85,30 @@ def measure_cost(
     broken: frozenset[int],
     budget: Budget,
     tell: Callable[[str], None],
-) -> Cost | None:
-    """Time a sample of units, in turns with their data files alone; None where none may be read.
+) -> tuple[Cost | None, list[Damage]]:
+    """Time a sample of units, in turns with their data files alone.
 
     Units are drawn by chance, always in the same order, among those with changes and those without
-    in turns.
+    in turns. One whose values turn out to be unreadable leaves the sample.
+
+    Returns:
+        What was measured, None where nothing may or can be read, and the damage met on the way.
     """
     readable = [i for i in range(len(table.units)) if i not in broken]
     sample = _sample(table, readable, budget)
-    if not sample:
-        if readable:
-            budget.reach("nothing was measured: one unit is more than may be read")
-        return None
-    bare, columns = scan.files_alone(), scan.schema.names
-    for i in sample:  # what is read first fills caches
+    if not sample and readable:
+        budget.reach("nothing was measured: one unit is more than may be read")
+    bare, columns, damage = scan.files_alone(), scan.schema.names, []
+    for i in list(sample):  # what is read first fills caches
         tell(f"measuring {table.units[i].name}")
-        _drain(scan.part(i, columns, None))
-        _drain(bare.part(i, columns, None))
+        try:
+            _drain(scan.part(i, columns, None))
+            _drain(bare.part(i, columns, None))
+        except (InputError, RefusedError) as error:
+            damage.append(Damage(where=table.units[i].name, reason=str(error), stops=True))
+            sample.remove(i)
+    if not sample:
+        return None, damage
     whole: list[list[float]] = []
     alone: list[list[float]] = []
     for turn in range(_REPEATS):
@@ -113,7 +120,7 @@ def measure_cost(
         whole.append([pair[0] for pair in pairs])
         alone.append([pair[1] for pair in pairs])
     budget.spend(2 * (len(whole) + 1) * sum(unit_bytes(table.units[i]) for i in sample))
-    return _cost(table, sample, whole, alone)
+    return _cost(table, sample, whole, alone), damage
 
 
 def _cost(

@@ -74,9 +74,11 @@ def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
         checked = check_units(table, scan, budget, tell)
         damage += checked.damage
     if isinstance(scan, Bare):
-        cost = measure_cost(table, scan, checked.broken, budget, tell)
+        cost, met = measure_cost(table, scan, checked.broken, budget, tell)
+        damage += met
     ours = Ours(scanner, plan.request, table, plan.key or table.key)
-    peers = _peers(ours, plan, checked, budget, tell)
+    readable = not any(one.stops for one in damage)
+    peers = _peers(ours, plan, readable, budget, tell)
     return _told(scanner, table, budget, checked, damage, cost, peers)
 
 
@@ -94,12 +96,12 @@ def _strictly(scanner: Scanner, request: ScanRequest, known: Sequence[Damage]) -
 
 
 def _peers(
-    ours: Ours, plan: Plan, checked: Checked, budget: Budget, tell: Callable[[str], None]
+    ours: Ours, plan: Plan, readable: bool, budget: Budget, tell: Callable[[str], None]
 ) -> list[PeerAnswer]:
     names = present_peers(ours.table.format) if plan.peers is None else plan.peers
     if not names:
         return []
-    if checked.broken:
+    if not readable:
         budget.reach("no other reader was asked: the table cannot be read whole")
         return []
     whole = sum(map(unit_bytes, ours.table.units))
