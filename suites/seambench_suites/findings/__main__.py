@@ -18,7 +18,7 @@ from seambench.contracts.seam import Case
 
 __all__ = ["Finding", "main", "read_findings"]
 
-_WRONG = ("fail", "xfail", "error")
+_WRONG = ("fail", "xfail", "error", "crash")
 
 
 @dataclass(frozen=True)

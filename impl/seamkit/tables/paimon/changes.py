@@ -25,13 +25,13 @@ from seamkit.tables.paimon.differences import Differences
 from seamkit.tables.paimon.metadata.manifests import FileEntry, added_files, live_files
 from seamkit.tables.paimon.metadata.options import read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
-from seamkit.tables.paimon.metadata.snapshots import Snapshot, SnapshotFolder
+from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot, SnapshotFolder
 from seamkit.tables.paimon.planning import Planner
 from seamkit.tables.paimon.window import ChangeMode, Window
 
 __all__ = ["ChangePlanner", "PlannedChanges", "change_schema"]
 
-_Listed = Callable[[Snapshot], str | None]
+_Listed = Callable[[Snapshot], ManifestList | None]
 """The list of manifests that counts of a snapshot; None where none does."""
 
 
@@ -41,11 +41,11 @@ def change_schema(schema: TableSchema) -> pa.Schema:
     return pa.schema({"op": pa.string(), "ts_ms": pa.string(), "before": row, "after": row})
 
 
-def _delta(snapshot: Snapshot) -> str | None:
+def _delta(snapshot: Snapshot) -> ManifestList | None:
     return snapshot.delta_list if snapshot.kind == "APPEND" else None
 
 
-def _changelog(snapshot: Snapshot) -> str | None:
+def _changelog(snapshot: Snapshot) -> ManifestList | None:
     return None if snapshot.kind == "OVERWRITE" else snapshot.changelog_list
 
 
@@ -149,9 +149,9 @@ class ChangePlanner:
     def _files(self, listed: _Listed) -> Iterator[tuple[Snapshot, list[FileEntry]]]:
         """The files of each snapshot that counts."""
         for snapshot in self._bounds.snapshots(self._snapshots):
-            name = listed(snapshot)
-            if name is not None:
-                yield snapshot, added_files(self._storage, name)
+            manifest_list = listed(snapshot)
+            if manifest_list is not None:
+                yield snapshot, added_files(self._storage, manifest_list)
 
     def _as_written(self, listed: _Listed, what: str) -> ReadPlan:
         """Rows as files have them, commit by commit; retracts are left out."""

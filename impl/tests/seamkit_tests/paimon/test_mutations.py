@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -55,6 +56,18 @@ def test_a_manifest_of_vectors_that_ends_with_its_header_is_refused(
 
     with pytest.raises(InputError, match="index-manifest"):
         PaimonTable(str(table)).scan().to_table()
+
+
+def test_a_list_of_manifests_that_ends_with_its_header_is_refused(tmp_path: Path) -> None:
+    """A list of another length than its snapshot says is no list of nothing (1.x)."""
+    table = unpack_paimon("core-vectors-64", tmp_path)
+    snapshot = json.loads((table / "snapshot" / "snapshot-2").read_text("utf-8"))
+    file = table / "manifest" / snapshot["deltaManifestList"]
+    content = file.read_bytes()
+    file.write_bytes(content[: content.index(content[-16:]) + 16])
+
+    with pytest.raises(InputError, match=f"{file.name}: .* bytes where {len(content)} are stated"):
+        PaimonTable(str(table)).scan(as_of="2").to_table()
 
 
 @pytest.mark.slow

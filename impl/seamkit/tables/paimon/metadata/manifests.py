@@ -14,7 +14,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro.records import read_container
 from seamkit.files.orc import OrcReader
 from seamkit.files.storage import Storage
-from seamkit.tables.paimon.metadata.snapshots import Snapshot
+from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot
 
 __all__ = ["FileEntry", "VectorRange", "added_files", "live_files", "live_vectors"]
 
@@ -107,8 +107,8 @@ def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
         RefusedError: a manifest of a version or format that is not known.
     """
     live: dict[tuple[object, ...], FileEntry] = {}
-    for name in (snapshot.base_list, snapshot.delta_list):
-        for kind, entry in _entries(storage, name):
+    for manifest_list in (snapshot.base_list, snapshot.delta_list):
+        for kind, entry in _entries(storage, manifest_list):
             if kind == _ADD:
                 if entry.identity in live:
                     raise InputError(f"{entry.where}: the file {entry.name} is added twice")
@@ -120,7 +120,7 @@ def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
     return list(live.values())
 
 
-def added_files(storage: Storage, manifest_list: str) -> list[FileEntry]:
+def added_files(storage: Storage, manifest_list: ManifestList) -> list[FileEntry]:
     """The files that a list of manifests adds: what one commit wrote, or its changelog.
 
     Raises:
@@ -177,9 +177,9 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
     return vectors
 
 
-def _entries(storage: Storage, manifest_list: str) -> Iterator[tuple[int, FileEntry]]:
+def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[int, FileEntry]]:
     """All entries of the manifests of a list: what they do, and with which file."""
-    for listed, where in _records(storage, manifest_list, "list"):
+    for listed, where in _records(storage, manifest_list.name, "list", manifest_list.size_bytes):
         name = _get(listed, "_FILE_NAME", str, where)
         size = _get(listed, "_FILE_SIZE", int, where)
         counts = [0, 0]
@@ -238,7 +238,7 @@ def _records(
     where = storage.full(path)
     content = storage.read(path)
     if size_bytes is not None and len(content) != size_bytes:
-        raise InputError(f"{where}: {len(content)} bytes, its list says {size_bytes}")
+        raise InputError(f"{where}: {len(content)} bytes where {size_bytes} are stated")
     records = _orc_records(storage, path) if content[:3] == _ORC else read_container(content, where)
     for record in records:
         if not isinstance(record, dict):

@@ -10,12 +10,13 @@ import datetime as dt
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.json_files import field, read_json
 
-__all__ = ["Snapshot", "SnapshotFolder", "list_snapshots"]
+__all__ = ["ManifestList", "Snapshot", "SnapshotFolder", "list_snapshots"]
 
 _NEWEST_VERSION = 3
 _HINT_DIGITS = 20
@@ -26,13 +27,26 @@ _KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
 
 
 @dataclass(frozen=True)
+class ManifestList:
+    """A list of manifests, as a snapshot names it.
+
+    Attributes:
+        name: of the file, below the folder of manifests.
+        size_bytes: its length; None in snapshots of 0.9, which do not tell it.
+    """
+
+    name: str
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """One commit, and the table as it left it.
 
     Attributes:
         id: its number; snapshots follow each other without gaps.
         schema_id: the schema that it was written with.
-        base_list: manifest list of what was there before, below the folder of manifests.
+        base_list: manifest list of what was there before.
         delta_list: that of its own changes.
         changelog_list: that of its changelog files; None where it has none.
         index_manifest: the manifest of its index files, or None.
@@ -44,9 +58,9 @@ class Snapshot:
 
     id: int
     schema_id: int
-    base_list: str
-    delta_list: str
-    changelog_list: str | None
+    base_list: ManifestList
+    delta_list: ManifestList
+    changelog_list: ManifestList | None
     index_manifest: str | None
     kind: str
     time_millis: int
@@ -187,15 +201,24 @@ def _snapshot(storage: Storage, path: str) -> Snapshot:
     kind = field(content, "commitKind", str, where)
     if kind not in _KINDS:
         raise RefusedError(f"{where}: a commit of the unknown kind {kind!r}")
+    changelog = field(content, "changelogManifestList", str, where, None)
     return Snapshot(
         id=field(content, "id", int, where),
         schema_id=field(content, "schemaId", int, where),
-        base_list=field(content, "baseManifestList", str, where),
-        delta_list=field(content, "deltaManifestList", str, where),
-        changelog_list=field(content, "changelogManifestList", str, where, None),
+        base_list=_list(content, "baseManifestList", where),
+        delta_list=_list(content, "deltaManifestList", where),
+        changelog_list=None
+        if changelog is None
+        else _list(content, "changelogManifestList", where),
         index_manifest=field(content, "indexManifest", str, where, None),
         kind=kind,
         time_millis=field(content, "timeMillis", int, where),
         total_records=field(content, "totalRecordCount", int, where, None),
         where=where,
+    )
+
+
+def _list(content: Mapping[str, Any], name: str, where: str) -> ManifestList:
+    return ManifestList(
+        field(content, name, str, where), field(content, f"{name}Size", int, where, None)
     )
