@@ -64,7 +64,7 @@ def _formats() -> list[dict[str, Any]]:
             "name": one.name,
             "title": one.title,
             "jars": list(one.bundle(None).packages),
-            "layouts": one.layouts.SPELLING,
+            "layouts": "" if one.layouts is None else one.layouts.SPELLING,
             "readers": [n for n, able in offered.items() if f"formats.{one.name}" in able],
         }
         for one in announced_formats()

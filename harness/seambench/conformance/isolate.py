@@ -126,7 +126,7 @@ class Isolated:
             return ended
         answer = self._ask(request, self._limits.seconds)
         self._hung = self._hung + 1 if answer.get("outcome") == "timeout" else 0
-        if self._hung == self._limits.hung:
+        if self._hung and self._hung == self._limits.hung:
             reason = f"not asked, as {self._hung} cases in a row before it had no answer in time"
             self._refusal = {"outcome": "error", "reason": reason}
             self.gave_up = True

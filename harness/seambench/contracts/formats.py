@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from seambase.errors import UnavailableError
+from seambase.errors import UnavailableError, UsageError
 from seambench.contracts import registry
 from seambench.contracts.tables import (
     CommitRequest,
@@ -179,7 +179,7 @@ class TableFormat:
         bundle: what Spark needs for its tables, by the bundle's version; None for the default one.
         golden: its golden tables.
         damage: what edits name in them.
-        layouts: its layouts of data sets.
+        layouts: its layouts of data sets; None if there are none, because its rows never change.
         writer: how Spark writes its tables.
         home: where the bytes of a table say that its folder lies, if they name a place.
         peers: Python packages of others that read its tables, and what their readers are called.
@@ -195,7 +195,7 @@ class TableFormat:
     bundle: Callable[[str | None], SparkBundle]
     golden: Golden
     damage: Damage
-    layouts: Layouts
+    layouts: Layouts | None
     writer: Writer
     home: Callable[[Path], Path | None] = lambda _table: None
     peers: Mapping[str, str] = field(default_factory=dict)
@@ -217,6 +217,26 @@ def resolve_format(name: str) -> TableFormat:
     point = registry.pick(registry.grouped(_FORMATS), name, "table format")
     found: TableFormat = registry.load(point, name)
     return found
+
+
+def formats_of_data() -> list[str]:
+    """Names of the formats that have data sets."""
+    return [name for name in format_names() if resolve_format(name).layouts is not None]
+
+
+def layouts_of(name: str) -> Layouts:
+    """How the data sets of a format are called.
+
+    Raises:
+        UsageError: an unknown name, or a format without data sets.
+    """
+    found = resolve_format(name)
+    if found.layouts is None:
+        raise UsageError(
+            f"there are no data sets of {found.title} tables: their rows never change; "
+            f"there are some of {', '.join(formats_of_data())}"
+        )
+    return found.layouts
 
 
 def announced_formats() -> list[TableFormat]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seambase.errors import UsageError
-from seambench.contracts.formats import format_names, resolve_format
+from seambench.contracts.formats import formats_of_data, layouts_of, resolve_format
 from seambench.contracts.tables import Layout
 
 __all__ = ["PLAIN", "curve_layouts", "default_layouts", "parse_layout"]
@@ -24,11 +24,14 @@ def parse_layout(name: str) -> Layout:
     """
     if name == PLAIN.name:
         return PLAIN
-    formats = [resolve_format(known) for known in format_names()]
-    for format_ in formats:
-        if layout := format_.layouts.parse(name):
+    known = {format_name: layouts_of(format_name) for format_name in formats_of_data()}
+    for layouts in known.values():
+        if layout := layouts.parse(name):
             return layout
-    spelled = "; ".join(f"{format_.title}: {format_.layouts.SPELLING}" for format_ in formats)
+    spelled = "; ".join(
+        f"{resolve_format(format_name).title}: {layouts.SPELLING}"
+        for format_name, layouts in known.items()
+    )
     raise UsageError(f"unknown layout {name!r}: known are {PLAIN.name}; {spelled}")
 
 
@@ -41,18 +44,18 @@ def curve_layouts(
     """Names of one layout per format and update ratio, alike in all else.
 
     Args:
-        formats: names of table formats; none for all that are announced.
+        formats: names of table formats; none for all that have data sets.
         ratios: per cents of rows changed; none for 0, 5, 20, 50 and 100.
         share: per cent of the groups of rows that are changed. Without shares and ratios, one more
             layout has 20 % of the rows changed in a fifth of the groups.
         knobs: further choices, as the formats name them; `NAME.KNOB` is for one format alone.
     """
-    names = formats or format_names()
+    names = formats or formats_of_data()
     points = [(ratio, 100.0 if share is None else share) for ratio in ratios or _RATIOS]
     if not ratios and share is None:
         points.append((20.0, 20.0))
     layouts = [
-        resolve_format(name).layouts.make(ratio, percent, _own_knobs(name, knobs or {}))
+        layouts_of(name).make(ratio, percent, _own_knobs(name, knobs or {}))
         for name in names
         for ratio, percent in points
     ]

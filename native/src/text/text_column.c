@@ -190,7 +190,7 @@ static int reserve_bytes(struct text_column *column, int64_t size, struct seam_e
     if (size > INT32_MAX - column->bytes.size_bytes) {
         return seam_fail(error, SEAM_TOO_LARGE, -1, "the texts of one column pass 2 GiB");
     }
-    return seam_buffer_reserve(&column->bytes, size, error);
+    return seam_buffer_reserve(&column->bytes, size > 0 ? size : 1, error);
 }
 
 /* Copies a text without its escapes: `n` and `r` behind one are the ends of a line. */
@@ -227,7 +227,8 @@ static int append_string(const struct seam_text_parser *parser, struct text_colu
     int32_t most = column->spec.precision;
     int64_t room = size + (column->spec.scale ? most : 0);
     int code = SEAM_OK;
-    if (column->bytes.capacity_bytes - column->bytes.size_bytes < room || room > INT32_MAX / 2 ||
+    if (column->bytes.data == NULL ||
+        column->bytes.capacity_bytes - column->bytes.size_bytes < room || room > INT32_MAX / 2 ||
         column->bytes.size_bytes > INT32_MAX / 2) {
         code = reserve_bytes(column, room, error);
     }

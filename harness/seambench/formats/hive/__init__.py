@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.hive import damage, golden, layouts, writer
+from seambench.formats.hive import damage, golden, writer
 
 __all__ = ["FORMAT", "bundle"]
 
@@ -77,7 +77,7 @@ FORMAT = TableFormat(
     bundle=bundle,
     golden=golden,
     damage=damage,
-    layouts=layouts,
+    layouts=None,
     writer=writer,
     capabilities=_CAPABILITIES,
 )

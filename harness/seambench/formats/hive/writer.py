@@ -20,7 +20,7 @@ __all__ = ["check", "groups", "write", "write_table", "writer_version"]
 
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
-    """There are no data sets of Hive tables; see `seambench.formats.hive.layouts`.
+    """There are no data sets of Hive tables.
 
     Raises:
         UsageError: always.

@@ -111,7 +111,7 @@ def test_a_quick_run_gives_answers_and_a_page(
     assert right.implementation.name == "auto"
     assert set(part.outcomes) == {"pass"}
     assert {case.split("/")[1] for case, _ in part.cases()} == {
-        *("delta", "hudi", "iceberg", "paimon")
+        *("delta", "hive", "hudi", "iceberg", "paimon")
     }
     assert wrong.implementation.name == _BASE_FILES
     assert "fail" in wrong.conformance[0].outcomes

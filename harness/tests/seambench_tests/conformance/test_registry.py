@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.errors import UnavailableError, UsageError
 from seambench.contracts import registry
 from seambench_tests.samples.fakes import EmptyScanner
 
@@ -91,12 +91,6 @@ def test_missing_package_is_unavailable(
     monkeypatch.syspath_prepend(folder)
     with pytest.raises(UnavailableError, match="needs the package 'seambench_absent_package'"):
         registry.resolve("scan", "needs_more:Reader")
-
-
-def test_other_seams_take_no_commands() -> None:
-    """Only the scan seam has a command and a library door."""
-    with pytest.raises(RefusedError, match="column seam"):
-        registry.resolve("column", "cmd:true")
 
 
 @pytest.mark.usefixtures("points")
