@@ -323,7 +323,8 @@ def _offered(readers: Sequence[str]) -> list[str]:
     for reader in readers:
         with contextlib.suppress(SeambenchError):
             capabilities = registry.resolve("scan", reader).capabilities
-            names |= {format_.name for format_ in offered_formats(capabilities)}
+            offered = offered_formats(capabilities)
+            names |= {one.name for one in offered if one.layouts is not None}
     return sorted(names)
 
 
