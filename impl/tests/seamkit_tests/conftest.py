@@ -35,3 +35,17 @@ def _no_live_blocks(
         gc.collect()  # arrays that a caught exception still holds
     live = [allocator.counters().live_blocks for allocator in made]
     assert not any(live), f"blocks alive after the test, by allocator: {live}"
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[dict[str, Any]]:
+    """Storage options of an S3 store on this machine with one bucket, `lake`."""
+    server_module = pytest.importorskip("moto.server")
+    s3fs = pytest.importorskip("s3fs")
+    server = server_module.ThreadedMotoServer("127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {"key": "k", "secret": "s", "endpoint_url": f"http://{host}:{port}"}
+    s3fs.S3FileSystem(**options).mkdir("lake")
+    yield options
+    server.stop()

@@ -266,26 +266,17 @@ def test_tables_show_what_json_says(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.storage
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_table_on_an_object_store_is_audited_alike(
-    tmp_path: Path, audited: Audited, name: str
+    tmp_path: Path, audited: Audited, object_store: dict[str, Any], name: str
 ) -> None:
     """Rows, units and what changes them are those of the folder it was uploaded from."""
-    server_module = pytest.importorskip("moto.server")
-    s3fs = pytest.importorskip("s3fs")
+    import s3fs
+
     local = UNPACK[name](tmp_path)
     _, here = audited(local, "--no-peers")
-    server = server_module.ThreadedMotoServer("127.0.0.1", port=0)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        options = {"key": "k", "secret": "s", "endpoint_url": f"http://{host}:{port}"}
-        files = s3fs.S3FileSystem(**options)
-        files.makedirs("lake", exist_ok=True)
-        files.put(f"{local}/", f"lake/{name}/", recursive=True)
-        given = [w for o in options.items() for w in ("--storage-option", "=".join(o))]
-        shutil.rmtree(local)
-        code, there = audited(f"s3://lake/{name}", "--no-peers", *given)
-    finally:
-        server.stop()
+    s3fs.S3FileSystem(**object_store).put(f"{local}/", f"lake/audited-{name}/", recursive=True)
+    given = [w for o in object_store.items() for w in ("--storage-option", "=".join(o))]
+    shutil.rmtree(local)
+    code, there = audited(f"s3://lake/audited-{name}", "--no-peers", *given)
 
     assert code == 0
     for member in ("format", "version", "state", "rows", "checked_units", "layout"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,10 @@ from seamkit_tests.samples.golden_tables import golden_table_names, unpack_table
 pytestmark = pytest.mark.storage
 
 
-@pytest.fixture(scope="module")
-def options() -> Iterator[dict[str, Any]]:
+@pytest.fixture
+def options(object_store: dict[str, Any]) -> dict[str, Any]:
     """Storage options of a server with one bucket, `lake`."""
-    server_module = pytest.importorskip("moto.server")
-    s3fs = pytest.importorskip("s3fs")
-    server = server_module.ThreadedMotoServer("127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    options = {"key": "k", "secret": "s", "endpoint_url": f"http://{host}:{port}"}
-    s3fs.S3FileSystem(**options).mkdir("lake")
-    yield options
-    server.stop()
+    return object_store
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
