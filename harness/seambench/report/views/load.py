@@ -14,7 +14,12 @@ from seambase.errors import SeambenchError
 from seambench.records.files import load_record, record_paths
 from seambench.records.model import Record
 
-__all__ = ["Loaded", "Problem", "Shown", "load_records"]
+__all__ = ["Loaded", "Problem", "Shown", "load_records", "named"]
+
+
+def named(name: str, version: str) -> str:
+    """Name and version, once: peers in versions bear theirs in the name."""
+    return name.replace("@", " ") if "@" in name else f"{name} {version}"
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Shown:
     def label(self) -> str:
         """Name and version of the implementation."""
         about = self.record.implementation
-        return f"{about.name} {about.version}"
+        return named(about.name, about.version)
 
     @property
     def commit(self) -> str:

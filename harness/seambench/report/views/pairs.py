@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from seambench.contracts.outcomes import Word
 from seambench.records.model import Conformance
-from seambench.report.views.load import Shown
+from seambench.report.views.load import Shown, named
 from seambench.report.views.outcomes import KINDS, kind_of
 
 __all__ = ["Grid", "PairCell", "grids"]
@@ -65,7 +65,7 @@ def grids(records: Iterable[Shown]) -> list[Grid]:
         for part in shown.record.conformance:
             if part.consumer is None:
                 continue
-            consumer = f"{part.consumer.name} {part.consumer.version}"
+            consumer = named(part.consumer.name, part.consumer.version)
             cells = seams.setdefault(part.seam, {})
             cell = cells.setdefault((shown.label, consumer), PairCell(shown.label, consumer))
             cell.link = shown.link
