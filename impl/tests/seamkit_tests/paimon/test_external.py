@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,13 @@ def _moved(table: Path, folder: Path) -> list[Path]:
     for file in manifests:
         if file not in lists:
             sizes[file.name] = _rewritten(file, elsewhere)
-    for file in lists:
-        _rewritten(file, resized)
+    lengths = {file.name: _rewritten(file, resized) for file in lists}
+    for file in table.glob("snapshot/snapshot-*"):
+        snapshot = json.loads(file.read_text("utf-8"))
+        for word in ("base", "delta", "changelog"):
+            if snapshot.get(f"{word}ManifestListSize") is not None:
+                snapshot[f"{word}ManifestListSize"] = lengths[snapshot[f"{word}ManifestList"]]
+        file.write_text(json.dumps(snapshot), "utf-8")
     return list(files.values())
 
 
