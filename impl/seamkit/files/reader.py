@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["FileReader", "OneGroup", "Renaming"]
+__all__ = ["FileReader", "NoStatistics", "OneGroup", "OverReader", "Renaming"]
 
 
 class FileReader(Protocol):
@@ -98,7 +98,48 @@ class Renaming(Protocol):
         ...
 
 
-class OneGroup:
+class OverReader:
+    """The part of a reader that shows another one's columns otherwise: what they have in common.
+
+    Args:
+        reader: the file's own.
+    """
+
+    def __init__(self, reader: FileReader) -> None:
+        self.name = reader.name
+        self.num_rows = reader.num_rows
+        self.num_row_groups = reader.num_row_groups
+        self._reader = reader
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The file's own columns, as it calls them."""
+        return self._reader.schema
+
+    def rows_in(self, row_groups: Sequence[int] | None) -> int:
+        """Rows of some row groups, or of all (None)."""
+        return self._reader.rows_in(row_groups)
+
+
+class NoStatistics:
+    """The part of a reader whose file is not asked for statistics."""
+
+    num_row_groups: int
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
+    ) -> list[int]:
+        """All: nothing rules one out."""
+        del condition, schema, counted
+        return list(range(self.num_row_groups))
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """None: nobody knows."""
+        del name, kind
+        return None
+
+
+class OneGroup(NoStatistics):
     """The part of a reader whose file counts as one row group, and is not asked for statistics."""
 
     num_rows: int
@@ -107,15 +148,3 @@ class OneGroup:
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """All rows or none."""
         return self.num_rows if row_groups is None or len(row_groups) else 0
-
-    def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
-    ) -> list[int]:
-        """The one."""
-        del condition, schema, counted
-        return [0]
-
-    def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """None: nobody knows."""
-        del name, kind
-        return None

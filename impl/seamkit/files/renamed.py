@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core._seam import ffi
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, OverReader
 
 __all__ = ["NOWHERE", "FileSchema", "RenamedReader", "renamed"]
 
@@ -35,7 +35,7 @@ def renamed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch._import_from_c(address, schema)
 
 
-class RenamedReader:
+class RenamedReader(OverReader):
     """A file under the names that the table gives its columns: a `FileReader` too.
 
     Args:
@@ -44,16 +44,8 @@ class RenamedReader:
     """
 
     def __init__(self, reader: FileReader, file_schema: FileSchema) -> None:
-        self.name = reader.name
-        self.num_rows = reader.num_rows
-        self.num_row_groups = reader.num_row_groups
-        self._reader = reader
+        super().__init__(reader)
         self._file_schema = file_schema
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The file's own columns, as it calls them."""
-        return self._reader.schema
 
     def batches(
         self,
@@ -79,10 +71,6 @@ class RenamedReader:
     def as_it_stands(self, schema: pa.Schema) -> FileReader:
         """The file's own reader where the table's names are the file's; see `Renaming`."""
         return self._reader if self._file_schema(schema).equals(schema) else self
-
-    def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """Rows of some row groups, or of all (None)."""
-        return self._reader.rows_in(row_groups)
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.positions import positions_of
-from seamkit.files.reader import FileReader, Renaming
+from seamkit.files.reader import FileReader, OverReader, Renaming
 from seamkit.files.roaring import Positions
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.schema import Field, TableSchema
@@ -81,21 +81,13 @@ def open_with_row_ids(
     return _TrackedReader(opened(), add, {field.name: field for field in tracking.fields})
 
 
-class _TrackedReader:
+class _TrackedReader(OverReader):
     """A `FileReader` that fills in what the log says of a file's rows."""
 
     def __init__(self, reader: FileReader, add: AddFile, tracked: Mapping[str, Field]) -> None:
-        self.name = reader.name
-        self.num_rows = reader.num_rows
-        self.num_row_groups = reader.num_row_groups
-        self._reader = reader
+        super().__init__(reader)
         self._add = add
         self._tracked = tracked
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The file's own columns, as it calls them."""
-        return self._reader.schema
 
     def batches(
         self,
@@ -137,10 +129,6 @@ class _TrackedReader:
             if isinstance(self._reader, Renaming)
             else self._reader
         )
-
-    def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """Rows of some row groups, or of all (None)."""
-        return self._reader.rows_in(row_groups)
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None

@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
+from seamkit.files.reader import NoStatistics
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.line_reader import LineReader
 from seamkit.tables.hive.row_format import RowFormat
@@ -44,7 +44,7 @@ def _no_number(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_no_number)
 
 
-class JsonReader:
+class JsonReader(NoStatistics):
     """One file of JSON rows: a `FileReader`.
 
     Args:
@@ -88,16 +88,6 @@ class JsonReader:
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """See `LineReader.rows_in`."""
         return self._lines.rows_in(row_groups)
-
-    def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
-    ) -> list[int]:
-        """All: there are no statistics."""
-        return self._lines.row_groups_that_may_match(condition, schema, counted)
-
-    def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """None: nobody knows."""
-        return self._lines.greatest(name, kind)
 
     def batches(
         self,

@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.files.reader import NoStatistics
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
 from seamkit.tables.hive.row_format import RowFormat
@@ -28,7 +28,7 @@ _BOM = codecs.BOM_UTF8
 _ENDLESS = 1 << 62
 
 
-class LineReader:
+class LineReader(NoStatistics):
     """One file of delimited text or CSV.
 
     A file that is neither compressed nor in another encoding is cut into stretches that are read
@@ -80,18 +80,6 @@ class LineReader:
         none = pa.schema([])
         batches = self.batches(none, 1 << 20, use_threads=False, row_groups=row_groups)
         return sum(batch.num_rows for batch in batches)
-
-    def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
-    ) -> list[int]:
-        """All: text has no statistics."""
-        del condition, schema, counted
-        return list(range(self.num_row_groups))
-
-    def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """None: nobody knows."""
-        del name, kind
-        return None
 
     def batches(
         self,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.positions import positions_of
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, OverReader
 from seamkit.files.renamed import renamed
 from seamkit.files.roaring import Positions
 from seamkit.tables.iceberg.content.columns import FileColumns, in_file
@@ -63,7 +63,7 @@ class _Source:
     as_is: bool
 
 
-class IcebergReader:
+class IcebergReader(OverReader):
     """A `FileReader` that finds columns by their ids.
 
     Args:
@@ -80,18 +80,10 @@ class IcebergReader:
         columns: Mapping[str, Column],
         rows: FileRows,
     ) -> None:
-        self.name = reader.name
-        self.num_rows = reader.num_rows
-        self.num_row_groups = reader.num_row_groups
-        self._reader = reader
+        super().__init__(reader)
         self._own = own
         self._columns = columns
         self._rows = rows
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The file's own columns, as it calls them."""
-        return self._reader.schema
 
     def batches(
         self,
@@ -138,10 +130,6 @@ class IcebergReader:
     def as_it_stands(self, schema: pa.Schema) -> FileReader:
         """The file's own reader where it has all of these columns as the table; see `Renaming`."""
         return self._reader if all(self._source(wanted).as_is for wanted in schema) else self
-
-    def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """Rows of some row groups, or of all (None)."""
-        return self._reader.rows_in(row_groups)
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
