@@ -7,9 +7,7 @@ a queue of a few batches.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +16,7 @@ from seambase.errors import SeambenchError, UnavailableError
 from seambench.contracts.common import Kind
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.peers.catalogue import stated
-from seambench_impl.peers.exchanges.inbox import Inbox, require_plain
+from seambench_impl.peers.exchanges.inbox import Ends, Inbox, Turns, require_plain
 
 try:
     import pyarrow.flight as flight
@@ -40,7 +38,7 @@ class ArrowFlightExchange:
     def __init__(self) -> None:
         self.capabilities: Mapping[str, bool] = stated("exchange", self.name, self.version)
 
-    def open(self, request: ExchangeRequest) -> _Open:
+    def open(self, request: ExchangeRequest) -> Ends[_Receiver, _Sender]:
         """A server for each receiver, a client for each sender; see the protocol.
 
         Raises:
@@ -48,26 +46,7 @@ class ArrowFlightExchange:
             UsageError: a contradictory request.
         """
         require_plain(request, self.name, "flight")
-        return _Open(request)
-
-
-class _Open:
-    """Both sides of one exchange in this process."""
-
-    def __init__(self, request: ExchangeRequest) -> None:
-        self._stack = contextlib.ExitStack()
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam")))
-        places = [f"grpc+unix://{folder / str(n)}" for n in range(request.receivers)]
-        self.receivers: Sequence[_Receiver] = [_Receiver(place, request) for place in places]
-        for receiver in self.receivers:
-            self._stack.callback(receiver.close)
-        self.senders = [_Sender(request, number, places) for number in range(request.senders)]
-        for sender in self.senders:
-            self._stack.callback(sender.close)
-
-    def close(self) -> None:
-        """Close clients, then servers. Repeatable."""
-        self._stack.close()
+        return Ends(request, "grpc+unix://", _Receiver, _Sender)
 
 
 class _Receiver(flight.FlightServerBase):  # type: ignore[misc] # pyarrow has no types
@@ -103,21 +82,16 @@ class _Sender:
     """One sending side: a stream to each receiver."""
 
     def __init__(self, request: ExchangeRequest, number: int, places: Sequence[str]) -> None:
-        self._broadcast = request.partition == "broadcast"
-        self._turn = number
         self._clients = [flight.connect(place) for place in places]
         asked = flight.FlightDescriptor.for_command(str(number).encode())
         self._writers = [client.do_put(asked, request.schema)[0] for client in self._clients]
+        self._turns = Turns(request, number, self._writers)
 
     def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Send a batch to all receivers, or to the one whose turn it is."""
         del driver
-        chosen = self._writers
-        if not self._broadcast:
-            self._turn = (self._turn + 1) % len(self._writers)
-            chosen = [self._writers[self._turn]]
         try:
-            for writer in chosen:
+            for writer in self._turns.chosen():
                 writer.write_batch(batch)
         except (pa.ArrowException, OSError) as error:
             raise SeambenchError(f"the receiver took no more: {error}") from error

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +20,7 @@ from seambase.foreign_arrow import sound_stream
 from seambench.contracts.common import Kind
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.peers.catalogue import stated
-from seambench_impl.peers.exchanges.inbox import Inbox, require_plain
+from seambench_impl.peers.exchanges.inbox import Ends, Inbox, Turns, require_plain
 
 with needs("exchange", "the peer grpc"):
     import grpc
@@ -47,7 +45,7 @@ class GrpcExchange:
     def __init__(self) -> None:
         self.capabilities: Mapping[str, bool] = stated("exchange", self.name, self.version)
 
-    def open(self, request: ExchangeRequest) -> _Open:
+    def open(self, request: ExchangeRequest) -> Ends[_Receiver, _Sender]:
         """A server for each receiver, a channel for each sender; see the protocol.
 
         Raises:
@@ -55,26 +53,7 @@ class GrpcExchange:
             UsageError: a contradictory request.
         """
         require_plain(request, self.name, "grpc")
-        return _Open(request)
-
-
-class _Open:
-    """Both sides of one exchange in this process."""
-
-    def __init__(self, request: ExchangeRequest) -> None:
-        self._stack = contextlib.ExitStack()
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam")))
-        places = [f"unix:{folder / str(n)}" for n in range(request.receivers)]
-        self.receivers: Sequence[_Receiver] = [_Receiver(place, request) for place in places]
-        for receiver in self.receivers:
-            self._stack.callback(receiver.close)
-        self.senders = [_Sender(request, number, places) for number in range(request.senders)]
-        for sender in self.senders:
-            self._stack.callback(sender.close)
-
-    def close(self) -> None:
-        """Close channels, then servers. Repeatable."""
-        self._stack.close()
+        return Ends(request, "unix:", _Receiver, _Sender)
 
 
 class _Receiver(Inbox):
@@ -162,9 +141,8 @@ class _Sender:
     """One sending side: a stream to each receiver."""
 
     def __init__(self, request: ExchangeRequest, number: int, places: Sequence[str]) -> None:
-        self._broadcast = request.partition == "broadcast"
-        self._turn = number
         self._ways = [_Way(place) for place in places]
+        self._turns = Turns(request, number, self._ways)
 
     def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Send a batch to all receivers, or to the one whose turn it is."""
@@ -173,11 +151,7 @@ class _Sender:
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         message = sink.getvalue().to_pybytes()
-        chosen = self._ways
-        if not self._broadcast:
-            self._turn = (self._turn + 1) % len(self._ways)
-            chosen = [self._ways[self._turn]]
-        for way in chosen:
+        for way in self._turns.chosen():
             way.send(message)
 
     def finish(self, driver: int = 0) -> None:

@@ -1,17 +1,21 @@
-"""What exchanges made of one library share: which requests they take, and a queue of batches."""
+"""What exchanges made of one library share: their requests, both ends, and a queue of batches."""
 
 from __future__ import annotations
 
 import contextlib
 import queue
+import tempfile
 import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambench.contracts.exchange import ExchangeRequest
 
-__all__ = ["Inbox", "require_plain"]
+__all__ = ["Closing", "Ends", "Inbox", "Turns", "require_plain"]
 
 _BATCHES_AT_MOST = 16
 _TURN_SECONDS = 0.05
@@ -30,6 +34,75 @@ def require_plain(request: ExchangeRequest, name: str, transport: str) -> None:
         raise RefusedError(f"{name} carries arrow over {transport}, nothing else")
     if request.keys or (request.partition == "single" and request.receivers > 1):
         raise UsageError(f"{request.partition} partitioning has no keys; single one receiver")
+
+
+class Closing(Protocol):
+    """One side of an exchange, as far as its end goes."""
+
+    def close(self) -> None:
+        """Give everything back. Repeatable."""
+        ...
+
+
+_Receiver = TypeVar("_Receiver", bound=Closing)
+_Sender = TypeVar("_Sender", bound=Closing)
+
+
+class Ends(Generic[_Receiver, _Sender]):
+    """Both sides of one exchange in this process, over sockets in a folder of its own.
+
+    Args:
+        request: how many of each side there are.
+        scheme: what stands before a socket's path.
+        receiver: makes one, which serves at a place.
+        sender: makes one, by its number, for the places of all receivers.
+    """
+
+    def __init__(
+        self,
+        request: ExchangeRequest,
+        scheme: str,
+        receiver: Callable[[str, ExchangeRequest], _Receiver],
+        sender: Callable[[ExchangeRequest, int, Sequence[str]], _Sender],
+    ) -> None:
+        self._stack = contextlib.ExitStack()
+        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam")))
+        places = [f"{scheme}{folder / str(n)}" for n in range(request.receivers)]
+        self.receivers: Sequence[_Receiver] = [receiver(place, request) for place in places]
+        for one in self.receivers:
+            self._stack.callback(one.close)
+        self.senders = [sender(request, number, places) for number in range(request.senders)]
+        for each in self.senders:
+            self._stack.callback(each.close)
+
+    def close(self) -> None:
+        """Close senders, then receivers. Repeatable."""
+        self._stack.close()
+
+
+_Way = TypeVar("_Way")
+
+
+class Turns(Generic[_Way]):
+    """To which receivers a sender's next batch goes: to all, or to each in its turn.
+
+    Args:
+        request: says which of both.
+        number: of the sender; the first turn follows from it.
+        ways: one to each receiver.
+    """
+
+    def __init__(self, request: ExchangeRequest, number: int, ways: Sequence[_Way]) -> None:
+        self._broadcast = request.partition == "broadcast"
+        self._turn = number
+        self._ways = ways
+
+    def chosen(self) -> Sequence[_Way]:
+        """The ways of the next batch."""
+        if self._broadcast:
+            return self._ways
+        self._turn = (self._turn + 1) % len(self._ways)
+        return [self._ways[self._turn]]
 
 
 class Inbox:
