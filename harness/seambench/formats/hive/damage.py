@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from seambase.errors import UsageError
+from seambench.formats.plain_damage import name_parts, position
 
 __all__ = ["FILES", "name_parts", "position"]
 
@@ -22,18 +22,3 @@ def _data_files(table: Path) -> Sequence[Path]:
 
 #: Kinds of files that edits name.
 FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {"data": _data_files}
-
-
-def position(data: bytes, name: str) -> int:
-    """No place in the files of a Hive table has a name of its own.
-
-    Raises:
-        UsageError: always.
-    """
-    raise UsageError(f"{name!r} is no position: start or end, with +N or -N, in {len(data)} bytes")
-
-
-def name_parts(name: str) -> Mapping[str, str]:
-    """None: names of data files tell nothing."""
-    del name
-    return {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from seambase.errors import UsageError
+from seambench.formats.plain_damage import name_parts, position
 
 __all__ = ["FILES", "name_parts", "position"]
 
@@ -45,18 +45,3 @@ FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {
     "deletes": _deletes,
     "vectors": partial(_below, "data", "*.puffin"),
 }
-
-
-def position(data: bytes, name: str) -> int:
-    """No place in an Iceberg table's files has a name of its own.
-
-    Raises:
-        UsageError: always.
-    """
-    raise UsageError(f"{name!r} is no position: start or end, with +N or -N, in {len(data)} bytes")
-
-
-def name_parts(name: str) -> Mapping[str, str]:
-    """None: names of Iceberg's files tell nothing."""
-    del name
-    return {}

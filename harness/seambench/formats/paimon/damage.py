@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from seambase.errors import UsageError
+from seambench.formats.plain_damage import name_parts, position
 
 __all__ = ["FILES", "name_parts", "position"]
 
@@ -30,18 +30,3 @@ FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {
     "vectors": partial(_below, "index/index-*"),
     "data": partial(_below, "**/bucket-*/data-*"),
 }
-
-
-def position(data: bytes, name: str) -> int:
-    """No place in a Paimon table's files has a name of its own.
-
-    Raises:
-        UsageError: always.
-    """
-    raise UsageError(f"{name!r} is no position: start or end, with +N or -N, in {len(data)} bytes")
-
-
-def name_parts(name: str) -> Mapping[str, str]:
-    """None: names of Paimon's files tell nothing."""
-    del name
-    return {}
