@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from seambase.description import TableDescription
@@ -200,17 +201,8 @@ class _Questions:
             theirs.unlink()
         some = [self._row(row, "ours", budget) for row in differ.some_missing]
         some += [self._row(row, "peer", budget) for row in differ.some_added]
-        return PeerAnswer(
-            name=name,
-            version=peer.version,
-            outcome="differs",
-            reason=reason,
-            rows=rows,
-            keys=keys,
-            values=values,
-            missing=differ.missing,
-            added=differ.added,
-            different=some,
+        return msgspec.structs.replace(
+            told, missing=differ.missing, added=differ.added, different=some
         )
 
     def _row(self, row: Mapping[str, Any], only: Any, budget: Budget) -> DifferentRow:
