@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from seambench_impl.peers.jvm_jars import fetch_jars
-from seamkit.jvm.machine import JavaClasses, spark_jars
+from seamkit.jvm.machine import spark_jars
 from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.connector.parameters import join_names, join_types
 from seamkit.offheap.engine.schema import EngineSchema
-from seamkit.offheap.jni.classes import JniLoader, connector_classes
+from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.merge.changes import SliceChanges
@@ -35,7 +35,7 @@ def java_loader() -> JniLoader:
         UnavailableError: no JVM, no pyspark, or the bundle cannot be fetched.
     """
     bundle = fetch_jars([_BUNDLE], "Hudi's own reader")
-    engine = JavaClasses.of_jars("Hudi", [*bundle, *spark_jars()], connector_classes())
+    engine = scanner_classes("Hudi", [*bundle, *spark_jars()])
     return JniLoader(compiled_package("seambench.hudi", _JAVA, engine))
 
 
