@@ -15,8 +15,8 @@ from seamkit.core._seam import ffi, lib
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambench.seams.serde.values import plain_values
-from seambench_impl.peers.presto_partition import PrestoPartitioning
 from seamkit.exchange.partition import Function, Partitioner, PartitionRule, hash_rows, parts_of
+from seamkit_tests.samples.presto_partition import PrestoPartitioning
 from seamkit_tests.samples.wide_hashes import presto_hash, velox_hash
 
 _NUMBERS = [0, 1, -1, 42, None, -(2**31), 2**31 - 1]
