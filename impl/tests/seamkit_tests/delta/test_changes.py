@@ -20,8 +20,8 @@ from seamkit_tests.samples.delta_tables import (
     edit_actions,
     rows_of_table,
     unpack_delta,
-    witness_text,
 )
+from seamkit_tests.samples.witness import witness_text
 
 #: A table whose commits state their times, and the first that does: those times are still the ones
 #: that Spark read. Times of files are not.

@@ -11,7 +11,8 @@ import pytest
 
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta, witness_text
+from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta
+from seamkit_tests.samples.witness import witness_text
 
 #: Columns that are shown where they are named.
 HIDDEN = ("_row_id", "_row_commit_version")

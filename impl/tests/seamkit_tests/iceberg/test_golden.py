@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,19 +15,7 @@ from seamkit_tests.samples.iceberg_tables import (
     iceberg_table_names,
     unpack_iceberg,
 )
-
-
-def _text(value: Any) -> str:
-    """The witness's text of a value."""
-    if isinstance(value, float):
-        return "float:nan" if math.isnan(value) else f"float:{value.hex()}"
-    if isinstance(value, dt.datetime):
-        return f"timestamp:{value.replace(tzinfo=None).isoformat()}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_text, value)) + "]"
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{k}={_text(v)}" for k, v in value.items()) + "}"
-    return f"{type(value).__name__}:{value}"
+from seamkit_tests.samples.witness import witness_text
 
 
 def _steps(name: str) -> list[dict[str, Any]]:
@@ -53,7 +39,7 @@ def test_every_state_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
             assert found.num_rows == step["count"]
             continue
         rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-        assert Counter(tuple(map(_text, row)) for row in rows) == Counter(
+        assert Counter(tuple(map(witness_text, row)) for row in rows) == Counter(
             tuple(row) for row in step["rows"]
         )
         assert scan.report().warnings == []

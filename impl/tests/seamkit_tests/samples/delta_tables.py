@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import math
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +20,6 @@ __all__ = [
     "edit_actions",
     "rows_of_table",
     "unpack_delta",
-    "witness_text",
 ]
 
 _GOLDEN = SUITES_GOLDEN / "delta"
@@ -59,16 +56,3 @@ def edit_actions(table: Path, version: int, edit: Callable[[dict[str, Any]], Non
 def rows_of_table(table: Path, **how: Any) -> pa.Table:
     """All rows of a table."""
     return DeltaTable(str(table)).scan(threads=1, **how).to_table()
-
-
-def witness_text(value: Any) -> str:
-    """A value in the words of the witness files."""
-    if isinstance(value, float):
-        return "float:nan" if math.isnan(value) else f"float:{value.hex()}"
-    if isinstance(value, dt.datetime):
-        return f"timestamp:{value.replace(tzinfo=None).isoformat()}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(witness_text, value)) + "]"
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{k}={witness_text(v)}" for k, v in value.items()) + "}"
-    return f"{type(value).__name__}:{value}"
