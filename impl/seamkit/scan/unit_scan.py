@@ -141,7 +141,7 @@ class UnitScan(Scan):
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema)
+            return EnginePlan([], self, self.schema, self._plan.size_bytes)
         share = engine_share(self._plan, self._columns)
         if not share.rest.units:
             return EnginePlan(share.files, None, self.schema)
@@ -149,7 +149,7 @@ class UnitScan(Scan):
         rest._plan = replace(share.rest, again=None)
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
-        return EnginePlan(share.files, rest, self.schema)
+        return EnginePlan(share.files, rest, self.schema, share.rest.size_bytes)
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
