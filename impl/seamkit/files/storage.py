@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
+from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
 __all__ = ["LARGE_BYTES", "FileStatus", "Storage"]
@@ -76,6 +77,7 @@ class Storage:
         options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...); a
             local folder has none.
         retry: how often to try again.
+        ranges: which parts of files elsewhere are one request; of no meaning for a local folder.
 
     Raises:
         UsageError: no path at all, options for a local folder, options that the file system does
@@ -85,14 +87,19 @@ class Storage:
     """
 
     def __init__(
-        self, root: str, options: Mapping[str, Any] | None = None, *, retry: Retry | None = None
+        self,
+        root: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        retry: Retry | None = None,
+        ranges: Ranges | None = None,
     ) -> None:
         scheme, separator, _ = root.partition("://")
         self._files: _Files
-        self._options, self._retry = dict(options or {}), retry
+        self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
         if separator and scheme != "file":
             self.root = root.rstrip("/")
-            self._files = RemoteFiles(self.root, options or {}, retry or Retry())
+            self._files = RemoteFiles(self.root, options or {}, retry or Retry(), ranges)
             return
         if not root:
             raise UsageError("the path of the table is empty")
@@ -118,7 +125,8 @@ class Storage:
         kind, other = (
             text.partition("://")[0] if "://" in text else "" for text in (self.root, root)
         )
-        return Storage(root, self._options if kind == other else None, retry=self._retry)
+        options = self._options if kind == other else None
+        return Storage(root, options, retry=self._retry, ranges=self._ranges)
 
     @property
     def is_local(self) -> bool:
