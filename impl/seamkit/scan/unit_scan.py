@@ -24,12 +24,13 @@ from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
 from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
+from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.masks import Gone, GoneByKey, GoneRows
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
-from seamkit.scan.runs_path import merged_runs
+from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
 from seamkit.scan.units import (
@@ -365,11 +366,11 @@ class UnitScan(Scan):
             if self._other_path is not None and self._path(unit) == self._other_path[0]:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
+            parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
             if isinstance(unit.changes, Runs):
-                tasks.append(self._merging_runs(unit, unit.changes, own))
+                tasks += self._merging_runs(unit, unit.changes, own, parts)
                 continue
             if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
-                parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._merging(unit, unit.changes, own, parts, events)
                 continue
             for file in unit.files:
@@ -425,8 +426,18 @@ class UnitScan(Scan):
             reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
         return reads
 
-    def _merging_runs(self, unit: ReadUnit, changes: Runs, wanted: Wanted) -> Task:
-        """The task of a unit of sorted runs: rows are tested after they were merged."""
+    def _merging_runs(
+        self, unit: ReadUnit, changes: Runs, wanted: Wanted, parts: int
+    ) -> list[Task]:
+        """Tasks for a unit of sorted runs, one for each range of keys that it is cut into.
+
+        Rows are tested after they were merged.
+        """
+        groups_of = _groups_by_key(frozenset(changes.keys), wanted)
+        ranges = key_ranges(changes, self._plan.schema, parts) if parts > 1 else ()
+        shares = [Share(groups_of, keys) for keys in ranges]
+        # What cannot be cut is decoded in parallel at least.
+        shares = shares or [Share(groups_of, use_threads=parts > 1)]
         read = functools.partial(
             merged_runs,
             unit,
@@ -435,9 +446,10 @@ class UnitScan(Scan):
             wanted.read(wanted.schema.names).names,
             wanted.batch_rows,
             self._context(),
-            _groups_by_key(frozenset(changes.keys), wanted),
         )
-        return functools.partial(_tested, read, wanted)
+        return [
+            functools.partial(_tested, functools.partial(read, share), wanted) for share in shares
+        ]
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
