@@ -135,7 +135,7 @@ def rest(catalog: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_RestCa
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     address = {"TYPE": "rest", "URI": f"http://127.0.0.1:{server.server_port}"}
-    _configure(monkeypatch, "far", {**address, "TOKEN": handler.token})
+    _configure(monkeypatch, "far", {**address, "TOKEN": _RestCatalog.token})
     _configure(monkeypatch, "shut", {**address, "TOKEN": "another"})
     try:
         yield handler
