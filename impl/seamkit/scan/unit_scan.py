@@ -103,6 +103,21 @@ class UnitScan(Scan):
         return self._plan
 
     @property
+    def condition(self) -> pc.Expression | None:
+        """Rows to keep; None for all."""
+        return self._condition
+
+    @property
+    def options(self) -> ScanOptions:
+        """How it is run."""
+        return self._options
+
+    @property
+    def other_path(self) -> tuple[str, ReadRows, bool] | None:
+        """What `read_by` was given; None where units take the scan's own paths."""
+        return None if self._other_path is None else (*self._other_path, self._only_merged)
+
+    @property
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
         return self._fields(self._columns)
@@ -220,7 +235,7 @@ class UnitScan(Scan):
         """Which paths the units take, and what reads so far came to."""
         with self._lock:
             return ScanReport(
-                paths=dict(Counter(map(self._path, self._plan.units))),
+                paths=dict(Counter(map(self.path_of, self._plan.units))),
                 warnings=list(dict.fromkeys(self._run.warnings)),
                 rows=self._run.rows,
                 peak_bytes=self._run.allocator.counters().peak_bytes,
@@ -243,7 +258,7 @@ class UnitScan(Scan):
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
             if is_kept:
-                yield self._path(unit), unit.reason
+                yield self.path_of(unit), unit.reason
             else:
                 what = "keys or statistics do" if may else "partition does"
                 yield "pruned", f"its {what} not meet the filter"
@@ -255,13 +270,13 @@ class UnitScan(Scan):
         if alone is None:
             reasons = engine_share(self._plan, self._columns).reasons
         for unit, why in zip(self._plan.units, reasons, strict=True):
-            yield ("engine", "") if why is None else (self._path(unit), why)
+            yield ("engine", "") if why is None else (self.path_of(unit), why)
 
     def _fields(self, names: Sequence[str]) -> pa.Schema:
         return pa.schema([self._plan.schema.field(name) for name in names])
 
-    def _path(self, unit: ReadUnit) -> str:
-        """The path that a unit takes."""
+    def path_of(self, unit: ReadUnit) -> str:
+        """The path that a unit takes: `native`, `merge`, or another reader's."""
         native = isinstance(unit.changes, Mask | KeyMask | None)
         if self._other_path is not None and not (native and self._only_merged):
             return self._other_path[0]
@@ -363,7 +378,7 @@ class UnitScan(Scan):
             names = wanted.schema.names
             known = {name: unit.partition[name] for name in names if name in unit.partition}
             own = replace(wanted, known=known)
-            if self._other_path is not None and self._path(unit) == self._other_path[0]:
+            if self._other_path is not None and self.path_of(unit) == self._other_path[0]:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
             parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
