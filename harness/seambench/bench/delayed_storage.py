@@ -70,9 +70,9 @@ class DelayedFileSystem(LocalFileSystem):  # type: ignore[misc]  # fsspec has no
         """One folder."""
         del options
         _made_one("list", str(path))
-        own = super()
-        infos = [own.info(entry) for entry in os.scandir(self._strip_protocol(path))]
-        return infos if detail else [info["name"] for info in infos]
+        info = super().info
+        infos = [info(entry) for entry in os.scandir(self._strip_protocol(path))]
+        return infos if detail else [found["name"] for found in infos]
 
     def info(self, path: str, **options: Any) -> Any:
         """One file's size."""

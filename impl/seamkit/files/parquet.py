@@ -32,7 +32,6 @@ PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
 _HEADER_BYTES = 100
-_CHECKED = {"page_checksum_verification": True}
 
 
 def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
@@ -47,12 +46,17 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
         InputError: it is none, or two columns have one name.
     """
     try:
-        file = pq.ParquetFile(source, **_CHECKED, **options)
+        file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
     return file
+
+
+def _how(source: Any) -> dict[str, bool]:
+    """How pyarrow reads a file; one that is far away fetches ahead by itself, group by group."""
+    return {"page_checksum_verification": True, "pre_buffer": not isinstance(source, FarFile)}
 
 
 def check_names(names: Sequence[str], where: str) -> None:
@@ -135,12 +139,7 @@ class ParquetReader:
         file, schema = self._encoded(schema, encoded, row_groups)
         rows = 0
         try:
-            for batch in file.iter_batches(
-                batch_size=batch_rows,
-                columns=present,
-                use_threads=use_threads,
-                row_groups=row_groups,
-            ):
+            for batch in self._read(file, batch_rows, present, row_groups, use_threads):
                 rows += batch.num_rows
                 yield resolve_batch(batch, schema, self._rules, self.name)
         except PARQUET_ERRORS as error:
@@ -148,6 +147,28 @@ class ParquetReader:
         footer_rows = self.rows_in(row_groups)
         if rows != footer_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
+
+    def _read(
+        self,
+        file: pq.ParquetFile,
+        batch_rows: int,
+        names: Sequence[str],
+        row_groups: Sequence[int] | None,
+        use_threads: bool,
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches as the file has them; of a file far away none goes over the end of a row group.
+
+        Otherwise pyarrow reads a column of several groups before it comes to the next one, and
+        what was fetched of the first groups would have to be kept.
+        """
+        parts: list[Sequence[int] | None] = [row_groups]
+        if isinstance(self._content, FarFile):
+            groups = range(self.num_row_groups) if row_groups is None else row_groups
+            parts = [[group] for group in groups]
+        for part in parts:
+            yield from file.iter_batches(
+                batch_size=batch_rows, columns=names, use_threads=use_threads, row_groups=part
+            )
 
     def _opened_again(self) -> pa.NativeFile:
         if isinstance(self._content, FarFile):
@@ -180,7 +201,7 @@ class ParquetReader:
             content,
             metadata=self._file.metadata,
             read_dictionary=names,
-            **_CHECKED,
+            **_how(content),
             **self._how,
         )
         return file, with_dictionaries(schema, names)

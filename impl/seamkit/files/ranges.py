@@ -29,12 +29,13 @@ class Ranges:
     Attributes:
         gap_bytes: ranges with at most so many bytes between them are one request, and files of at
             most so many bytes are read at once: what 30 ms bring at 30 MB/s.
-        tail_bytes: of the end of a file that come with the first read there.
+        tail_bytes: of the end of a file that come with the first read there; footers that hold the
+            bloom filter of a table's keys have a megabyte.
         ahead: steps of a read, such as row groups, that are fetched while one is in use.
     """
 
     gap_bytes: int = 1 << 20
-    tail_bytes: int = 64 << 10
+    tail_bytes: int = 1 << 20
     ahead: int = 1
 
 
@@ -128,12 +129,9 @@ class _Ranged:
     def expect(self, steps: Sequence[Sequence[Span]]) -> None:
         known = self._size_bytes if self._tail is None else self._tail[0]
         size, gap = self._size_bytes, self._how.gap_bytes
-        spans = (
-            near(((begin, min(end, size)) for begin, end in step), gap)
-            for step in steps
-            if any(begin < known for begin, _ in step)
-        )
-        plan = _Plan(deque(spans))
+        whole = (near(((begin, min(end, size)) for begin, end in step), gap) for step in steps)
+        left = ([span for span in step if span[0] < known] for step in whole)
+        plan = _Plan(deque(step for step in left if step))
         self._plans.append(plan)
         self._fetch_ahead(plan)
 
@@ -164,17 +162,19 @@ class _Ranged:
                         content = part.content.result()
                         return memoryview(content)[begin - part.begin : end - part.begin]
         if self._tail is None:
-            first = 0 if self._size_bytes <= self._how.gap_bytes else self._tail_begin(begin)
+            first = self._tail_begin(begin, end)
             if first is None:
                 return None
             self._tail = first, self._fetch(first, self._size_bytes)
         first, tail = self._tail
         return memoryview(tail)[begin - first : end - first] if begin >= first else None
 
-    def _tail_begin(self, begin: int) -> int | None:
-        """Where the tail begins, if a read is in it."""
+    def _tail_begin(self, begin: int, end: int) -> int | None:
+        """Where the tail begins, if a read is in it or goes to the end; small files are tails."""
+        if self._size_bytes <= self._how.gap_bytes:
+            return 0
         first = self._size_bytes - self._how.tail_bytes
-        return first if begin >= first else None
+        return min(begin, first) if end == self._size_bytes or begin >= first else None
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Move; `whence` as in `io.IOBase.seek`."""

@@ -27,13 +27,19 @@ from seambase.errors import InputError, UsageError
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
-__all__ = ["LARGE_BYTES", "FileStatus", "Storage"]
+__all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far"]
 
 MOST_BYTES = 256 << 20
 """What a file that is read at once may have, where nothing less is known of its kind."""
 
 LARGE_BYTES = 4 << 20
 """Local files of up to so many bytes are read at once; of longer ones parts, or they are mapped."""
+
+
+def is_far(root: str) -> bool:
+    """Whether a folder's path is an address elsewhere than on this machine."""
+    scheme, separator, _ = root.partition("://")
+    return bool(separator) and scheme != "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +100,9 @@ class Storage:
         retry: Retry | None = None,
         ranges: Ranges | None = None,
     ) -> None:
-        scheme, separator, _ = root.partition("://")
         self._files: _Files
         self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
-        if separator and scheme != "file":
+        if is_far(root):
             self.root = root.rstrip("/")
             self._files = RemoteFiles(self.root, options or {}, retry or Retry(), ranges)
             return
