@@ -197,16 +197,6 @@ def _read(frame: Any) -> dict[str, Any]:
     names, count = frame.columns, frame.count()
     if count > _WITNESSED_ROWS:
         return {"columns": names, "count": count}
-    rows = [[canonical(plain_value(_shown(value))) for value in row] for row in frame.collect()]
+    rows = [[canonical(plain_value(value)) for value in row] for row in frame.collect()]
     return {"columns": names, "rows": sorted(rows)}
 
-
-def _shown(value: Any) -> Any:
-    """A value with its variants, which Spark 4 has, as the two texts of bytes that they are."""
-    if type(value).__name__ == "VariantVal":
-        return {"metadata": bytes(value.metadata), "value": bytes(value.value)}
-    if isinstance(value, dict):
-        return {key: _shown(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_shown(inner) for inner in value]
-    return value

@@ -123,14 +123,13 @@ def list_log(storage: Storage) -> LogFolder:
     commits: dict[int, str] = {}
     checksums: dict[int, str] = {}
     checkpoints: dict[int, list[str]] = {}
-    compactions: dict[int, list[tuple[int, str]]] = {}
+    compactions: list[tuple[int, int, str]] = []
     parts: dict[tuple[int, int], dict[int, str]] = {}
     for status in storage.list(LOG):
         if match := _COMMIT.fullmatch(status.name):
             commits[int(match[1])] = status.path
         elif match := _COMPACTED.fullmatch(status.name):
-            if int(match[1]) < int(match[2]):
-                compactions.setdefault(int(match[1]), []).append((int(match[2]), status.path))
+            compactions.append((int(match[1]), int(match[2]), status.path))
         elif match := _CHECKSUM.fullmatch(status.name):
             checksums[int(match[1])] = status.path
         elif match := _CLASSIC.fullmatch(status.name) or _V2.fullmatch(status.name):
@@ -144,4 +143,15 @@ def list_log(storage: Storage) -> LogFolder:
     if not commits and not checkpoints:
         raise InputError(f"{storage.root} is no Delta table: {LOG} holds no commit")
     listed = [Checkpoint(version, paths) for version, paths in sorted(checkpoints.items())]
-    return LogFolder(storage.root, commits, listed, checksums, compactions)
+    return LogFolder(storage.root, commits, listed, checksums, _by_first_version(compactions))
+
+
+def _by_first_version(
+    compactions: Sequence[tuple[int, int, str]],
+) -> Mapping[int, Sequence[tuple[int, str]]]:
+    """Log compactions by their first version; those that put nothing together are none."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for first, last, path in compactions:
+        if first < last:
+            found.setdefault(first, []).append((last, path))
+    return found
