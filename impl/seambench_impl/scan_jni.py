@@ -10,6 +10,7 @@ from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
 from seambench_impl.scan_hudi import hudi
+from seambench_impl.scan_plans import WritesPlans
 from seamkit.scan.unit_scan import UnitScan
 
 __all__ = ["JniReader", "NativeJniReader"]
@@ -35,7 +36,7 @@ _CAPABILITIES = (
 )
 
 
-class JniReader:
+class JniReader(WritesPlans):
     """Every slice by Hudi's own reader (1.2.0), behind a JNI connector.
 
     Planning is that of the merge path; what Java appends is filled into columns in C.

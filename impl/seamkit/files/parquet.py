@@ -179,6 +179,27 @@ class ParquetReader:
             greatest = value if greatest is None else max(greatest, value)
         return greatest
 
+    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
+        """See `FileReader.leasts`.
+
+        Raises:
+            InputError: the statistics are not readable.
+        """
+        if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
+            return ()
+        found = []
+        for group in range(self.num_row_groups):
+            known = _chunks(self._file, name)[group].statistics
+            if known is None or not known.has_min_max or not self._is_full(name, group):
+                return ()
+            try:
+                found.append(pa.scalar(known.min, kind))
+            except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
+                raise InputError(
+                    f"{self.name}: its statistics are not readable ({error})"
+                ) from error
+        return found
+
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None), as the footer tells."""
         if row_groups is None:

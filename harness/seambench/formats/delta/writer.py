@@ -199,4 +199,3 @@ def _read(frame: Any) -> dict[str, Any]:
         return {"columns": names, "count": count}
     rows = [[canonical(plain_value(value)) for value in row] for row in frame.collect()]
     return {"columns": names, "rows": sorted(rows)}
-
