@@ -190,7 +190,7 @@ class IcebergReader(OverReader):
 
     def _lineage(self, root: Field, column: pa.Array | None, positions: Positions) -> pa.Array:
         """What the file says of its rows, else what their places say."""
-        if root is _LAST_UPDATED:
+        if root.id == _LAST_UPDATED.id:  # a plan from another process has a Field of its own
             inherited = pa.repeat(pa.scalar(self._rows.sequence_number, pa.int64()), len(positions))
         elif self._rows.first_row_id is None:
             inherited = pa.nulls(len(positions), pa.int64())
