@@ -18,6 +18,7 @@ from seambench_impl.scan_hive import HIVE
 from seambench_impl.scan_hudi import hudi
 from seambench_impl.scan_iceberg import ICEBERG
 from seambench_impl.scan_paimon import PAIMON
+from seambench_impl.scan_plans import WritesPlans
 from seambench_impl.scan_requests import ReaderFormat
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 #: All formats, in the plainest way.
-_FORMATS = (hudi(), DELTA, ICEBERG, PAIMON, HIVE)
+_FORMATS: Sequence[ReaderFormat] = (hudi(), DELTA, ICEBERG, PAIMON, HIVE)
 
 _OF_MERGING = (
     "query.snapshot",
@@ -51,7 +52,7 @@ def _stated(formats: Sequence[ReaderFormat], *more: str) -> Mapping[str, bool]:
     return dict.fromkeys((*words, *more), True)
 
 
-class _Reader:
+class _Reader(WritesPlans):
     """What the readers share: they differ in the formats that they read, and by which path."""
 
     name: str

@@ -54,6 +54,8 @@ is legal and not supported, `UnavailableError` for what this machine lacks; each
 
 Off-heap columns (`seamkit.offheap`), serdes of pages and rows (`seamkit.serde`) and the exchange
 (`seamkit.exchange`) are packages of their own; the last two need extras of the installation.
+`scan_to_json(scan)` writes a planned scan as data, `scan_from_json(text)` reads it, or some of its
+units, in another process (docs/plans.md).
 `connector_scanner(name, fetch_size, parameters)` makes the scanner of a name, as an engine asks for
 it, which hands out off-heap tables; `TableStream` makes an Arrow stream of such tables.
 """
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from seambase.scan import ScanReport, ScanWarning
     from seamkit.offheap.connector.factory import connector_scanner
     from seamkit.offheap.engine.stream import TableStream
+    from seamkit.ranges.plan_file import scan_from_json, scan_to_json
     from seamkit.scan.scan import Scan
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hive.table import HiveTable
@@ -106,12 +109,16 @@ __all__ = [
     "connector_scanner",
     "open_table",
     "register",
+    "scan_from_json",
+    "scan_to_json",
 ]
 
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
     "open_table": "seamkit.tables.opening",
     "register": "seamkit.tables.registering",
+    "scan_from_json": "seamkit.ranges.plan_file",
+    "scan_to_json": "seamkit.ranges.plan_file",
     "HiveTable": "seamkit.tables.hive.table",
     "HudiTable": "seamkit.tables.hudi.table",
     "DeltaTable": "seamkit.tables.delta.table",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -23,7 +24,8 @@ from seambench.cli.shared.common import (
 
 if TYPE_CHECKING:
     from seambase.scan import Query, ScanReport
-    from seambench.contracts.scan import Scanner, ScanRequest
+    from seambench.cli.stages.plan_files import PlannedReading
+    from seambench.contracts.scan import Scanner
     from seambench.engines.table_reading import TableReading
 
 __all__ = ["scan"]
@@ -31,12 +33,22 @@ __all__ = ["scan"]
 _QUERIES = ("snapshot", "read-optimized", "incremental", "cdc")
 _ROWS_SHOWN = 20
 _WARNINGS_SHOWN = 10
+#: What means something where a plan is written, or read.
+_OF_PLAN = frozenset(
+    {
+        *("table", "columns", "where", "reader", "query", "as-of", "begin", "end", "plan"),
+        *("changes-alone", "threads", "batch-size", "memory-limit", "strict", "storage-option"),
+    }
+)
+_OF_UNIT = frozenset({"unit", "index", "reader", "storage-option", "output"})
 
 
 def scan(
+    context: typer.Context,
     table: Annotated[
-        str, typer.Argument(help="Folder of the table, or its address (s3://, gs://, hdfs://).")
-    ],
+        str | None,
+        typer.Argument(help="Folder of the table, or its address (s3://, gs://, hdfs://)."),
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Names between commas (default: all but meta columns).")
     ] = None,
@@ -78,6 +90,18 @@ def scan(
         list[str] | None,
         typer.Option(help="NAME=VALUE of the storage's fsspec file system, repeatable: anon=true."),
     ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="Write what would be read to FILE, as JSON, and read nothing."),
+    ] = None,
+    unit: Annotated[
+        Path | None,
+        typer.Option(help="Read what a plan in FILE says, in place of a table's folder."),
+    ] = None,
+    index: Annotated[
+        list[int] | None,
+        typer.Option(help="With --unit: the number of a unit of the plan, repeatable."),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -87,12 +111,19 @@ def scan(
 ) -> None:
     """Read a table: a short table here, or all rows into a file.
 
-    Instants are written as the timeline writes them (14 or 17 digits) or as ISO 8601.
+    Instants are written as the timeline writes them (14 or 17 digits) or as ISO 8601. A plan that
+    --plan has written is read by any other process with --unit, all of it or some of its units.
     """
+    if unit is not None:
+        _scan_planned(context, table, unit, index, reader, storage_option, output)
+        return
+    if table is None or index:
+        raise UsageError("name a table" if table is None else "--index goes with --unit")
     if query not in _QUERIES:
         raise UsageError(f"--query {query!r}: the queries are {', '.join(_QUERIES)}")
     names, memory = parse_list(columns), parse_bytes(memory_limit)
     from seambench.cli.export import check_target
+    from seambench.cli.stages.plan_files import require_only, write_plan
     from seambench.contracts.scan import ScanRequest
     from seambench.seams.serde.schema_text import parse_options
 
@@ -114,10 +145,43 @@ def scan(
         strict=strict,
         storage_options=parse_options(storage_option or [], "--storage-option"),
     )
+    if plan is not None:
+        require_only(context, _OF_PLAN, "--plan")
+        own = replace(request, columns=names, where=where)
+        with _scanner(reader, engine, master) as scanner:
+            count = write_plan(scanner, own, plan)
+        sys.stderr.write(plain_text(f"a plan of {count} units written to {plan}") + "\n")
+        return
     with _scanner(reader, engine, master) as scanner:
         reading = TableReading(scanner, request, names, where=where, meta=meta, limit=limit)
         rows = _read(reading, output)
-        _tell(reading, request, rows, None if output is None or output == "-" else Path(output))
+        _tell(reading.report(), request.table, rows, output)
+
+
+def _scan_planned(
+    context: typer.Context,
+    table: str | None,
+    file: Path,
+    index: list[int] | None,
+    reader: str,
+    storage_option: list[str] | None,
+    output: str | None,
+) -> None:
+    """Read units of a plan."""
+    from seambench.cli.export import check_target
+    from seambench.cli.stages.plan_files import PlannedReading, require_only
+    from seambench.seams.serde.schema_text import parse_options
+
+    if table is not None:
+        raise UsageError("a plan says which table is read: name none with --unit")
+    require_only(context, _OF_UNIT, "--unit")
+    if output is not None:
+        check_target(output)
+    options = parse_options(storage_option or [], "--storage-option")
+    with _scanner(reader, "local", None) as scanner:
+        reading = PlannedReading(scanner, file, index or None, options)
+        rows = _read(reading, output)
+        _tell(reading.report(), str(file), rows, output)
 
 
 @contextmanager
@@ -142,7 +206,7 @@ def _scanner(reader: str, engine: str, master: str | None) -> Iterator[Scanner]:
         raise UsageError(f"--engine {engine!r}: the engines are local and spark")
 
 
-def _read(reading: TableReading, output: str | None) -> int:
+def _read(reading: TableReading | PlannedReading, output: str | None) -> int:
     """Read all rows to where they should go; their number."""
     from seambench.cli.export import export
 
@@ -184,9 +248,8 @@ def _values(column: Any) -> list[object]:
         return plain_values(column)
 
 
-def _tell(reading: TableReading, request: ScanRequest, rows: int, file: Path | None) -> None:
+def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> None:
     """Remarks on standard error: warnings, the paths taken, the file."""
-    report: ScanReport = reading.report()
     for warning in report.warnings[:_WARNINGS_SHOWN]:
         place = "" if warning.offset < 0 else f" at byte {warning.offset}"
         text = plain_text(f"{warning.file}: skipped{place}: {warning.reason}")
@@ -195,5 +258,6 @@ def _tell(reading: TableReading, request: ScanRequest, rows: int, file: Path | N
     if rest > 0:
         sys.stderr.write(f"warning: {rest} more places were skipped\n")
     paths = ", ".join(f"{path} {count}" for path, count in sorted(report.paths.items()))
-    written = f"{rows:,} rows written to {file}" if file is not None else request.table
+    is_file = output is not None and output != "-"
+    written = f"{rows:,} rows written to {output}" if is_file else source
     sys.stderr.write(plain_text(f"{written}{f' (slices: {paths})' if paths else ''}") + "\n")

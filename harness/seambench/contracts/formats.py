@@ -181,7 +181,7 @@ class TableFormat:
         damage: what edits name in them.
         layouts: its layouts of data sets; None if there are none, because its rows never change.
         writer: how Spark writes its tables.
-        home: where the bytes of a table say that its folder lies, if they name a place.
+        home: where the bytes of a table say that its folder lies; None where they name no place.
         peers: Python packages of others that read its tables, and what their readers are called.
         capabilities: words that readers of its tables may state besides those of the scan seam,
             each with its meaning.
@@ -197,7 +197,7 @@ class TableFormat:
     damage: Damage
     layouts: Layouts | None
     writer: Writer
-    home: Callable[[Path], Path | None] = lambda _table: None
+    home: Callable[[Path], Path] | None = None
     peers: Mapping[str, str] = field(default_factory=dict)
     capabilities: Mapping[str, str] = field(default_factory=dict, hash=False)
 

@@ -19,7 +19,7 @@ from seambase.description import TableDescription
 from seambase.scan import Query, ScanReport
 from seambench.contracts.common import Kind
 
-__all__ = ["Bare", "Describing", "Parted", "Related", "Scan", "ScanRequest", "Scanner"]
+__all__ = ["Bare", "Describing", "Parted", "Planning", "Related", "Scan", "ScanRequest", "Scanner"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,40 @@ class Bare(Parted, Protocol):
 
     def files_alone(self) -> Parted:
         """The same parts as their data files stand, to tell what merging costs; no answer."""
+        ...
+
+
+@runtime_checkable
+class Planning(Protocol):
+    """A scanner whose plans are data: what was planned here is read by another process."""
+
+    def write_plan(self, request: ScanRequest) -> str:
+        """Plan a read and write down the plan, filter and all.
+
+        Raises:
+            SeambenchError: as `Scanner.open`; a read that has no such form is a RefusedError.
+        """
+        ...
+
+    def read_plan(
+        self,
+        text: bytes,
+        units: Sequence[int] | None,
+        storage_options: Mapping[str, Any] | None,
+        where: str,
+    ) -> Scan:
+        """A scan of what was planned.
+
+        Args:
+            text: the plan.
+            units: numbers of the units to read; None for all.
+            storage_options: of the table's storage; a plan holds no keys and secrets.
+            where: the plan, for messages.
+
+        Raises:
+            InputError: it is no plan, or a broken one.
+            UsageError: there is no such unit.
+        """
         ...
 
 

@@ -2,8 +2,9 @@
 
 `DATA/sf<scale>/<layout>/manifest.json` describes a data set; one folder per table holds its files.
 A data set is written to `.tmp-<layout>-<pid>` in the same folder and renamed when its manifest
-stands in it, so that a folder with a layout's name is always complete. One process at a time writes
-to a data folder; what a killed one left behind is removed by the next.
+stands in it, so that a folder with a layout's name is always complete. Tables whose own bytes say
+where they lie are written under their final name, which until then is a link to that folder. One
+process at a time writes to a data folder; what a killed one left behind is removed by the next.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "data_lock",
     "dataset_folder",
     "default_data_folder",
+    "is_half_made",
     "list_datasets",
     "open_dataset",
     "os_errors",
@@ -306,30 +308,42 @@ def data_lock(
 def remove_leftovers(data: Path) -> list[Path]:
     """Remove what killed runs left behind. Only the holder of the lock may call this."""
     leftovers = sorted(data.glob(f"sf*/{_TEMPORARY}*"))
+    for link in filter(is_half_made, data.glob("sf*/*")):
+        link.unlink()
     for path in leftovers:
         shutil.rmtree(path, ignore_errors=True)
     return leftovers
 
 
+def is_half_made(folder: Path) -> bool:
+    """Whether a data set's name leads to where it is being written, or was when that was killed."""
+    return folder.is_symlink() and folder.readlink().name.startswith(_TEMPORARY)
+
+
 @contextlib.contextmanager
-def staging(target: Path, *, replace: bool = False) -> Iterator[Path]:
+def staging(target: Path, *, replace: bool = False, in_place: bool = False) -> Iterator[Path]:
     """A folder to write into, that becomes `target` when the block ends without an exception.
 
     Args:
         target: the final folder.
         replace: whether an existing `target` gives way; its place is never empty for long.
+        in_place: whether the folder is reached by its final name, for tables whose bytes say where
+            they lie; an existing `target` is put aside meanwhile.
 
     Yields:
-        The temporary folder, in the same folder as `target`; it is removed if the block fails.
+        The temporary folder, in the same folder as `target`, or `target`, which leads there; it is
+        removed if the block fails.
     """
     parent, pid = target.parent, os.getpid()
     temporary = parent / f"{_TEMPORARY}{target.name}-{pid}"
+    old = parent / f"{_TEMPORARY}old-{target.name}-{pid}"
     with os_errors(f"writing {target}"):
         temporary.mkdir(parents=True)
         try:
-            yield temporary
+            named = contextlib.nullcontext(temporary)
+            with _linked(target, temporary, old) if in_place else named as folder:
+                yield folder
             if replace and target.exists():
-                old = parent / f"{_TEMPORARY}old-{target.name}-{pid}"
                 target.rename(old)
                 temporary.rename(target)
                 shutil.rmtree(old, ignore_errors=True)
@@ -337,3 +351,19 @@ def staging(target: Path, *, replace: bool = False) -> Iterator[Path]:
                 temporary.rename(target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _linked(target: Path, temporary: Path, old: Path) -> Iterator[Path]:
+    """For as long as this lasts a name leads to a folder beside it; what has it is put aside."""
+    if target.exists():
+        target.rename(old)
+    try:
+        target.symlink_to(temporary.name)
+        try:
+            yield target
+        finally:
+            target.unlink()
+    finally:
+        if old.exists():
+            old.rename(target)

@@ -16,6 +16,7 @@ from seambench.data.dataset import (
     data_lock,
     dataset_folder,
     default_data_folder,
+    is_half_made,
     open_dataset,
     remove_leftovers,
 )
@@ -227,7 +228,7 @@ class _Plan:
 
     def _find(self, layout: Layout) -> Dataset | None:
         folder = self._folder(layout)
-        if not folder.exists():
+        if not folder.exists() or is_half_made(folder):
             return None
         dataset = open_dataset(folder)
         wanted = _knobs(layout, self._options, self._tables, self._options.slices)

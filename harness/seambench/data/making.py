@@ -246,7 +246,8 @@ class _Writing:
     def make(self, layout: Layout) -> None:
         """Make the data set of a layout."""
         target = self.making.folder / layout.name
-        with staging(target, replace=self.making.force) as folder:
+        in_place = self.format.home is not None
+        with staging(target, replace=self.making.force, in_place=in_place) as folder:
             expecting = {
                 name: self.pool.submit(self._expect, name, layout, folder)
                 for name in self.making.tables

@@ -81,7 +81,7 @@ class GoldenTable:
         with zipfile.ZipFile(archive) as packed:
             packed.extractall(target)
         self.format.golden.settle(target)
-        home = self.format.home(target)
+        home = None if self.format.home is None else self.format.home(target)
         apply_edits(target, edits, self.origin, self.format.damage)
         return home
 

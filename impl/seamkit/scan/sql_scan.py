@@ -75,6 +75,16 @@ class SqlScan(Scan):
         self._condition = condition
 
     @property
+    def below(self) -> Scan:
+        """The scan whose rows are tested."""
+        return self._scan
+
+    @property
+    def condition(self) -> Filter:
+        """What rows must meet."""
+        return self._condition
+
+    @property
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
         return pa.schema([self._scan.schema.field(name) for name in self._columns])

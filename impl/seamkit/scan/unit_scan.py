@@ -22,15 +22,17 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
+from seamkit.files.storage import is_far
 from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows
 from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
+from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
-from seamkit.scan.runs_path import merged_runs
+from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import (
     DataFile,
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 __all__ = ["ReadRows", "UnitScan"]
+
+_WAITING = 4
 
 ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordBatch]]
 """Another way to read a unit: its rows with the columns of a schema, in batches of so many rows."""
@@ -102,6 +106,21 @@ class UnitScan(Scan):
         return self._plan
 
     @property
+    def condition(self) -> pc.Expression | None:
+        """Rows to keep; None for all."""
+        return self._condition
+
+    @property
+    def options(self) -> ScanOptions:
+        """How it is run."""
+        return self._options
+
+    @property
+    def other_path(self) -> tuple[str, ReadRows, bool] | None:
+        """What `read_by` was given; None where units take the scan's own paths."""
+        return None if self._other_path is None else (*self._other_path, self._only_merged)
+
+    @property
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
         return self._fields(self._columns)
@@ -143,10 +162,8 @@ class UnitScan(Scan):
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema)
-        matches = None
-        if masks:
-            matches = UnitMatches(self._plan.schema, EventsCache())
+            return EnginePlan([], self, self.schema, self._plan.size_bytes)
+        matches = UnitMatches(self._plan.schema, EventsCache()) if masks else None
         share = engine_share(self._plan, self._columns, matches)
         files = [*share.files, *share.masked(self._context(), self._options.n_threads)]
         if not share.rest.units:
@@ -156,7 +173,7 @@ class UnitScan(Scan):
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
         rest._matches = matches
-        return EnginePlan(files, rest, self.schema)
+        return EnginePlan(files, rest, self.schema, share.rest.size_bytes)
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -226,7 +243,7 @@ class UnitScan(Scan):
         """Which paths the units take, and what reads so far came to."""
         with self._lock:
             return ScanReport(
-                paths=dict(Counter(map(self._path, self._plan.units))),
+                paths=dict(Counter(map(self.path_of, self._plan.units))),
                 warnings=list(dict.fromkeys(self._run.warnings)),
                 rows=self._run.rows,
                 peak_bytes=self._run.allocator.counters().peak_bytes,
@@ -249,7 +266,7 @@ class UnitScan(Scan):
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
             if is_kept:
-                yield self._path(unit), unit.reason
+                yield self.path_of(unit), unit.reason
             else:
                 what = "keys or statistics do" if may else "partition does"
                 yield "pruned", f"its {what} not meet the filter"
@@ -262,13 +279,13 @@ class UnitScan(Scan):
             matches = UnitMatches(self._plan.schema, FreshEvents())
             reasons = engine_share(self._plan, self._columns, matches).reasons
         for unit, why in zip(self._plan.units, reasons, strict=True):
-            yield ("engine", "") if why is None else (self._path(unit), why)
+            yield ("engine", "") if why is None else (self.path_of(unit), why)
 
     def _fields(self, names: Sequence[str]) -> pa.Schema:
         return pa.schema([self._plan.schema.field(name) for name in names])
 
-    def _path(self, unit: ReadUnit) -> str:
-        """The path that a unit takes."""
+    def path_of(self, unit: ReadUnit) -> str:
+        """The path that a unit takes: `native`, `merge`, or another reader's."""
         native = isinstance(unit.changes, Mask | KeyMask | None)
         if self._other_path is not None and not (native and self._only_merged):
             return self._other_path[0]
@@ -332,7 +349,7 @@ class UnitScan(Scan):
             self._options.most_rows,
         )
         tasks = self._tasks(wanted, events or FreshEvents())
-        for number, batch in run_tasks(tasks, self._options.n_threads):
+        for number, batch in run_tasks(tasks, self._units_at_once):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
@@ -373,18 +390,18 @@ class UnitScan(Scan):
             names = wanted.schema.names
             known = {name: unit.partition[name] for name in names if name in unit.partition}
             own = replace(wanted, known=known)
-            if self._other_path is not None and self._path(unit) == self._other_path[0]:
+            if self._other_path is not None and self.path_of(unit) == self._other_path[0]:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
+            parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
             if isinstance(unit.changes, Runs):
-                tasks.append(self._merging_runs(unit, unit.changes, own))
+                tasks += self._merging_runs(unit, unit.changes, own, parts)
                 continue
             if isinstance(unit.changes, ChangedRows):
                 rows = (unit.changes, self._plan.schema, own, self._context())
                 tasks.append(functools.partial(changed_rows, *rows))
                 continue
             if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
-                parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._merging(unit, unit.changes, own, parts, events)
                 continue
             for file in unit.files:
@@ -440,8 +457,18 @@ class UnitScan(Scan):
             reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
         return reads
 
-    def _merging_runs(self, unit: ReadUnit, changes: Runs, wanted: Wanted) -> Task:
-        """The task of a unit of sorted runs: rows are tested after they were merged."""
+    def _merging_runs(
+        self, unit: ReadUnit, changes: Runs, wanted: Wanted, parts: int
+    ) -> list[Task]:
+        """Tasks for a unit of sorted runs, one for each range of keys that it is cut into.
+
+        Rows are tested after they were merged.
+        """
+        groups_of = _groups_by_key(frozenset(changes.keys), wanted)
+        ranges = key_ranges(changes, self._plan.schema, parts) if parts > 1 else ()
+        shares = [Share(groups_of, keys) for keys in ranges]
+        # What cannot be cut is decoded in parallel at least.
+        shares = shares or [Share(groups_of, use_threads=parts > 1)]
         read = functools.partial(
             merged_runs,
             unit,
@@ -450,14 +477,22 @@ class UnitScan(Scan):
             wanted.read(wanted.schema.names).names,
             wanted.batch_rows,
             self._context(),
-            _groups_by_key(frozenset(changes.keys), wanted),
         )
-        return functools.partial(_tested, read, wanted)
+        return [
+            functools.partial(_tested, functools.partial(read, share), wanted) for share in shares
+        ]
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
         rows = functools.partial(read, unit, schema, wanted.batch_rows, self._context())
         return functools.partial(_tested, rows, wanted)
+
+    @property
+    def _units_at_once(self) -> int:
+        """More than there are cores where files are far away: most of them wait for bytes."""
+        options = self._options
+        far = options.threads is None and is_far(self._plan.table)
+        return options.n_threads * (_WAITING if far else 1)
 
     def _context(self) -> ReadContext:
         """A quarter of a unit's share of the memory is for its events' rows.
@@ -465,7 +500,7 @@ class UnitScan(Scan):
         The rest is for keys, index and batches.
         """
         limit = self._options.memory_limit_bytes
-        held_bytes = None if limit is None else limit // (4 * self._options.n_threads)
+        held_bytes = None if limit is None else limit // (4 * self._units_at_once)
         return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
 
 

@@ -48,6 +48,8 @@ class TableFormat:
         title: its name in sentences.
         table: the class of its tables, `package.module:Class`; imported when a table is opened. It
             is called with an address, `storage_options`, and options of its own by name.
+        words: the classes and functions that its plans are made of, `package.module:TUPLE`; see
+            `seamkit.ranges`.
         mark: the folder of metadata in a table's folder by which it is known.
         is_file: whether it is a file instead.
         holds: part of a file's name that this folder must hold, where its own name tells too
@@ -58,6 +60,7 @@ class TableFormat:
     name: str
     title: str
     table: str
+    words: str
     mark: str
     is_file: bool = False
     holds: str = ""

@@ -3,7 +3,8 @@
 Usage: `python -m seambench_suites.conformance.overhead [--seam scan ...] [--checks]`. Every case of
 a seam is put to our own implementation in this process, each of whose calls is timed: what is left
 of the case is the harness's, its witnesses among it. DuckDB's queries over the dataset of a scan,
-in which the implementation works too, stand apart. To that comes what a case costs on its way to
+in which the implementation works too, stand apart, and so do cases of exchanges with receivers in
+other processes, which start them. To that comes what a case costs on its way to
 another process and back. With `--checks` the seams are then checked as
 `seambench check` does, on all cores.
 
@@ -29,6 +30,7 @@ from seambench.conformance.isolate import Isolated
 from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts import registry
+from seambench.seams.exchange.cases import ExchangeCase
 from seambench.seams.scan import check
 
 __all__ = ["BAR_MILLIS", "BAR_SECONDS", "OWN", "main"]
@@ -89,6 +91,10 @@ class _Watched:
     def __init__(self, clock: _Clock, inner: Any) -> None:
         self._clock, self._inner = clock, inner
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._inner)
+
     def __getattr__(self, name: str) -> Any:
         clock = self._clock
         found = clock.timed(getattr, self._inner, name)
@@ -110,9 +116,13 @@ class _Watched:
 
 
 class _Found(NamedTuple):
-    """Milliseconds of each case: the harness's, with the case's id; its processor's; DuckDB's."""
+    """Milliseconds of each case: the harness's, with the case's id; its processor's; DuckDB's.
+
+    Those of cases that start processes stand apart.
+    """
 
     wall: list[tuple[float, str]]
+    processes: list[float]
     cpu: list[float]
     queries: list[float]
     wrong: list[str]
@@ -130,18 +140,21 @@ def _of_cases(seam: str, name: str) -> _Found:
         return engine.timed(query, plain, *args, **named)
 
     check.query_dataset = queried
-    wall, cpu, queries, wrong = [], [], [], []
+    wall, processes, cpu, queries, wrong = [], [], [], [], []
     for case in load_cases(seam):
         clock.wall = clock.cpu = engine.wall = engine.cpu = 0.0
         begin, begin_cpu = time.perf_counter(), time.thread_time()
         found = verdict(case, watched)
         took = time.perf_counter() - begin - clock.wall - engine.wall
-        wall.append((took * 1e3, case.id))
-        cpu.append((time.thread_time() - begin_cpu - clock.cpu - engine.cpu) * 1e3)
-        queries.append(engine.wall * 1e3)
+        if isinstance(case, ExchangeCase) and case.shape.elsewhere:
+            processes.append(took * 1e3)
+        else:
+            wall.append((took * 1e3, case.id))
+            cpu.append((time.thread_time() - begin_cpu - clock.cpu - engine.cpu) * 1e3)
+            queries.append(engine.wall * 1e3)
         if found.word not in ("pass", "not-offered"):
             wrong.append(f"{case.id}: {found.word}: {found.reason[:200]}")
-    return _Found(wall, cpu, queries, wrong)
+    return _Found(wall, processes, cpu, queries, wrong)
 
 
 def _on_the_way(seam: str, name: str) -> float:
@@ -164,7 +177,7 @@ def _say(text: str) -> None:
 def _measure(seam: str) -> bool:
     """Print a seam's line; whether it keeps the bar."""
     name = OWN[seam]
-    wall, cpu, queries, wrong = _of_cases(seam, name)
+    wall, processes, cpu, queries, wrong = _of_cases(seam, name)
     way = _on_the_way(seam, name)
     mean = statistics.fmean(millis for millis, _ in wall) + way
     _say(
@@ -173,6 +186,10 @@ def _measure(seam: str) -> bool:
         f"{statistics.fmean(cpu):.2f} processor), {way:.2f} of it on the way; "
         f"DuckDB {statistics.fmean(queries):.2f} ms"
     )
+    if processes:
+        _say(
+            f"    {len(processes)} cases that start processes: {statistics.fmean(processes):.0f} ms"
+        )
     for millis, case in sorted(wall, reverse=True)[:5]:
         _say(f"    {millis:8.1f} ms {case}")
     for line in wrong[:5]:

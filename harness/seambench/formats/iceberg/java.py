@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["OPERATIONS", "load"]
+__all__ = ["OPERATIONS", "Files", "load"]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -48,7 +48,7 @@ def equality_delete(
     """
     table = load(session, name)
     spec = table.specs().get(0) if unpartitioned else table.spec()
-    files = _Files(session, table, spec, format, partition)
+    files = Files(session, table, spec, format, partition)
     delta = table.newRowDelta().addDeletes(files.equality(by, more, rows))
     if added:
         delta = delta.addRows(files.data(added))
@@ -79,16 +79,38 @@ def position_delete(
     pairs = sorted([(row[0], row[1]) for row in found], reverse=True)
     if beyond:
         pairs += [(pairs[0][0], 5_000_000_000), (f"{pairs[0][0]}.gone", 0)]
-    files = _Files(session, table, table.spec(), format, partition)
+    files = Files(session, table, table.spec(), format, partition)
     table.newRowDelta().addDeletes(files.positions([*pairs, *pairs])).commit()
 
 
-def add_column(session: Any, name: str, *, column: str, type: str, default: Any) -> None:  # noqa: A002
-    """Add a column whose value in older rows is a default (version 3)."""
+def add_column(
+    session: Any,
+    name: str,
+    *,
+    column: str,
+    type: str,  # noqa: A002 - Iceberg's word
+    default: Any,
+    parent: str | None = None,
+) -> None:
+    """Add a column whose value in older rows is a default (version 3).
+
+    Args:
+        session: a Spark session.
+        name: the table.
+        column: its name.
+        type: its primitive type, as Iceberg spells it.
+        default: the value.
+        parent: the struct that it lies in, as Iceberg names paths: `element`, `key` and `value` in
+            lists and maps; None for a column of the table.
+    """
     table, iceberg = load(session, name), _iceberg(session)
     kind = iceberg.types.Types.fromPrimitiveString(type)
     literal = iceberg.expressions.Expressions.lit(default).to(kind)
-    table.updateSchema().addColumn(column, kind, literal).commit()
+    change = table.updateSchema()
+    if parent is None:
+        change.addColumn(column, kind, literal).commit()
+    else:
+        change.addColumn(parent, column, kind, literal).commit()
 
 
 OPERATIONS: Mapping[str, Callable[..., None]] = {
@@ -98,8 +120,16 @@ OPERATIONS: Mapping[str, Callable[..., None]] = {
 }
 
 
-class _Files:
-    """Makes files of one partition of a table."""
+class Files:
+    """Makes files of one partition of a table.
+
+    Args:
+        session: a Spark session with Iceberg.
+        table: Iceberg's.
+        spec: of the partition.
+        format_: of the files.
+        partition: its values by the names of the spec's fields; None where there are none.
+    """
 
     def __init__(
         self, session: Any, table: Any, spec: Any, format_: str, partition: Mapping[str, Any] | None
@@ -113,6 +143,24 @@ class _Files:
         self._partition = None if partition is None else self._record(kind, partition)
 
     def equality(self, by: Sequence[str], more: Sequence[str], rows: Rows) -> Any:
+        """A file that deletes the keys of some rows."""
+        schema, writer = self._equality_writer(by, more)
+        for row in rows:
+            writer.write(self._record(schema.asStruct(), row))
+        writer.close()
+        return writer.toDeleteFile()
+
+    def equality_of(self, by: Sequence[str], rows: Any) -> Any:
+        """A file that deletes the keys of all rows of another table with the same fields."""
+        schema, writer = self._equality_writer(by, ())
+        records = self._iceberg.data.IcebergGenerics.read(rows).project(schema).build()
+        _write_all(self._session, writer, records)
+        records.close()
+        writer.close()
+        return writer.toDeleteFile()
+
+    def _equality_writer(self, by: Sequence[str], more: Sequence[str]) -> tuple[Any, Any]:
+        """The columns of such a file, and what writes it."""
         names = self._session._jvm.java.util.ArrayList()
         for name in (*by, *more):
             names.add(name)
@@ -123,12 +171,10 @@ class _Files:
         writer = self._factory(ids, schema).newEqDeleteWriter(
             self._output("deletes"), self._format, self._partition
         )
-        for row in rows:
-            writer.write(self._record(schema.asStruct(), row))
-        writer.close()
-        return writer.toDeleteFile()
+        return schema, writer
 
     def data(self, rows: Rows) -> Any:
+        """A data file."""
         writer = self._factory().newDataWriter(self._output("rows"), self._format, self._partition)
         for row in rows:
             writer.write(self._record(self._table.schema().asStruct(), row))
@@ -136,6 +182,7 @@ class _Files:
         return writer.toDataFile()
 
     def positions(self, pairs: Sequence[tuple[str, int]]) -> Any:
+        """A file that deletes rows by file and position."""
         writer = self._factory().newPosDeleteWriter(
             self._output("deletes"), self._format, self._partition
         )
@@ -147,7 +194,8 @@ class _Files:
 
     def _factory(self, ids: Any = None, schema: Any = None) -> Any:
         make = self._iceberg.data.GenericAppenderFactory
-        return make(self._table.schema(), self._spec, ids, schema, None)
+        factory = make(self._table.schema(), self._spec, ids, schema, None)
+        return factory.setAll(self._table.properties())
 
     def _output(self, word: str) -> Any:
         name = f"{word}-{self._session._jvm.java.util.UUID.randomUUID().toString()}"
@@ -174,6 +222,16 @@ class _Files:
             return time.LocalDate.parse(value.isoformat())
         kind = time.OffsetDateTime if value.tzinfo else time.LocalDateTime
         return kind.parse(value.isoformat())
+
+
+def _write_all(session: Any, writer: Any, records: Any) -> None:
+    """Write what an iterable of Java's has; Py4J takes the overload for one row, so it is named."""
+    lang, gateway = session._jvm.java.lang, session.sparkContext._gateway
+    kinds = gateway.new_array(lang.Class, 1)
+    kinds[0] = lang.Class.forName("java.lang.Iterable")
+    arguments = gateway.new_array(lang.Object, 1)
+    arguments[0] = records
+    writer.getClass().getMethod("write", kinds).invoke(writer, arguments)
 
 
 def _single(kind: Any, value: Any) -> Any:

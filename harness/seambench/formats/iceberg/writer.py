@@ -11,16 +11,18 @@ import datetime as dt
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import fastavro
 import pyarrow.parquet as pq
 
 from seambase.errors import SeambenchError
 from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
+from seambench.formats.iceberg import upserts
 from seambench.formats.iceberg.java import OPERATIONS
 from seambench.formats.iceberg.layouts import IcebergLayout
 from seambench.formats.iceberg.relocate import relocate
@@ -69,6 +71,9 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
         writer.create()
         return
     relocate(path)
+    if layout.deletes == "eq":
+        upserts.merge(step, frame, design, path, table_name)
+        return
     frame.createOrReplaceTempView("changes")
     same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
     newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
@@ -106,6 +111,8 @@ def check(path: Path, groups: Groups) -> None:
                 created[file["file_path"]] = _group(file["file_path"])
             elif file.get("content") == 1:
                 touched |= {created[p] for p in _pointed(file) if p in created}
+            elif file.get("content") == 2:
+                touched |= {created[p] for p in _meeting(path, file, created)}
             elif entry["status"] == 2:
                 touched |= {created[p] for p in [file["file_path"]] if p in created}
     if sorted(created.values()) != sorted(groups.base):
@@ -138,6 +145,19 @@ def _pointed(file: Mapping[str, Any]) -> set[str]:
         return {file["referenced_data_file"]}
     paths = pq.read_table(file["file_path"].removeprefix("file:"), columns=["file_path"])
     return set(paths.column(0).to_pylist())
+
+
+def _meeting(table: Path, file: Mapping[str, Any], data: Iterable[str]) -> set[str]:
+    """The data files that have rows whose keys an equality delete file names."""
+    by_id = {one["id"]: one["name"] for one in _newest(table)["schemas"][-1]["fields"]}
+    names = ", ".join(f'"{by_id[id_]}"' for id_ in file["equality_ids"])
+    found = duckdb.connect().execute(
+        f"SELECT DISTINCT filename FROM read_parquet(?, filename = true) d "  # noqa: S608
+        f"SEMI JOIN read_parquet(?) e USING ({names})",
+        [[one.removeprefix("file:") for one in data], file["file_path"].removeprefix("file:")],
+    )
+    plain = {name for [name] in found.fetchall()}
+    return {one for one in data if one.removeprefix("file:") in plain}
 
 
 def _group(path: str) -> int:

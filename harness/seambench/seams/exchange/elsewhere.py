@@ -49,7 +49,7 @@ class _Elsewhere(CommandExchange):
     """An implementation of this process as a command."""
 
     def __init__(self, implementation: Distributed) -> None:
-        kind = type(implementation)
+        kind = implementation.__class__
         self.arguments = [
             *(sys.executable, "-m", "seambench.seams.exchange.elsewhere"),
             f"{kind.__module__}:{kind.__qualname__}",

@@ -22,6 +22,7 @@ from seambench.data.dataset import (
     data_lock,
     dataset_folder,
     default_data_folder,
+    is_half_made,
     list_datasets,
     open_dataset,
     os_errors,
@@ -113,6 +114,39 @@ def test_failed_replacement_keeps_the_old(tmp_path: Path) -> None:
         write_manifest(temporary, _CONTENT | {"layout": "cow-v9"})
     assert open_dataset(dataset.path).layout == "cow-v9"
     assert len(list(dataset.path.parent.iterdir())) == 1
+
+
+def test_tables_that_name_their_place_are_written_there(tmp_path: Path) -> None:
+    """The final name leads to what is being written; an older data set is back after a failure."""
+    dataset = _write(tmp_path / "sf1" / "parquet")
+    with pytest.raises(ValueError, match="stop"):
+        _replace_in_place(dataset.path, fails=True)
+    assert open_dataset(dataset.path).manifest == dataset.manifest
+    _replace_in_place(dataset.path, fails=False)
+    assert open_dataset(dataset.path).layout == "cow-v9"
+    assert not dataset.path.is_symlink()
+    assert [path.name for path in dataset.path.parent.iterdir()] == ["parquet"]
+
+
+def _replace_in_place(target: Path, *, fails: bool) -> None:
+    with staging(target, replace=True, in_place=True) as folder:
+        assert folder == target
+        assert is_half_made(target)
+        assert list_datasets(target.parent.parent) == []
+        if fails:
+            raise ValueError("stop")
+        write_manifest(folder, _CONTENT | {"layout": "cow-v9"})
+
+
+def test_link_of_a_killed_writer_goes(tmp_path: Path) -> None:
+    """A name that still leads to what was half-made is free again; other links stay."""
+    folder = tmp_path / "sf1"
+    (folder / ".tmp-parquet-1").mkdir(parents=True)
+    (folder / "elsewhere").mkdir()
+    (folder / "parquet").symlink_to(".tmp-parquet-1")
+    (folder / "own").symlink_to("elsewhere")
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == ["elsewhere", "own"]
 
 
 def test_killed_writer_leaves_nothing_that_looks_complete(tmp_path: Path) -> None:

@@ -182,10 +182,10 @@ def _difference(planner: Planner, masked: AddFile, left: AddFile) -> Mask | None
     if planner.vector_mask(masked) is None:
         return None
     planner.vector_mask(left)
-    return Mask(partial(_all_but, planner.files, masked, left, planner.schema))
+    return Mask(partial(all_but, planner.files, masked, left, planner.schema))
 
 
-def _all_but(files: TableFiles, masked: AddFile, left: AddFile, schema: TableSchema) -> Positions:
+def all_but(files: TableFiles, masked: AddFile, left: AddFile, schema: TableSchema) -> Positions:
     assert masked.vector is not None
     found = read_vector(files, masked.vector)
     if left.vector is not None:

@@ -10,5 +10,6 @@ FORMAT = TableFormat(
     name="delta",
     title="Delta",
     table="seamkit.tables.delta.table:DeltaTable",
+    words="seamkit.tables.delta.plan_words:WORDS",
     mark="_delta_log",
 )

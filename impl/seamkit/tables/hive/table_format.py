@@ -11,6 +11,7 @@ FORMAT = TableFormat(
     name="hive",
     title="Hive",
     table="seamkit.tables.hive.table:HiveTable",
+    words="seamkit.tables.hive.plan_words:WORDS",
     mark=DESCRIPTOR,
     is_file=True,
 )

@@ -10,5 +10,6 @@ FORMAT = TableFormat(
     name="hudi",
     title="Hudi",
     table="seamkit.tables.hudi.table:HudiTable",
+    words="seamkit.tables.hudi.plan_words:WORDS",
     mark=".hoodie",
 )

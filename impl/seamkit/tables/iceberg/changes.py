@@ -138,12 +138,12 @@ def _newly_deleted(
     dead: _Keys = _tests(before, entry)
     where = f"{planner.metadata.where}: {entry.path}"
     if old is not None or now is not None:
-        left = Mask(partial(_all_but_new, old, now, entry.records, where))
+        left = Mask(partial(all_but_new, old, now, entry.records, where))
         yield KeyMask(dead, left) if dead else left
     hit = _tests(fresh, entry)
     if hit:
         fields = {field.name: field for schema, _ in hit for field in schema}
-        rest = pa.schema(list(fields.values())), partial(_load_inverted, hit)
+        rest = pa.schema(list(fields.values())), partial(load_inverted, hit)
         yield KeyMask([*dead, rest], now)
 
 
@@ -154,7 +154,7 @@ def _tests(index: DeleteIndex, entry: Entry) -> _Keys:
     ]
 
 
-def _all_but_new(old: Mask | None, now: Mask | None, records: int, where: str) -> Positions:
+def all_but_new(old: Mask | None, now: Mask | None, records: int, where: str) -> Positions:
     """The rows of a file without those that are gone now and were not before.
 
     Raises:
@@ -175,7 +175,7 @@ def _all_but_new(old: Mask | None, now: Mask | None, records: int, where: str) -
     return left
 
 
-def _load_inverted(tests: _Keys, context: ReadContext) -> KeyTest:
+def load_inverted(tests: _Keys, context: ReadContext) -> KeyTest:
     """A test that is true of rows of which none of some tests is."""
     return partial(_none_of, [(schema.names, load(context)) for schema, load in tests])
 

@@ -18,6 +18,7 @@ FORMAT = TableFormat(
     name="iceberg",
     title="Iceberg",
     table="seamkit.tables.iceberg.table:IcebergTable",
+    words="seamkit.tables.iceberg.plan_words:WORDS",
     mark=METADATA,
     holds=".metadata.json",
     is_address=_is_address,

@@ -10,6 +10,7 @@ FORMAT = TableFormat(
     name="paimon",
     title="Paimon",
     table="seamkit.tables.paimon.table:PaimonTable",
+    words="seamkit.tables.paimon.plan_words:WORDS",
     mark="schema",
     holds="schema-",
 )

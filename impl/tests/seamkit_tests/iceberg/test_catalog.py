@@ -1,7 +1,11 @@
-"""Tables that pyiceberg wrote into a SQL catalog, by their names in it."""
+"""Tables by their names in a catalog: of SQL, and one that speaks as much of REST as is asked."""
 
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +16,26 @@ import pytest
 import seamkit
 
 
+def _configure(patch: pytest.MonkeyPatch, name: str, settings: Mapping[str, str]) -> None:
+    """Make a catalog known by the environment."""
+    from pyiceberg.utils.config import Config
+
+    for key, value in settings.items():
+        patch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__{key}", value)
+    patch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it was read when imported
+
+
 @pytest.fixture
 def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A catalog in SQLite, configured by the environment, with a table of a few commits."""
     from pyiceberg.catalog import load_catalog
-    from pyiceberg.utils.config import Config
 
     settings = {
         "TYPE": "sql",
         "URI": f"sqlite:///{tmp_path}/c.db",
         "WAREHOUSE": f"file://{tmp_path}",
     }
-    for name, value in settings.items():
-        monkeypatch.setenv(f"PYICEBERG_CATALOG__HERE__{name}", value)
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it was read when imported
+    _configure(monkeypatch, "here", settings)
     found = load_catalog("here")
     found.create_namespace("ns")
     rows = pa.table({"k": [1, 2, 3], "v": ["a", "b", "c"]})
@@ -77,3 +87,85 @@ def test_a_folder_that_a_catalog_writes_has_no_newest_file(catalog: Any) -> None
 
     file = catalog.load_table("ns.t").metadata_location
     assert seamkit.open_table(file).scan().count_rows() == 3
+
+
+class _RestCatalog(BaseHTTPRequestHandler):
+    """A double of a REST catalog: `config` and `loadTable` over the tables of its server.
+
+    Paths and answers are those of Iceberg's `rest-catalog-open-api.yaml`.
+    """
+
+    tables: Mapping[str, str]
+    token = "secret"  # noqa: S105 - a word of this test
+
+    def do_GET(self) -> None:
+        """Answer a request; who shows no token is turned away."""
+        if self.headers.get("Authorization") != f"Bearer {self.token}":
+            return self._send(401, _error(401, "NotAuthorizedException", "no token"))
+        if self.path.startswith("/v1/config"):
+            return self._send(200, {"defaults": {}, "overrides": {"prefix": "there"}})
+        location = self.tables.get(self.path.removeprefix("/v1/there/namespaces/"))
+        if location is None:
+            return self._send(404, _error(404, "NoSuchTableException", "no such table"))
+        metadata = json.loads(Path(location.removeprefix("file://")).read_text(encoding="utf-8"))
+        return self._send(200, {"metadata-location": location, "metadata": metadata, "config": {}})
+
+    def _send(self, status: int, content: Any) -> None:
+        data = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_arguments: Any) -> None:
+        """Nothing."""
+
+
+def _error(code: int, kind: str, message: str) -> Mapping[str, Any]:
+    return {"error": {"code": code, "type": kind, "message": message}}
+
+
+@pytest.fixture
+def rest(catalog: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_RestCatalog]]:
+    """The table of `catalog`, handed out over HTTP by the catalog `far`; `shut` has no token."""
+    location = catalog.load_table("ns.t").metadata_location
+    handler = type("Handler", (_RestCatalog,), {"tables": {"ns/tables/t": location}})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    address = {"TYPE": "rest", "URI": f"http://127.0.0.1:{server.server_port}"}
+    _configure(monkeypatch, "far", {**address, "TOKEN": _RestCatalog.token})
+    _configure(monkeypatch, "shut", {**address, "TOKEN": "another"})
+    try:
+        yield handler
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_rest_catalog_tells_the_newest_metadata(catalog: Any, rest: type[_RestCatalog]) -> None:
+    """Each time anew: after a commit its answer is another file."""
+    assert seamkit.open_table("iceberg://far/ns.t").scan().count_rows() == 3
+    own = catalog.load_table("ns.t")
+    own.append(pa.table({"k": [9], "v": ["z"]}))
+    rest.tables = {"ns/tables/t": own.metadata_location}
+    table = seamkit.open_table("iceberg://far/ns.t")
+    assert isinstance(table, seamkit.IcebergTable)
+    assert table.metadata_file == own.metadata_location.removeprefix("file://")
+    assert table.scan().count_rows() == 4
+
+
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [("iceberg://far/ns.none", "InputError"), ("iceberg://shut/ns.t", "UnavailableError")],
+)
+def test_what_a_rest_catalog_refuses_is_told(
+    rest: type[_RestCatalog], address: str, error: str
+) -> None:
+    """A table that is not there, and who may not ask, in one sentence with the address."""
+    del rest
+    with pytest.raises(seamkit.SeambenchError, match=address) as raised:
+        seamkit.open_table(address)
+    assert type(raised.value).__name__ == error

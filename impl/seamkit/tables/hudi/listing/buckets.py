@@ -108,12 +108,12 @@ def bucket_units(
     for number, slice_ in zip(numbers, slices, strict=True):
         if slice_.base is not None and slice_.base.path.endswith(".parquet"):
             bases.setdefault(number, []).append(slice_.base.path)
-    rule = _SimpleBuckets(storage, config.record_keys, count, bases)
+    rule = SimpleBuckets(storage, config.record_keys, count, bases)
     return [(rule, number) for number in numbers]
 
 
 @dataclass(frozen=True)
-class _SimpleBuckets:
+class SimpleBuckets:
     """See `Buckets`."""
 
     storage: Storage

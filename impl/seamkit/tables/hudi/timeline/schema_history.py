@@ -33,7 +33,7 @@ _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")
 
 
 @dataclass(frozen=True)
-class _Type:
+class HistoricType:
     """What a type says of names.
 
     Attributes:
@@ -41,11 +41,11 @@ class _Type:
         items: of an array's elements or a map's values.
     """
 
-    fields: Mapping[str, tuple[int, _Type]] = field(default_factory=dict)
-    items: _Type | None = None
+    fields: Mapping[str, tuple[int, HistoricType]] = field(default_factory=dict)
+    items: HistoricType | None = None
 
 
-_LEAF = _Type()
+_LEAF = HistoricType()
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class FileNames:
         file: the version that the file was written with.
     """
 
-    table: _Type
-    file: _Type
+    table: HistoricType
+    file: HistoricType
 
     def asked(self, schema: pa.Schema) -> pa.Schema:
         """Columns of the table under the names that they have in the file.
@@ -68,7 +68,7 @@ class FileNames:
         return pa.schema([_asked(f, self.table, self.file) for f in schema])
 
 
-def _asked(wanted: pa.Field, table: _Type, file: _Type) -> pa.Field:
+def _asked(wanted: pa.Field, table: HistoricType, file: HistoricType) -> pa.Field:
     known = table.fields.get(wanted.name)
     if known is None:  # not from the history: such a column never changed its name
         return wanted
@@ -79,7 +79,7 @@ def _asked(wanted: pa.Field, table: _Type, file: _Type) -> pa.Field:
     return wanted.with_name(NOWHERE + wanted.name)
 
 
-def _asked_type(kind: pa.DataType, table: _Type, file: _Type) -> pa.DataType:
+def _asked_type(kind: pa.DataType, table: HistoricType, file: HistoricType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([_asked(child, table, file) for child in kind])
     items = table.items or _LEAF, file.items or _LEAF
@@ -96,9 +96,9 @@ def _asked_type(kind: pa.DataType, table: _Type, file: _Type) -> pa.DataType:
 class SchemaHistory:
     """All versions of a table's schema, oldest first, with the instants that made them."""
 
-    versions: Sequence[tuple[int, _Type]]
+    versions: Sequence[tuple[int, HistoricType]]
 
-    def at(self, instant: str | None) -> tuple[int, _Type]:
+    def at(self, instant: str | None) -> tuple[int, HistoricType]:
         """The version of an instant, or the latest one."""
         best = self.versions[-1 if instant is None else 0]
         for version in self.versions:
@@ -137,13 +137,16 @@ def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
     return SchemaHistory(sorted(versions, key=lambda version: version[0]))
 
 
-def _type_of(kind: Any) -> _Type:
+def _type_of(kind: Any) -> HistoricType:
     if not isinstance(kind, dict):
         return _LEAF
     if kind["type"] == "record":
-        return _Type({f["name"]: (int(f["id"]), _type_of(f["type"])) for f in kind["fields"]})
+        return HistoricType(
+            {f["name"]: (int(f["id"]), _type_of(f["type"])) for f in kind["fields"]}
+        )
     if kind["type"] in ("array", "map"):
-        return _Type(items=_type_of(kind["element" if kind["type"] == "array" else "value"]))
+        inner = "element" if kind["type"] == "array" else "value"
+        return HistoricType(items=_type_of(kind[inner]))
     return _LEAF
 
 

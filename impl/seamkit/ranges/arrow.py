@@ -1,0 +1,73 @@
+"""Arrow's types, schemas, values and conditions in text: base64 of what Arrow itself writes.
+
+A schema is Arrow's IPC message of it, a type that of a schema with one field, a value a stream of
+one batch with one row. A condition is what Arrow makes of one to send it to another process.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["arrow_text", "read_arrow"]
+
+_FIELD = "value"
+_KINDS = ("type", "schema", "value", "condition")
+
+
+def arrow_text(value: object) -> tuple[str, str] | None:
+    """Which of Arrow's things a value is, and its text; None where it is none of them."""
+    if isinstance(value, pa.DataType):
+        return "type", _text(pa.schema([(_FIELD, value)]).serialize())
+    if isinstance(value, pa.Schema):
+        return "schema", _text(value.serialize())
+    if isinstance(value, pa.Scalar):
+        sink = pa.BufferOutputStream()
+        batch = pa.record_batch([pa.array([value], value.type)], [_FIELD])
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return "value", _text(sink.getvalue())
+    if isinstance(value, pc.Expression):
+        _, (content,) = value.__reduce__()
+        return "condition", _text(content)
+    return None
+
+
+def read_arrow(kind: str, text: object) -> object:
+    """What a text of `arrow_text` stands for.
+
+    Raises:
+        ValueError: it is no such text.
+    """
+    if kind not in _KINDS or not isinstance(text, str):
+        raise ValueError(f"{kind!r} is none of {', '.join(_KINDS)}, or has no text")
+    try:
+        content = pa.py_buffer(base64.b64decode(text, validate=True))
+        if kind == "condition":
+            return pc.Expression._deserialize(content)
+        if kind == "value":
+            return _value(content)
+        schema = pa.ipc.read_schema(content)
+    except (pa.ArrowException, binascii.Error, OSError, IndexError, StopIteration) as error:
+        raise ValueError(f"no {kind} of Arrow's: {str(error).splitlines()[0]}") from error
+    if kind == "schema":
+        return schema
+    if schema.names != [_FIELD]:
+        raise ValueError("no type of Arrow's: it has other fields")
+    return schema.field(0).type
+
+
+def _value(content: pa.Buffer) -> pa.Scalar:
+    with pa.ipc.open_stream(content) as reader:
+        batch = reader.read_next_batch()
+    batch.validate(full=True)
+    if batch.schema.names != [_FIELD] or batch.num_rows != 1:
+        raise ValueError("no value of Arrow's: it is no batch of one row")
+    return batch.column(0)[0]
+
+
+def _text(content: pa.Buffer) -> str:
+    return base64.b64encode(content).decode("ascii")

@@ -1,0 +1,360 @@
+"""Plans as JSON, and back: objects by their words, held to the types that they are declared with.
+
+Numbers, texts, lists, and mappings from texts stand as JSON has them. All else is an object with
+one key that begins with `$`:
+
+- `{"$": WORD, ...}`: an object, with the arguments of its constructor;
+- `{"$call": WORD, "arguments": [...]}`: a function, with its first arguments bound;
+- `{"$ref": N}`: the shared object number N, which several units have in common;
+- `{"$bytes": BASE64}`, `{"$number": "nan"}`, `{"$decimal": TEXT}`, `{"$date": TEXT}`,
+  `{"$moment": TEXT}`, `{"$uuid": TEXT}`;
+- `{"$tuple": [...]}`, `{"$set": [...]}`, `{"$map": [[KEY, VALUE], ...]}`;
+- `{"$type": BASE64}` and so on: see `seamkit.ranges.arrow`.
+
+Keys and secrets of a storage are not written: who executes a plan brings their own.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime as dt
+import functools
+import math
+import types
+import typing
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal, DecimalException
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.storage import Storage
+from seamkit.ranges.arrow import arrow_text, read_arrow
+from seamkit.ranges.hints import fits, parameters
+from seamkit.ranges.words import known_words
+
+__all__ = ["Decoder", "Encoder", "arguments", "inlined"]
+
+_ATOMS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
+    bytes: (
+        "$bytes",
+        lambda value: base64.b64encode(value).decode("ascii"),
+        lambda text: base64.b64decode(text, validate=True),
+    ),
+    Decimal: ("$decimal", str, Decimal),
+    dt.datetime: ("$moment", dt.datetime.isoformat, dt.datetime.fromisoformat),
+    dt.date: ("$date", dt.date.isoformat, dt.date.fromisoformat),
+    dt.time: ("$time", dt.time.isoformat, dt.time.fromisoformat),
+    uuid.UUID: ("$uuid", str, uuid.UUID),
+    float: ("$number", repr, float),
+}
+_READS = {tag: read for tag, _, read in _ATOMS.values()}
+_ARROW = ("type", "schema", "value", "condition")
+
+
+class Encoder:
+    """Writes objects of one plan; what is met again is shared.
+
+    Attributes:
+        shared: objects that several others have, in JSON.
+    """
+
+    def __init__(self) -> None:
+        self.shared: list[Any] = []
+        self._words = {id(one): word for word, one in known_words().items()}
+        self._numbers: dict[object, int] = {}
+        self._kept: list[object] = []
+
+    def encode(self, value: object) -> Any:
+        """A value in JSON.
+
+        Raises:
+            RefusedError: it has something that has no word.
+        """
+        finite = isinstance(value, float) and math.isfinite(value)
+        if value is None or finite or isinstance(value, bool | int | str):
+            return value
+        if type(value) in _ATOMS:
+            tag, write, _ = _ATOMS[type(value)]
+            return {tag: write(value)}
+        return self._collection(value)
+
+    def _collection(self, value: object) -> Any:
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if isinstance(value, frozenset | set):
+            return {"$set": [self.encode(one) for one in sorted(value)]}
+        if type(value) is tuple:
+            return {"$tuple": [self.encode(one) for one in value]}
+        if isinstance(value, Sequence):
+            return [self.encode(one) for one in value]
+        return self._other(value)
+
+    def _other(self, value: object) -> Any:
+        if isinstance(value, functools.partial):
+            return self._call(value.func, list(value.args), value.keywords)
+        if isinstance(value, types.FunctionType | types.MethodType):
+            return self._call(value, [], {})
+        return self._shared(value)
+
+    def _mapping(self, value: Mapping[Any, Any]) -> Any:
+        if all(isinstance(key, str) and not key.startswith("$") for key in value):
+            return {key: self.encode(one) for key, one in value.items()}
+        return {"$map": [[self.encode(key), self.encode(one)] for key, one in value.items()]}
+
+    def _call(self, function: Any, arguments: list[object], named: Mapping[str, object]) -> Any:
+        if isinstance(function, types.MethodType):
+            function, arguments = function.__func__, [function.__self__, *arguments]
+        word = self._word(function)
+        if named:
+            raise RefusedError(f"{word}: arguments bound by name have no form in a plan")
+        return {"$call": word, "arguments": [self.encode(one) for one in arguments]}
+
+    def _shared(self, value: object) -> Any:
+        """An object by its number; each is written once."""
+        arrow = arrow_text(value)
+        key: object = arrow or id(value)
+        if key not in self._numbers:
+            written = {f"${arrow[0]}": arrow[1]} if arrow else self._object(value)
+            self._numbers[key] = len(self.shared)
+            self.shared.append(written)
+            self._kept.append(value)  # so that no other object gets its id
+        return {"$ref": self._numbers[key]}
+
+    def _object(self, value: object) -> Any:
+        kind: type = type(value)
+        word = self._word(kind)
+        if isinstance(value, Storage):
+            is_path = value.is_local and not value.root.startswith("file:")
+            return {"$": word, "root": str(Path(value.root).absolute()) if is_path else value.root}
+        return {"$": word} | {
+            name: self.encode(_attribute(value, name)) for name in arguments(kind)
+        }
+
+    def _word(self, one: Any) -> str:
+        if id(one) not in self._words:
+            raise RefusedError(f"{one.__module__}.{one.__qualname__} has no word for plans in JSON")
+        return self._words[id(one)]
+
+
+def inlined(stated: Any, shared: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Put shared objects that have one user where they are used.
+
+    Args:
+        stated: JSON that refers to shared objects, in JSON's own types.
+        shared: these; each refers to ones before it alone.
+
+    Returns:
+        The JSON, and what is shared still, under new numbers.
+    """
+    users = Counter(_references(stated))
+    for one in shared:
+        users.update(_references(one))
+    left: list[Any] = []
+    forms: list[Any] = []
+    for number, one in enumerate(shared):
+        form = _replaced(one, forms)
+        if users[number] > 1:
+            left.append(form)
+            form = {"$ref": len(left) - 1}
+        forms.append(form)
+    return _replaced(stated, forms), left
+
+
+def _references(stated: Any) -> Iterator[int]:
+    if isinstance(stated, dict):
+        if "$ref" in stated:
+            yield stated["$ref"]
+        else:
+            for one in stated.values():
+                yield from _references(one)
+    elif isinstance(stated, list):
+        for one in stated:
+            yield from _references(one)
+
+
+def _replaced(stated: Any, forms: Sequence[Any]) -> Any:
+    if isinstance(stated, dict):
+        if "$ref" in stated:
+            return forms[stated["$ref"]]
+        return {key: _replaced(one, forms) for key, one in stated.items()}
+    return [_replaced(one, forms) for one in stated] if isinstance(stated, list) else stated
+
+
+class Decoder:
+    """Reads objects of one plan, each shared one once.
+
+    Args:
+        where: the plan, for messages.
+        shared: the shared objects in JSON.
+        storage: makes the storage of a root.
+    """
+
+    def __init__(
+        self, where: str, shared: Sequence[Any], storage: Callable[[str], Storage]
+    ) -> None:
+        self._where = where
+        self._texts = shared
+        self._storage = functools.cache(storage)
+        self._made: dict[int, object] = {}
+        self._words = known_words()
+
+    def decode(self, stated: Any, hint: Any, what: str) -> Any:
+        """The object that JSON stands for.
+
+        Args:
+            stated: the JSON.
+            hint: what it must be.
+            what: names it in messages.
+
+        Raises:
+            InputError: it is none, or not of that type.
+        """
+        try:
+            value = self._value(stated)
+            is_so = fits(value, hint)
+        except RecursionError:
+            raise InputError(f"{self._where}: {what} is nested too deeply") from None
+        if not is_so:
+            raise InputError(f"{self._where}: {what} is {_shown(stated)}, which does not fit there")
+        return value
+
+    def _value(self, stated: Any) -> Any:
+        if isinstance(stated, list):
+            return [self._value(one) for one in stated]
+        if not isinstance(stated, dict):
+            return stated
+        tags = [key for key in stated if key.startswith("$")]
+        if not tags:
+            return {key: self._value(one) for key, one in stated.items()}
+        tag = tags[0]
+        if tag == "$":
+            return self._object(stated)
+        if tag == "$call" and set(stated) == {"$call", "arguments"}:
+            return self._call(stated["$call"], stated["arguments"])
+        if len(stated) > 1:
+            raise self._broken(f"{_shown(stated)} has unknown keys")
+        return self._tagged(tag, stated[tag])
+
+    def _tagged(self, tag: str, content: Any) -> Any:
+        if tag == "$ref":
+            return self._of_number(content)
+        if tag in ("$tuple", "$set", "$map") and isinstance(content, list):
+            return self._collection(tag, content)
+        try:
+            if tag in _READS and isinstance(content, str):
+                return _READS[tag](content)
+            if tag[1:] in _ARROW:
+                return read_arrow(tag[1:], content)
+        except (ValueError, DecimalException) as error:
+            raise self._broken(f"{tag} {_shown(content)}: {error}") from error
+        raise self._broken(f"the word {tag!r} is unknown, or has no such content")
+
+    def _collection(self, tag: str, content: list[Any]) -> Any:
+        values = [self._value(one) for one in content]
+        try:
+            if tag == "$tuple":
+                return tuple(values)
+            if tag == "$set":
+                return frozenset(values)
+            return dict(values)
+        except (TypeError, ValueError) as error:
+            raise self._broken(f"{tag} {_shown(content)}: {error}") from error
+
+    def _of_number(self, number: Any) -> Any:
+        if type(number) is not int or not 0 <= number < len(self._texts):
+            raise self._broken(f"there is no shared object {_shown(number)}")
+        if number not in self._made:
+            self._made[number] = _PENDING
+            self._made[number] = self._value(self._texts[number])
+        if self._made[number] is _PENDING:
+            raise self._broken(f"the shared object {number} holds itself")
+        return self._made[number]
+
+    def _object(self, stated: dict[str, Any]) -> Any:
+        kind = self._known(stated["$"])
+        if not isinstance(kind, type):
+            raise self._broken(f"{stated['$']!r} is a function, where an object is meant")
+        if kind is Storage:
+            return self._storage_of(stated)
+        names = list(arguments(kind))
+        if set(stated) != {"$", *names}:
+            raise self._broken(f"{stated['$']} has the keys {sorted(stated)}, not {sorted(names)}")
+        given = [stated[name] for name in names]
+        return self._made_of(kind, names, given, stated["$"], by_name=True)
+
+    def _storage_of(self, stated: dict[str, Any]) -> Storage:
+        root = stated.get("root")
+        if set(stated) != {"$", "root"} or not isinstance(root, str) or not root:
+            raise self._broken("a storage has a root, and nothing else")
+        return self._storage(root)
+
+    def _call(self, word: Any, stated: Any) -> Any:
+        function = self._known(word)
+        if isinstance(function, type) or not isinstance(stated, list):
+            raise self._broken(f"{word!r} is no function, or its arguments are no list")
+        names = list(parameters(function))
+        if len(stated) > len(names):
+            raise self._broken(f"{word} has {len(stated)} arguments, it takes {len(names)}")
+        return self._made_of(function, names[: len(stated)], stated, word, by_name=False)
+
+    def _made_of(
+        self, made: Any, names: list[str], stated: list[Any], word: str, *, by_name: bool
+    ) -> Any:
+        hints = parameters(made) if not by_name else arguments(made)
+        values = [
+            self.decode(one, hints[name], f"{name} of {word}")
+            for name, one in zip(names, stated, strict=True)
+        ]
+        if not by_name:
+            return functools.partial(made, *values) if values else made
+        try:
+            return made(**dict(zip(names, values, strict=True)))
+        except (ValueError, TypeError, KeyError, pa.ArrowException) as error:
+            raise self._broken(f"{word} cannot be made: {error}") from error
+
+    def _known(self, word: Any) -> Callable[..., Any]:
+        if not isinstance(word, str) or word not in self._words:
+            raise self._broken(f"the word {_shown(word)} is unknown")
+        return self._words[word]
+
+    def _broken(self, reason: str) -> InputError:
+        return InputError(f"{self._where}: {reason}")
+
+
+_PENDING = object()
+
+
+@functools.cache
+def arguments(kind: type) -> Mapping[str, Any]:
+    """What an object of a class is made of: the arguments of its constructor, with their types.
+
+    Caches, whose names begin with an underscore and which the constructor makes, do not count.
+    """
+    if not dataclasses.is_dataclass(kind):
+        return parameters(kind)
+    hints = typing.get_type_hints(kind)
+    fields = [f for f in dataclasses.fields(kind) if f.init and f.name not in _NOT_WRITTEN]
+    return {
+        f.name: hints[f.name]
+        for f in fields
+        if not (f.name.startswith("_") and f.default_factory is not dataclasses.MISSING)
+    }
+
+
+#: How to plan anew: of use only to whoever planned.
+_NOT_WRITTEN = ("again",)
+
+
+def _attribute(value: object, name: str) -> object:
+    return getattr(value, name) if hasattr(value, name) else getattr(value, f"_{name}")
+
+
+def _shown(stated: object) -> str:
+    text = repr(stated)
+    return text if len(text) <= 80 else f"{text[:77]}..."

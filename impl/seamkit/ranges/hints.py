@@ -1,0 +1,121 @@
+"""Whether a value is of a type that an annotation states: what comes out of a file is not trusted.
+
+Only what annotations of plans are made of is known; another one is a mistake of whoever added it to
+the words, and a test goes through all of them.
+"""
+
+from __future__ import annotations
+
+import collections.abc as abc
+import functools
+import sys
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Literal, Union
+
+__all__ = ["fits", "parameters"]
+
+_SEQUENCES = (abc.Sequence, list)
+_SETS = (frozenset, abc.Set)
+
+
+@functools.cache
+def parameters(function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters of a function or of a class's constructor with their types, in order."""
+    found = function
+    if isinstance(function, type) and "__init__" in vars(function):
+        found = vars(function)["__init__"]
+    hints = typing.get_type_hints(found)
+    names = found.__code__.co_varnames[: found.__code__.co_argcount]
+    own = [name for name in names if not (isinstance(function, type) and name == names[0])]
+    if not isinstance(function, type) and "." in function.__qualname__:  # a method
+        hints[names[0]] = _class_of(function)
+    return {name: hints[name] for name in own}
+
+
+def _class_of(method: Callable[..., Any]) -> Any:
+    return getattr(sys.modules[method.__module__], method.__qualname__.partition(".")[0])
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Whether a value is what an annotation states, down to the elements.
+
+    Raises:
+        TypeError: an annotation of a kind that is not known.
+    """
+    if hint is Any or hint is object:
+        return True
+    if hint is None or hint is types.NoneType:
+        return value is None
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is None:
+        return _is_a(value, hint)
+    if origin in (Union, types.UnionType):
+        return any(fits(value, one) for one in arguments)
+    if origin is Literal:
+        return any(type(value) is type(one) and value == one for one in arguments)
+    if origin is abc.Callable:
+        return _is_callable(value, arguments)
+    return _holds(value, origin, arguments)
+
+
+def _holds(value: object, origin: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a collection is of a kind, and its elements likewise."""
+    if origin in (abc.Mapping, dict):
+        return isinstance(value, dict) and all(
+            fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items()
+        )
+    if origin in _SETS:
+        return isinstance(value, frozenset) and all(fits(one, arguments[0]) for one in value)
+    if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(arguments)
+            and all(fits(one, hint) for one, hint in zip(value, arguments, strict=True))
+        )
+    if origin is tuple:
+        return isinstance(value, tuple) and all(fits(one, arguments[0]) for one in value)
+    if origin in _SEQUENCES:
+        kinds = list if origin is list else (list, tuple)
+        return isinstance(value, kinds) and all(fits(one, arguments[0]) for one in value)
+    raise TypeError(f"{origin} is no type that plans are made of")
+
+
+def _is_a(value: object, kind: Any) -> bool:
+    """Whether a value is an instance of a class; of a protocol, whether it has what that names."""
+    if kind in (abc.Mapping, dict):
+        return isinstance(value, dict)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, float | int) and not isinstance(value, bool)
+    return _is_kind(type(value), kind)
+
+
+def _is_kind(found: Any, kind: Any) -> bool:
+    if not isinstance(kind, type) or not isinstance(found, type):
+        return bool(found == kind)
+    if kind in found.__mro__:
+        return True
+    if not getattr(kind, "_is_protocol", False):
+        return False
+    # What are no methods may be made by the constructor; then the class does not show it.
+    methods = {n for n, one in vars(kind).items() if callable(one) and not n.startswith("_")}
+    return bool(methods) and methods <= {*dir(found)}
+
+
+def _is_callable(value: object, arguments: tuple[Any, ...]) -> bool:
+    """Whether a function, with some of its first arguments bound, is called and returns as said."""
+    bound = 0
+    if isinstance(value, functools.partial):
+        bound, value = len(value.args), value.func
+    if isinstance(value, types.FunctionType):
+        hints, rest = typing.get_type_hints(value), list(parameters(value).values())[bound:]
+    else:
+        call = vars(type(value)).get("__call__")
+        if bound or not isinstance(call, types.FunctionType):
+            return False
+        hints, rest = typing.get_type_hints(call), list(parameters(call).values())[1:]
+    takes, returns = arguments
+    return len(rest) == len(takes) and _is_kind(hints.get("return"), returns)

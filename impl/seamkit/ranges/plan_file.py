@@ -1,0 +1,280 @@
+"""A planned scan as one JSON document: what to read, as read units, each of them executable.
+
+    {
+      "format": "seambench.plan", "version": 1,
+      "table": ..., "schema": ..., "heading": ..., "notes": [...], "warnings": [...],
+      "columns": [...], "condition": ..., "sql": ..., "options": {...}, "reader": ...,
+      "shared": [...],
+      "units": [{"path": "native", "name": ..., "files": [...], "changes": ..., ...}, ...]
+    }
+
+docs/plans.md tells what each key means. Everything is checked as it is read: an unknown version, an
+unknown key, a word that is none, a value of another type than the one declared, a storage outside
+the table's folder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import ScanWarning
+from seambase.where import parse_filter
+from seamkit.files.storage import Storage
+from seamkit.ranges.codec import Decoder, Encoder, inlined
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.scan import Scan
+from seamkit.scan.sql_scan import SqlScan
+from seamkit.scan.unit_scan import ReadRows, UnitScan
+from seamkit.scan.units import ReadPlan, ReadUnit
+
+__all__ = ["scan_from_json", "scan_to_json"]
+
+_FORMAT, _VERSION = "seambench.plan", 1
+_KEYS = (
+    "format",
+    "version",
+    "table",
+    "schema",
+    "heading",
+    "notes",
+    "warnings",
+    "columns",
+    "condition",
+    "sql",
+    "options",
+    "reader",
+    "shared",
+    "units",
+)
+_UNIT = tuple(field.name for field in dataclasses.fields(ReadUnit))
+_OPTIONS = tuple(field.name for field in dataclasses.fields(ScanOptions))
+_READER = ("path", "read", "only_merged")
+
+
+def scan_to_json(scan: Scan, units: Sequence[int] | None = None) -> str:
+    """Write a planned scan.
+
+    Args:
+        scan: of a table; any but the changes of a Hudi table (`cdc`) and scans with a limit.
+        units: numbers of the units to write; None for all.
+
+    Raises:
+        RefusedError: a scan that is no list of read units, or has what no word exists for.
+        UsageError: there is no unit of such a number.
+    """
+    names, sql = list(scan.schema.names), None
+    if isinstance(scan, SqlScan):
+        sql, scan = scan.condition.sql, scan.below
+    if not isinstance(scan, UnitScan):
+        raise RefusedError(f"a {type(scan).__name__} is no list of read units: it has no JSON form")
+    encoder, plan, other = Encoder(), scan.plan, scan.other_path
+    document: dict[str, Any] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "table": _whole(plan.table),
+        "schema": encoder.encode(plan.schema),
+        "heading": plan.heading,
+        "notes": list(plan.notes),
+        "warnings": encoder.encode(list(plan.warnings)),
+        "columns": names,
+        "condition": encoder.encode(scan.condition),
+        "sql": sql,
+        "options": dataclasses.asdict(scan.options),
+        "reader": None
+        if other is None
+        else dict(zip(_READER, (other[0], encoder.encode(other[1]), other[2]), strict=True)),
+    }
+    numbers = range(len(plan.units)) if units is None else units
+    written = []
+    for number in numbers:
+        unit = plan.units[_checked(number, len(plan.units))]
+        own = {name: encoder.encode(getattr(unit, name)) for name in _UNIT}
+        written.append({"path": scan.path_of(unit), **own})
+    whole, shared = inlined({**document, "shared": [], "units": written}, encoder.shared)
+    return _text({**whole, "shared": shared})
+
+
+def scan_from_json(
+    text: str | bytes,
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    units: Sequence[int] | None = None,
+    table: str | None = None,
+    where: str = "the plan",
+) -> Scan:
+    """Read a plan; its scan reads what was planned, whatever the table is by now.
+
+    Args:
+        text: the JSON.
+        storage_options: arguments of the fsspec file system; a plan holds no keys and secrets.
+        units: numbers of the units to read; None for all.
+        table: where the table's folder lies as seen from here; None for where the plan says.
+        where: the plan, for messages.
+
+    Raises:
+        InputError: it is no such plan, or contradicts itself.
+        RefusedError: its version is not known.
+        UsageError: there is no unit of such a number.
+    """
+    document = _document(text, where)
+    planned_in = document["table"]
+    if not isinstance(planned_in, str) or not planned_in:
+        raise InputError(f"{where}: its table is {planned_in!r}")
+    roots = _Roots(planned_in, table or planned_in, storage_options, where)
+    decoder = Decoder(where, document["shared"], roots.storage)
+    listed = document["units"]
+    numbers = range(len(listed)) if units is None else units
+    picked = [listed[_checked(number, len(listed))] for number in numbers]
+    found = [
+        _unit(decoder, one, f"unit {n}", where) for n, one in zip(numbers, picked, strict=True)
+    ]
+    plan = ReadPlan(
+        table=roots.table,
+        schema=decoder.decode(document["schema"], pa.Schema, "schema"),
+        units=found,
+        heading=decoder.decode(document["heading"], str, "heading"),
+        notes=decoder.decode(document["notes"], Sequence[str], "notes"),
+        warnings=decoder.decode(document["warnings"], Sequence[ScanWarning], "warnings"),
+    )
+    scan = _scan(decoder, document, plan, where)
+    for stated, unit in zip(picked, found, strict=True):
+        below = scan.below if isinstance(scan, SqlScan) else scan
+        assert isinstance(below, UnitScan)
+        if stated["path"] != below.path_of(unit):
+            raise InputError(
+                f"{where}: {unit.name} is to take the path {stated['path']!r}, and its changes "
+                f"mean {below.path_of(unit)!r}"
+            )
+    return scan
+
+
+@dataclass(frozen=True)
+class _Roots:
+    """Where a plan's folders lie.
+
+    Attributes:
+        planned: the table's folder, as the plan has it.
+        table: the same folder, as seen from here.
+        options: of its storage.
+        where: the plan, for messages.
+    """
+
+    planned: str
+    table: str
+    options: Mapping[str, Any] | None
+    where: str
+
+    def storage(self, root: str) -> Storage:
+        """The storage of a folder, which must be the table's or lie below it."""
+        below = root.removeprefix(self.planned)
+        parts = below.split("/")
+        if below == root or parts[0] or ".." in parts or "\0" in root:
+            raise InputError(f"{self.where}: the folder {root!r} lies outside of {self.planned!r}")
+        return Storage(self.table + below, self.options)
+
+
+def _scan(decoder: Decoder, document: Mapping[str, Any], plan: ReadPlan, where: str) -> Scan:
+    """The scan that a document says."""
+    columns = decoder.decode(document["columns"], Sequence[str], "columns")
+    condition = decoder.decode(document["condition"], pc.Expression | None, "condition")
+    sql = decoder.decode(document["sql"], str | None, "sql")
+    unknown = [name for name in columns if name not in plan.schema.names]
+    if unknown or len(set(columns)) < len(columns):
+        raise InputError(f"{where}: its columns {columns} are not those of its schema")
+    try:
+        given = _object(document["options"], _OPTIONS, f"{where}: options")
+        options = ScanOptions(**given)
+        tested = None if sql is None else parse_filter(sql, plan.schema, "the plan's condition")
+        more = [name for name in tested.columns if name not in columns] if tested else []
+        scan = UnitScan(plan, [*columns, *more], condition, options)
+    except UsageError as error:
+        raise InputError(f"{where}: {error}") from error
+    if document["reader"] is not None:
+        stated = _object(document["reader"], _READER, f"{where}: reader")
+        scan = scan.read_by(
+            decoder.decode(stated["path"], str, "path"),
+            decoder.decode(stated["read"], ReadRows, "read"),
+            only_merged=decoder.decode(stated["only_merged"], bool, "only_merged"),
+        )
+    return scan if tested is None else SqlScan(scan, columns, tested)
+
+
+def _unit(decoder: Decoder, stated: Any, what: str, where: str) -> ReadUnit:
+    own = dict(_object(stated, ("path", *_UNIT), f"{where}: {what}"))
+    del own["path"]
+    unit: ReadUnit = decoder.decode({"$": "ReadUnit", **own}, ReadUnit, what)
+    return unit
+
+
+def _document(text: str | bytes, where: str) -> Mapping[str, Any]:
+    """The document, of a known version and with the keys that one has."""
+    try:
+        document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_doubles)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: it is no JSON ({error})") from error
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise InputError(f"{where}: it is no plan: its format is not {_FORMAT!r}")
+    if document.get("version") != _VERSION or isinstance(document.get("version"), bool):
+        raise RefusedError(
+            f"{where}: plans of version {document.get('version')!r} are not known, those of "
+            f"version {_VERSION} are"
+        )
+    _object(document, _KEYS, where)
+    if not isinstance(document["shared"], list) or not isinstance(document["units"], list):
+        raise InputError(f"{where}: 'shared' and 'units' are lists")
+    return document
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number of JSON's")
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice in one object")
+    return found
+
+
+def _object(stated: Any, keys: Sequence[str], what: str) -> Mapping[str, Any]:
+    """Require an object with just these keys."""
+    if not isinstance(stated, dict):
+        raise InputError(f"{what}: an object is meant")
+    for name in stated:
+        if name not in keys:
+            raise InputError(f"{what}: the key {name!r} is unknown")
+    for name in keys:
+        if name not in stated:
+            raise InputError(f"{what}: the key {name!r} is missing")
+    return stated
+
+
+def _checked(number: int, count: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < count:
+        raise UsageError(f"there is no unit {number!r}: the plan has {count}, from 0 on")
+    return number
+
+
+def _whole(table: str) -> str:
+    return table if "://" in table or table.startswith("file:") else str(Path(table).absolute())
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    """JSON with a line for each key, each shared object and each unit."""
+    lines = []
+    for name, value in document.items():
+        if name in ("shared", "units"):
+            listed = ",\n  ".join(json.dumps(one, allow_nan=False) for one in value)
+            lines.append(f'"{name}": [\n  {listed}\n ]' if value else f'"{name}": []')
+        else:
+            lines.append(f'"{name}": {json.dumps(value, allow_nan=False)}')
+    return "{" + ",\n ".join(lines) + "}\n"

@@ -1,0 +1,39 @@
+"""What plans of Hudi tables are made of."""
+
+from __future__ import annotations
+
+from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.config.merge_rules import DeleteMarker, FillRule, MergeRules
+from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.listing.buckets import SimpleBuckets
+from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice, LogFile
+from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
+from seamkit.tables.hudi.timeline.archive import Archive
+from seamkit.tables.hudi.timeline.instants import Instant
+from seamkit.tables.hudi.timeline.schema_history import FileNames, HistoricType
+from seamkit.tables.hudi.timeline.timeline import Timeline
+from seamkit.tables.hudi.timeline.window import Window
+
+__all__ = ["WORDS"]
+
+WORDS = (
+    Archive,
+    BaseFile,
+    DeleteMarker,
+    External,
+    FileNames,
+    FileSlice,
+    FillRule,
+    HistoricType,
+    Instant,
+    LogFile,
+    LogSource,
+    MergeRules,
+    SimpleBuckets,
+    SliceChanges,
+    TableConfig,
+    Timeline,
+    Window,
+    open_slice_base,
+)
+"""Classes and functions; see `seamkit.ranges.words`."""

@@ -1,0 +1,1 @@
+"""Tests of planned scans as JSON."""
