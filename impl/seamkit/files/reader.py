@@ -88,6 +88,18 @@ class FileReader(Protocol):
         """
         ...
 
+    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
+        """The least value of a column in each row group, as statistics tell.
+
+        Args:
+            name: the column.
+            kind: its type.
+
+        Returns:
+            Nothing if the column holds a null, is of another type, or nobody knows.
+        """
+        ...
+
 
 @runtime_checkable
 class Renaming(Protocol):
@@ -120,6 +132,11 @@ class OverReader:
         """Rows of some row groups, or of all (None)."""
         return self._reader.rows_in(row_groups)
 
+    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
+        """Nothing: the column may have another name or other values in the file."""
+        del name, kind
+        return ()
+
 
 class NoStatistics:
     """The part of a reader whose file is not asked for statistics."""
@@ -137,6 +154,11 @@ class NoStatistics:
         """None: nobody knows."""
         del name, kind
         return None
+
+    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
+        """Nothing: nobody knows."""
+        del name, kind
+        return ()
 
 
 class OneGroup(NoStatistics):

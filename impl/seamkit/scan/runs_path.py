@@ -8,7 +8,8 @@ batch of each run, whatever the runs' sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,40 @@ import pyarrow.compute as pc
 from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
 from seamkit.files.reader import FileReader
+from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merge import KEEP, Words, assemble
 from seamkit.scan.run_merge import MergedRows, RunMerge
+from seamkit.scan.tasks import read_ahead
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
-__all__ = ["GroupsOf", "merged_runs"]
+__all__ = ["Share", "merged_runs"]
 
 
-GroupsOf = Callable[[FileReader], Sequence[int]]
-"""Which row groups of a file may hold keys that are asked for."""
+@dataclass(frozen=True)
+class Share:
+    """What one task reads of a unit.
+
+    Attributes:
+        groups_of: says which row groups of a file to read; None for all.
+        keys: the range of keys; None for all.
+        use_threads: whether columns of the largest run are decoded in parallel, ahead of the merge.
+    """
+
+    groups_of: GroupsOf | None = None
+    keys: KeyRange | None = None
+    use_threads: bool = False
+
+    def groups(self, reader: FileReader) -> Sequence[int]:
+        """The row groups of a file that are read."""
+        chosen = range(reader.num_row_groups) if self.groups_of is None else self.groups_of(reader)
+        return chosen if self.keys is None else self.keys.groups(reader, chosen)
+
+    def own(self, batch: pa.RecordBatch, kept: pa.BooleanArray | None = None) -> pa.RecordBatch:
+        """The rows of a batch that are in the range of keys, and kept."""
+        if self.keys is not None:
+            return self.keys.own(batch, kept)
+        return batch if kept is None else batch.filter(kept)
 
 
 def merged_runs(
@@ -37,7 +62,7 @@ def merged_runs(
     names: Sequence[str],
     batch_rows: int,
     context: ReadContext,
-    groups_of: GroupsOf | None = None,
+    share: Share,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a unit of sorted runs.
 
@@ -48,7 +73,7 @@ def merged_runs(
         names: columns to hand out, in order.
         batch_rows: most rows in a batch that is read.
         context: what the read lends.
-        groups_of: says which row groups of a file to read; None for all.
+        share: what is read of it.
 
     Raises:
         InputError: a file is broken, or its keys do not ascend.
@@ -56,9 +81,11 @@ def merged_runs(
     """
     way = _Picked if isinstance(changes.rule, str) else _Combined
     read = list(names) or [changes.keys[0]]  # rows without any column are hard to count
-    for batch in way(unit, changes, schema, read, batch_rows, context, groups_of).rows():
+    for batch in way(unit, changes, schema, read, batch_rows, context, share).rows():
         if batch.num_rows:
             yield batch if names else batch_of([], pa.schema([]), batch.num_rows)
+    if share.keys is not None:
+        share.keys.ended(unit.name)
 
 
 class _RunReader:
@@ -70,10 +97,12 @@ class _RunReader:
         changes: Runs,
         read: pa.Schema,
         batch_rows: int,
-        groups_of: GroupsOf | None,
-        encoded: Sequence[str],
+        share: Share,
+        encoded: Sequence[str] | None,
     ) -> None:
-        self._batches = self._read(files, changes, read, batch_rows, groups_of, encoded)
+        ahead = share.use_threads and encoded is not None
+        batches = self._read(files, changes, read, batch_rows, share, encoded or [], ahead)
+        self._batches = read_ahead(batches) if ahead else batches
 
     @staticmethod
     def _read(
@@ -81,23 +110,30 @@ class _RunReader:
         changes: Runs,
         read: pa.Schema,
         batch_rows: int,
-        groups_of: GroupsOf | None,
+        share: Share,
         encoded: Sequence[str],
+        use_threads: bool,
     ) -> Iterator[pa.RecordBatch]:
         for file in files:
             reader = file.open()
+            groups = share.groups(reader)
             mask = changes.masks.get(file.name)
             if mask is None:
-                groups = range(reader.num_row_groups) if groups_of is None else groups_of(reader)
-                yield from reader.batches(
-                    read, batch_rows, use_threads=False, encoded=encoded, row_groups=groups
-                )
+                for batch in reader.batches(
+                    read, batch_rows, use_threads=use_threads, encoded=encoded, row_groups=groups
+                ):
+                    yield share.own(batch)
                 continue
-            gone, at = GoneRows(mask.load(), reader.num_rows, reader.name), 0
-            for batch in reader.batches(read, batch_rows, use_threads=False):
-                end = at + batch.num_rows
-                yield batch.filter(gone.kept(at, end)) if gone.count(at, end) else batch
-                at = end
+            gone = GoneRows(mask.load(), reader.num_rows, reader.name)
+            for group in groups:
+                at = reader.rows_in(range(group))
+                for batch in reader.batches(
+                    read, batch_rows, use_threads=use_threads, row_groups=[group]
+                ):
+                    end = at + batch.num_rows
+                    kept = gone.kept(at, end) if gone.count(at, end) else None
+                    at = end
+                    yield share.own(batch, kept)
 
     def next(self) -> pa.RecordBatch | None:
         """The next batch that has rows; None behind the last."""
@@ -115,7 +151,7 @@ class _Merging:
         names: Sequence[str],
         batch_rows: int,
         context: ReadContext,
-        groups_of: GroupsOf | None,
+        share: Share,
     ) -> None:
         self._changes = changes
         self._names = list(names)
@@ -143,7 +179,7 @@ class _Merging:
         texts = [f.name for f in self._read if f.name not in self._ranked]
         self._readers = [
             _RunReader(
-                run, changes, self._read, batch_rows, groups_of, texts if i == self._base else []
+                run, changes, self._read, batch_rows, share, texts if i == self._base else None
             )
             for i, run in enumerate(changes.runs)
         ]

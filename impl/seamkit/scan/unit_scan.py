@@ -22,14 +22,16 @@ from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
+from seamkit.files.storage import is_far
 from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
+from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.masks import Gone, GoneByKey, GoneRows
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
-from seamkit.scan.runs_path import merged_runs
+from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
 from seamkit.scan.tasks import Task, run_tasks
 from seamkit.scan.units import (
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 __all__ = ["ReadRows", "UnitScan"]
+
+_WAITING = 4
 
 ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordBatch]]
 """Another way to read a unit: its rows with the columns of a schema, in batches of so many rows."""
@@ -156,7 +160,7 @@ class UnitScan(Scan):
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema)
+            return EnginePlan([], self, self.schema, self._plan.size_bytes)
         share = engine_share(self._plan, self._columns)
         if not share.rest.units:
             return EnginePlan(share.files, None, self.schema)
@@ -164,7 +168,7 @@ class UnitScan(Scan):
         rest._plan = replace(share.rest, again=None)
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
-        return EnginePlan(share.files, rest, self.schema)
+        return EnginePlan(share.files, rest, self.schema, share.rest.size_bytes)
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -336,7 +340,7 @@ class UnitScan(Scan):
             self._options.most_rows,
         )
         tasks = self._tasks(wanted, events or FreshEvents())
-        for number, batch in run_tasks(tasks, self._options.n_threads):
+        for number, batch in run_tasks(tasks, self._units_at_once):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
@@ -380,11 +384,11 @@ class UnitScan(Scan):
             if self._other_path is not None and self.path_of(unit) == self._other_path[0]:
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
+            parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
             if isinstance(unit.changes, Runs):
-                tasks.append(self._merging_runs(unit, unit.changes, own))
+                tasks += self._merging_runs(unit, unit.changes, own, parts)
                 continue
             if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
-                parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._merging(unit, unit.changes, own, parts, events)
                 continue
             for file in unit.files:
@@ -440,8 +444,18 @@ class UnitScan(Scan):
             reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
         return reads
 
-    def _merging_runs(self, unit: ReadUnit, changes: Runs, wanted: Wanted) -> Task:
-        """The task of a unit of sorted runs: rows are tested after they were merged."""
+    def _merging_runs(
+        self, unit: ReadUnit, changes: Runs, wanted: Wanted, parts: int
+    ) -> list[Task]:
+        """Tasks for a unit of sorted runs, one for each range of keys that it is cut into.
+
+        Rows are tested after they were merged.
+        """
+        groups_of = _groups_by_key(frozenset(changes.keys), wanted)
+        ranges = key_ranges(changes, self._plan.schema, parts) if parts > 1 else ()
+        shares = [Share(groups_of, keys) for keys in ranges]
+        # What cannot be cut is decoded in parallel at least.
+        shares = shares or [Share(groups_of, use_threads=parts > 1)]
         read = functools.partial(
             merged_runs,
             unit,
@@ -450,14 +464,22 @@ class UnitScan(Scan):
             wanted.read(wanted.schema.names).names,
             wanted.batch_rows,
             self._context(),
-            _groups_by_key(frozenset(changes.keys), wanted),
         )
-        return functools.partial(_tested, read, wanted)
+        return [
+            functools.partial(_tested, functools.partial(read, share), wanted) for share in shares
+        ]
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
         rows = functools.partial(read, unit, schema, wanted.batch_rows, self._context())
         return functools.partial(_tested, rows, wanted)
+
+    @property
+    def _units_at_once(self) -> int:
+        """More than there are cores where files are far away: most of them wait for bytes."""
+        options = self._options
+        far = options.threads is None and is_far(self._plan.table)
+        return options.n_threads * (_WAITING if far else 1)
 
     def _context(self) -> ReadContext:
         """A quarter of a unit's share of the memory is for its events' rows.
@@ -465,7 +487,7 @@ class UnitScan(Scan):
         The rest is for keys, index and batches.
         """
         limit = self._options.memory_limit_bytes
-        held_bytes = None if limit is None else limit // (4 * self._options.n_threads)
+        held_bytes = None if limit is None else limit // (4 * self._units_at_once)
         return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from .kernels import feature
 
-__all__ = ["ConnectorScan", "HudiScan", "RatioScan"]
+__all__ = ["ConnectorScan", "HudiScan", "RatioScan", "unpacked"]
 
 #: Of `hudi-ratios` by per cent: how many upserts count, and the remainders that they updated.
 _UPDATED = {"5": (1, 1), "20": (2, 4), "50": (3, 10)}
@@ -34,7 +34,7 @@ class HudiScan:
     def __init__(self, path: str) -> None:
         hudi = feature("seamkit.tables.hudi.table", "HudiTable")
         query = "read-optimized" if path == "native" else "snapshot"
-        table = hudi.HudiTable(str(_unpacked("hudi-small")))
+        table = hudi.HudiTable(str(unpacked("hudi-small")))
         # One thread: what a scan costs, whatever the machine does besides.
         self._open: Callable[[], Any] = lambda: table.scan(query=query, threads=1)
         self._expected_rows = self.base_rows - (self.deletes if path == "merge" else 0)
@@ -72,8 +72,8 @@ class RatioScan:
 
     def __init__(self, ratio: str) -> None:
         hudi = feature("seamkit.tables.hudi.table", "HudiTable")
-        folder = _unpacked("hudi-ratios")
-        upserts, remainders = _UPDATED[ratio]
+        folder = unpacked("hudi-ratios")
+        upserts, _ = _UPDATED[ratio]
         requested = sorted(
             path.name.partition("_")[0]
             for path in (folder / ".hoodie" / "timeline").glob("*_*.deltacommit")
@@ -81,9 +81,14 @@ class RatioScan:
         as_of, table = requested[upserts - 1], hudi.HudiTable(str(folder))
         self._open: Callable[[], Any] = lambda: table.scan(as_of=as_of, threads=1)
         amount = pc.sum(self._open().to_table().column("amount")).as_py()
-        expected = sum(_cents(k, updated=k % 20 < remainders) for k in range(self.rows))
-        if round(amount * 100) != expected:
+        if round(amount * 100) != self.cents(ratio):
             raise AssertionError(f"the amounts as of the upsert {upserts} add up to {amount}")
+
+    @classmethod
+    def cents(cls, ratio: str) -> int:
+        """The sum of all amounts, by the table's own recipe."""
+        _, remainders = _UPDATED[ratio]
+        return sum(_cents(k, updated=k % 20 < remainders) for k in range(cls.rows))
 
     def prepare(self) -> None:
         """Nothing is used up."""
@@ -105,12 +110,11 @@ class ConnectorScan:
         readers = feature("seambench_impl.scan", "ConnectorReader")
         requests = feature("seambench.contracts.scan", "ScanRequest")
         request = requests.ScanRequest(
-            table=str(_unpacked("hudi-ratios")), columns=("k", "amount"), threads=1
+            table=str(unpacked("hudi-ratios")), columns=("k", "amount"), threads=1
         )
         self._open: Callable[[], Any] = lambda: readers.ConnectorReader().open(request)
         table: pa.Table = pa.Table.from_batches(self._open().to_reader())
-        expected = sum(_cents(k, updated=k % 20 < 10) for k in range(self.rows))
-        if round(pc.sum(table.column("amount")).as_py() * 100) != expected:
+        if round(pc.sum(table.column("amount")).as_py() * 100) != RatioScan.cents("50"):
             raise AssertionError("the amounts that came through the connector are not the table's")
 
     def prepare(self) -> None:
@@ -129,7 +133,7 @@ def _cents(key: int, *, updated: bool) -> int:
 
 
 @lru_cache
-def _unpacked(name: str) -> Path:
+def unpacked(name: str) -> Path:
     """A table, unpacked for this process."""
     archive = Path(__file__).parents[1] / "golden" / name / "table.zip"
     folder = Path(tempfile.mkdtemp(prefix="seambench-history-"))

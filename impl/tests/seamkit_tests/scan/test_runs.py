@@ -5,19 +5,26 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, RefusedError
+from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, OneGroup
+from seamkit.files.storage import Storage
+from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
+from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit, Runs
+from seamkit_tests.scan.units import open_file, positions
 
 SYSTEM = pa.schema([("_seq", pa.int64()), ("_kind", pa.int8())])
 RETRACTS = (1, 3)
@@ -198,3 +205,68 @@ def test_filters_meet_merged_rows() -> None:
     assert dataset.to_table(filter=pc.field("v") == "old").num_rows == 0
     assert dataset.to_table(filter=pc.field("v") == "kept").num_rows == 1
     assert dataset.to_table(columns=["g"], filter=pc.field("k") == 1).num_rows == 1
+
+
+def _in_files(folder: Path, runs: Sequence[Sequence[tuple[Any, ...]]], kind: pa.DataType) -> Runs:
+    """Runs in Parquet files of a few small row groups, two files a run."""
+    files = []
+    for i, rows in enumerate(runs):
+        half = len(rows) // 2
+        own = []
+        for j, part in enumerate((rows[:half], rows[half:])):
+            name = f"{i}-{j}.parquet"
+            pq.write_table(_table(part, kind), folder / name, row_group_size=5)
+            size = (folder / name).stat().st_size
+            own.append(DataFile(name, size, partial(open_file, str(folder), name)))
+        files.append(own)
+    return Runs(runs=files, keys=["k", "g"], order=["_seq"], kinds="_kind", system=SYSTEM)
+
+
+def _scan_of(changes: Runs, kind: pa.DataType, threads: int) -> UnitScan:
+    unit = ReadUnit("unit", [file for run in changes.runs for file in run], changes=changes)
+    schema = pa.schema([("k", kind), ("g", pa.int32()), ("s", pa.int32()), ("v", pa.string())])
+    return UnitScan(
+        ReadPlan("table", schema, [unit]), schema.names, None, ScanOptions(7, threads, None)
+    )
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_ranges_of_keys_are_the_whole_unit(name: str, tmp_path: Path) -> None:
+    """However many threads there are; a range begins behind those before it."""
+    kind = KEYS[name][0]
+    runs = _runs(random.Random(name), name, 4)
+    changes = _in_files(tmp_path, runs, kind)
+    half = len(runs[1]) // 2
+    gone = list(range(half, len(runs[1]), 2))
+    masked = replace(
+        changes, masks={"1-1.parquet": Mask(partial(positions, range(0, 99, 2)[: len(gone)]))}
+    )
+    left = [row for i, row in enumerate(runs[1]) if i not in gone]
+    for own, rows in ((changes, runs), (masked, [runs[0], left, *runs[2:]])):
+        expected = sorted(_expected(rows, False, False, False), key=_order)
+        for threads in (1, 2, 3, 5):
+            found = _scan_of(own, kind, threads).to_table()
+            assert sorted(_rows(found), key=_order) == expected
+            ranges = key_ranges(own, found.schema, threads)
+            assert (len(ranges) > 1) == (threads > 1 and name != "double")
+            starts = [_order((r.least.as_py(), 0)) for r in ranges if r.least is not None]
+            assert starts == sorted(set(starts))
+
+
+def test_statistics_that_lie_lose_no_row(tmp_path: Path) -> None:
+    """Rows that no range finds are an error, not fewer rows."""
+    kind = pa.int32()
+    rows = [[(i, 0, 0, "", i, 0) for i in range(100)], [(i, 0, 0, "", 200, 0) for i in range(9)]]
+    changes = _in_files(tmp_path, rows, kind)
+
+    class _Lying(ParquetReader):
+        def row_groups_that_may_match(self, *args: Any, **how: Any) -> list[int]:
+            return super().row_groups_that_may_match(*args, **how)[1:]
+
+    def opened(name: str) -> FileReader:
+        return _Lying(Storage(str(tmp_path)), name)
+
+    files = [[replace(f, open=partial(opened, f.name)) for f in run] for run in changes.runs]
+    assert _scan_of(changes, kind, 2).to_table().num_rows == 100
+    with pytest.raises(InputError, match=r"unit: row groups have .* of 109 rows"):
+        _scan_of(replace(changes, runs=files), kind, 2).to_table()
