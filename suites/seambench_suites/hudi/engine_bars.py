@@ -27,6 +27,7 @@ import duckdb
 import pyarrow as pa
 
 from seambench.data import Dataset, list_datasets
+from seambench_suites.history.kernels import feature
 from seambench_suites.tpch import SUITE
 
 __all__ = ["Figure", "main"]
@@ -118,9 +119,7 @@ class _Bench:
 
     def lineitem(self, **options: Any) -> Any:
         """A new scan of lineitem."""
-        from seamkit import open_table
-
-        return open_table(str(self.dataset.tables["lineitem"].path)).scan(
+        return _open_table(str(self.dataset.tables["lineitem"].path)).scan(
             threads=self._threads, **options
         )
 
@@ -159,9 +158,12 @@ class _Bench:
 
     @staticmethod
     def _relation(connection: duckdb.DuckDBPyConnection, path: Path) -> Any:
-        from seamkit import open_table
+        return _open_table(str(path)).scan().relation(connection)
 
-        return open_table(str(path)).scan().relation(connection)
+
+def _open_table(path: str) -> Any:
+    """A table by the library under test, which suites otherwise meet by the names of its seams."""
+    return feature("seamkit", "open_table").open_table(path)
 
 
 def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -285,10 +287,8 @@ def _narrow_scans(bench: _Bench, rounds: int) -> Iterator[Figure]:
 
 def _one_slice(bench: _Bench, rounds: int) -> Figure:
     def way(threads: int) -> Way:
-        from seamkit import open_table
-
         def read() -> int:
-            scan = open_table(str(bench.dataset.tables["lineitem"].path)).scan(threads=threads)
+            scan = _open_table(str(bench.dataset.tables["lineitem"].path)).scan(threads=threads)
             return int(scan.part(0, scan.schema.names, None).count_rows())
 
         return read
