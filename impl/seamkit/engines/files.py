@@ -63,11 +63,13 @@ class EnginePlan:
         files: what its own reader reads; each entry is one read.
         rest: a scan of all other rows; None where there are none.
         schema: the columns, in order.
+        rest_bytes: about how many bytes the files of the rest have; None where nobody knows.
     """
 
     files: Sequence[EngineFiles]
     rest: Rest | None
     schema: pa.Schema
+    rest_bytes: int | None = None
 
 
 def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:

@@ -20,7 +20,7 @@ from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes, start
 __all__ = ["compiled_package"]
 
 #: To be raised when the compiler's settings change.
-_SETTINGS = b"janino, debug lines\n"
+_SETTINGS = b"janino, debug lines, Java 8\n"
 _RESOURCES = "org.codehaus.commons.compiler.util.resource"
 
 
@@ -71,6 +71,9 @@ def _compile(name: str, sources: Sequence[Path], above: Any, kept: Path) -> None
     compiler.setIClassLoader(
         janino.java_class("org.codehaus.janino.ClassLoaderIClassLoader")(above)
     )
+    # Java 8, so that static methods of interfaces can be called.
+    compiler.setSourceVersion(8)
+    compiler.setTargetVersion(8)
     compiler.setDebugLines(True)
     compiler.setDebugSource(True)
     kept.parent.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.engines.files import EnginePlan
 from seamkit.files.reader import FileReader
+from seamkit.files.storage import is_far
 from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
 from seamkit.scan.key_ranges import key_ranges
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 __all__ = ["ReadRows", "UnitScan"]
+
+_WAITING = 4
 
 ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordBatch]]
 """Another way to read a unit: its rows with the columns of a schema, in batches of so many rows."""
@@ -157,7 +160,7 @@ class UnitScan(Scan):
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema)
+            return EnginePlan([], self, self.schema, self._plan.size_bytes)
         share = engine_share(self._plan, self._columns)
         if not share.rest.units:
             return EnginePlan(share.files, None, self.schema)
@@ -165,7 +168,7 @@ class UnitScan(Scan):
         rest._plan = replace(share.rest, again=None)
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
-        return EnginePlan(share.files, rest, self.schema)
+        return EnginePlan(share.files, rest, self.schema, share.rest.size_bytes)
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -337,7 +340,7 @@ class UnitScan(Scan):
             self._options.most_rows,
         )
         tasks = self._tasks(wanted, events or FreshEvents())
-        for number, batch in run_tasks(tasks, self._options.n_threads):
+        for number, batch in run_tasks(tasks, self._units_at_once):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
@@ -471,13 +474,20 @@ class UnitScan(Scan):
         rows = functools.partial(read, unit, schema, wanted.batch_rows, self._context())
         return functools.partial(_tested, rows, wanted)
 
+    @property
+    def _units_at_once(self) -> int:
+        """More than there are cores where files are far away: most of them wait for bytes."""
+        options = self._options
+        far = options.threads is None and is_far(self._plan.table)
+        return options.n_threads * (_WAITING if far else 1)
+
     def _context(self) -> ReadContext:
         """A quarter of a unit's share of the memory is for its events' rows.
 
         The rest is for keys, index and batches.
         """
         limit = self._options.memory_limit_bytes
-        held_bytes = None if limit is None else limit // (4 * self._options.n_threads)
+        held_bytes = None if limit is None else limit // (4 * self._units_at_once)
         return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
 
 
