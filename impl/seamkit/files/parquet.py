@@ -31,6 +31,7 @@ PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
 _CHECKED = {"page_checksum_verification": True}
+_STREAM_BYTES = 1 << 20
 
 
 def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
@@ -86,7 +87,10 @@ class ParquetReader:
         int96_unit: str | None = None,
     ) -> None:
         self._rules = rules
-        self._how = {"coerce_int96_timestamp_unit": int96_unit}
+        # Elsewhere few large requests are worth the memory of all column chunks that are read; here
+        # a stream of pages does, and memory does not grow with the file.
+        streamed = {"pre_buffer": False, "buffer_size": _STREAM_BYTES} if storage.is_local else {}
+        self._how = {"coerce_int96_timestamp_unit": int96_unit, **streamed}
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
