@@ -142,7 +142,7 @@ class JavaReader:
         self._class, self._loader = name, _loader(name, parts)
         facts = _facts(name, parts)
         self.name, self.version = f"java:{name}", facts.version
-        self.capabilities = dict(facts.capabilities)
+        self.capabilities: Mapping[str, bool] = facts.capabilities
 
     def open(self, request: ScanRequest) -> Scan:
         """Have the scanner say its columns; see `seambench.contracts.scan.Scanner.open`.

@@ -31,7 +31,7 @@ def test_tables_are_read_by_a_users_scanner(tmp_path: Path) -> None:
     """All columns, those asked for, none, and a filter: as from any reader."""
     reader = registry.resolve("scan", "java:com.example.Tables")
     scan = reader.open(ScanRequest(str(tmp_path)))
-    rows = [{"n": 0, "t": "0"}, {"n": None, "t": None}, {"n": 2, "t": "2"}]
+    rows: list[dict[str, object]] = [{"n": 0, "t": "0"}, {"n": None, "t": None}, {"n": 2, "t": "2"}]
     assert scan.to_reader().read_all().to_pylist() == rows
     assert scan.dataset().count_rows() == 3
     some = reader.open(ScanRequest(str(tmp_path), columns=["t"])).to_reader().read_all()
