@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 #: All formats, in the plainest way.
-_FORMATS = (hudi(), DELTA, ICEBERG, PAIMON, HIVE)
+_FORMATS: Sequence[ReaderFormat] = (hudi(), DELTA, ICEBERG, PAIMON, HIVE)
 
 _OF_MERGING = (
     "query.snapshot",

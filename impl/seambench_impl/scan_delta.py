@@ -21,6 +21,7 @@ _CAPABILITIES = (
     "delta.mapping.name",
     "delta.row-tracking",
     "delta.timestamp-ntz",
+    "delta.variant",
     "delta.vectors",
     "delta.widening",
     "partitioned",

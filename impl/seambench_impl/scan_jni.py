@@ -1,27 +1,32 @@
-"""Readers that have slices read in a JVM, as engines with a JNI connector do."""
+"""Readers that have units read in a JVM, as engines with a JNI connector do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
-from seambench import __version__
+from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
+from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
+from seambench_impl.scan import AutoReader
 from seambench_impl.scan_hudi import hudi
-from seambench_impl.scan_plans import WritesPlans
-from seamkit.scan.unit_scan import UnitScan
+from seambench_impl.scan_paimon import PAIMON
+from seambench_impl.scan_requests import ReaderFormat
+from seamkit.offheap.jni.classes import connector_classes
+from seamkit.scan.unit_scan import ReadRows, UnitScan
+from seamkit.tables.paimon.table import PaimonTable
 
-__all__ = ["JniReader", "NativeJniReader"]
+__all__ = ["JniReader", "NativeJniReader", "Paimon09JniReader"]
 
-_CAPABILITIES = (
+_OF_HUDI = (
     "as-of",
     "blocks.avro",
     "blocks.delete",
     "blocks.parquet",
     "delete-marker",
-    "formats.hudi",
     "merge.commit-time",
     "merge.event-time",
     "merge.payloads",
@@ -34,37 +39,81 @@ _CAPABILITIES = (
     "table-version.8",
     "table-version.9",
 )
+_OF_CHANGES = ("query.read-optimized", "query.incremental", "query.cdc")
 
 
-class JniReader(WritesPlans):
-    """Every slice by Hudi's own reader (1.2.0), behind a JNI connector.
+def _formats(way: ReaderFormat) -> Sequence[ReaderFormat]:
+    """Hudi, planned in one way, and Paimon; of both snapshots alone."""
+    of_paimon = tuple(word for word in PAIMON.capabilities if word not in _OF_CHANGES)
+    return replace(way, capabilities=_OF_HUDI), replace(PAIMON, capabilities=of_paimon)
 
-    Planning is that of the merge path; what Java appends is filled into columns in C.
+
+class JniReader(AutoReader):
+    """Every slice by Hudi's own reader (1.2.0), every section by Paimon's core (1.4.2), behind JNI.
+
+    Planning is our own; what Java appends is filled into columns in C. The jars of a table's format
+    are fetched when the first is opened.
 
     Raises:
-        UnavailableError: no JVM, or no jars of Hudi.
+        UnavailableError: no JVM.
     """
 
     name = "jni"
-    version = __version__
     kind: Kind = "variant"
-    capabilities: Mapping[str, bool] = dict.fromkeys(_CAPABILITIES, True)
-    _format: ClassVar = hudi("merge")
+    formats = _formats(hudi("merge"))
+    capabilities = dict.fromkeys(
+        (word for one in formats for word in (f"formats.{one.name}", *one.capabilities)), True
+    )
     _only_merged: ClassVar = False
+    _paimon: ClassVar = VERSIONS[0]
 
     def __init__(self) -> None:
-        java_loader()
+        connector_classes()
 
     def open(self, request: ScanRequest) -> Scan:
-        """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
-        scan = self._format.open(request)
+        """Plan a read; see `seambench.contracts.scan.Scanner.open`.
+
+        Raises:
+            RefusedError: another query than that of a snapshot.
+            UnavailableError: the jars of the table's format cannot be fetched.
+        """
+        if request.query != "snapshot":
+            raise RefusedError(f"{self.name} reads snapshots, no query {request.query!r}")
+        scan = super().open(request)
         assert isinstance(scan, UnitScan)  # a snapshot
-        return scan.read_by("jni", read_unit_in_java, only_merged=self._only_merged)
+        if self._format(request).name == "paimon":
+            paimon_loader(self._paimon)  # what cannot be had is told here, not in the stream
+            read = _paimon_splits(request, self._paimon)
+        else:
+            java_loader()
+            read = read_unit_in_java
+        return scan.read_by("jni", read, only_merged=self._only_merged)
+
+
+def _paimon_splits(request: ScanRequest, version: str) -> ReadRows:
+    """Reads the units of the snapshot of a Paimon table that a request means."""
+    table = PaimonTable(request.table, request.storage_options)
+    if "://" in table.folder:
+        raise RefusedError(f"{table.folder}: Paimon's core reads local folders here")
+    as_of = request.as_of
+    point = ("scan.snapshot-id", str(table.snapshot_number(as_of)))
+    if isinstance(as_of, str) and as_of in table.tags:
+        point = ("scan.tag-name", as_of)  # its snapshot may have expired
+    branch = "" if table.branch == "main" else table.branch
+    travels = as_of is not None
+    return PaimonSplits(table.folder, branch, point, travels=travels, version=version).read
 
 
 class NativeJniReader(JniReader):
-    """Slices without logs natively, the others as `jni`: what engines do with a JNI connector."""
+    """What needs no merge natively, the rest as `jni`: what engines do with a JNI connector."""
 
     name = "native+jni"
-    _format: ClassVar = hudi("auto")
+    formats = _formats(hudi("auto"))
     _only_merged: ClassVar = True
+
+
+class Paimon09JniReader(JniReader):
+    """As `jni`, by Paimon's core 0.9.0; a reader by its module and class."""
+
+    name = "jni-paimon-0.9"
+    _paimon: ClassVar = "0.9.0"

@@ -38,7 +38,9 @@ def _for_spark(value: Any) -> Any:
 
 
 def plain_value(value: Any) -> Any:
-    """Spark's Python value as cases compare it: entries of maps are pairs."""
+    """Spark's Python value as cases compare it: entries of maps are pairs, variants their parts."""
+    if type(value).__name__ == "VariantVal":  # Spark 4 has the class
+        return {"metadata": bytes(value.metadata), "value": bytes(value.value)}
     if isinstance(value, bytearray):
         return bytes(value)
     if hasattr(value, "asDict"):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, tzinfo
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
-from seambase.where import Filter, parse_filter
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
-from seamkit.offheap.columns.types import UNKNOWN, from_arrow
+from seamkit.offheap.connector.batches import BatchScanner
 from seamkit.offheap.connector.parameters import (
     Common,
     Parameters,
@@ -22,8 +19,6 @@ from seamkit.offheap.connector.parameters import (
     number,
     split_names,
 )
-from seamkit.offheap.connector.scanner import ConnectorScanner
-from seamkit.offheap.connector.selected import prune_columns
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import Description, describe
 from seamkit.tables.hive.row_format import row_format
@@ -44,19 +39,14 @@ _OWN = (
 )
 
 
-class HiveFileScanner(ConnectorScanner):
+class HiveFileScanner(BatchScanner):
     """The rows of a file, in order (Java: `HiveScanner` of StarRocks' hive-reader).
 
     Args:
         path: of the file.
         description: the table that it belongs to; partition columns are the engine's.
         fetch_size: most rows per chunk.
-        required: columns asked for, in order; one that the table lacks is missing (NULL in every
-            row). By default all.
-        nested: dotted paths of the parts asked for; by default all.
-        zone: of the clocks that show timestamps with a zone; Hive's have none.
-        predicate: DuckDB SQL over the table's columns; rows for which it is not true are left out.
-        allocator: where all memory comes from.
+        choices: which columns and rows: see `BatchScanner`.
 
     Raises:
         seambase.errors.InputError: the file is missing or broken.
@@ -65,33 +55,11 @@ class HiveFileScanner(ConnectorScanner):
     """
 
     def __init__(
-        self,
-        path: str,
-        description: Description,
-        fetch_size: int = 4096,
-        *,
-        required: Sequence[str] | None = None,
-        nested: Sequence[str] = (),
-        zone: tzinfo = UTC,
-        predicate: str = "",
-        allocator: TrackedAllocator | None = None,
+        self, path: str, description: Description, fetch_size: int = 4096, **choices: Any
     ) -> None:
-        self.path = path
         schema = pa.schema([(name, kind.arrow) for name, kind in description.columns.items()])
-        wanted = list(schema.names if required is None else required)
-        columns = {n: from_arrow(schema.field(n).type) for n in wanted if n in schema.names}
-        types = prune_columns(columns, wanted, nested)
-        sources = [columns.get(name, UNKNOWN) for name in wanted]
-        super().__init__(
-            wanted, types, fetch_size, allocator, sources=sources, zone=zone, predicate=predicate
-        )
-        self._filter: Filter | None = parse_filter(predicate, schema) if predicate else None
-        self._names = [name for name in wanted if name in columns]
-        tested = self._filter.columns if self._filter else ()
-        read = dict.fromkeys([*self._names, *tested])
-        self._schema = pa.schema([schema.field(name) for name in read])
+        super().__init__(path, schema, fetch_size, **choices)
         self._description = description
-        self._batches: Iterator[pa.RecordBatch] | None = None
 
     @classmethod
     def from_parameters(
@@ -132,42 +100,11 @@ class HiveFileScanner(ConnectorScanner):
             allocator=allocator,
         )
 
-    def open(self) -> None:
-        """Open the file."""
-        reader = self._reader()
-        rows = max(self.fetch_size, 1)
-        self._batches = iter(reader.batches(self._schema, rows, use_threads=False))
-
-    def _reader(self) -> FileReader:
+    def _read(self, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
         folder, name = Path(self.path).parent, Path(self.path).name
-        rows = row_format(self._description, self.path)
-        return open_data_file(Storage(str(folder)), name, self._description, rows)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._batches = None
-
-    def get_next(self) -> int:
-        """Append the next batch of which a row is left.
-
-        Raises:
-            seambase.errors.InputError: the file is broken.
-            seambase.errors.UsageError: the scanner is not open: it has no end to tell.
-        """
-        if self._batches is None:
-            raise UsageError(f"{self.path}: the scanner is not open")
-        for batch in self._batches:
-            self.counters.raw_rows += batch.num_rows
-            kept = batch if self._filter is None else batch.filter(self._filter.keep(batch))
-            if kept.num_rows:
-                self._append(kept)
-                return int(kept.num_rows)
-        return 0
-
-    def _append(self, batch: pa.RecordBatch) -> None:
-        columns = [batch.column(name) for name in self._names]
-        if columns:
-            self.append_batch(pa.RecordBatch.from_arrays(columns, names=self._names))
+        fields = row_format(self._description, self.path)
+        reader = open_data_file(Storage(str(folder)), name, self._description, fields)
+        return iter(reader.batches(schema, rows, use_threads=False))
 
 
 def _check_whole(path: str, parameters: Parameters) -> None:

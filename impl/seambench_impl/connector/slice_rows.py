@@ -35,7 +35,7 @@ from seamkit.tables.hudi.merge.changes import SliceChanges
 from seamkit.tables.hudi.merge.delete_events import ordering_words
 from seamkit.tables.hudi.merge.keys import RECORD_KEY, check_texts, check_times
 from seamkit.tables.hudi.merge.log_rows import decode_run
-from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer
+from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer, leaf_field
 from seamkit.tables.hudi.merge.view import (
     LogView,
     partial_columns,
@@ -249,7 +249,8 @@ def _key_of(row: Row, view: LogView) -> str:
             )
         return str(row[RECORD_KEY])
     names = view.config.record_keys
-    texts = [_key_text(row.get(name), view.schema.field(name).type) for name in names]
+    fields = [leaf_field(view.schema, name) for name in names]
+    texts = [_key_text(_leaf(row, field.name), field.type) for field in fields if field is not None]
     if all(text is None for text in texts):
         raise InputError(f"{view.storage.root}: a record without a key ({', '.join(names)})")
     if len(names) == 1:
@@ -322,16 +323,21 @@ def _avro_columns(block: LogBlock, view: LogView) -> dict[str, pa.DataType]:
     }
 
 
+def _leaf(row: Row, name: str) -> Any:
+    """The value of a field, which may lie inside structs."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        value = None if value is None else value.get(part)
+    return value
+
+
 def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:
     """The ordering values of a record; a null where Java has an `Integer` counts as 0."""
     values = []
     for field in view.ordering_types:
-        value = row.get(field.name)
-        if field.name not in row:
-            value = row
-            for part in field.name.split("."):
-                value = None if value is None else value.get(part)
-        kind = field.type
+        value, kind = _leaf(row, field.name), field.type
         if value is None and is_java_integer(kind):
             value = pa.scalar(0, pa.int32()).cast(kind).as_py()
         values.append(value)

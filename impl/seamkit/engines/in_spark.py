@@ -2,20 +2,21 @@
 
 The driver plans. Files without changes are read by Spark's own vectorised reader; the parts of all
 others by tasks, to which the plan is broadcast: each reads one part as it would be read here, and
-its batches come back as Arrow. So workers need this package in the Python that Spark starts
-(PYSPARK_PYTHON), and see the table under the same path as the driver.
+its batches come back as Arrow, with the columns and rows that a query asks for. So workers need
+this package in the Python that Spark starts (PYSPARK_PYTHON), and see the table under the same path
+as the driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from seambase.spark_types import spark_type
-from seamkit.engines.files import EngineFiles, EnginePlan, Rest
+from seamkit.engines.files import EngineFiles, EnginePlan
+from seamkit.engines.spark_source import frame_of_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +43,7 @@ def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
     types = from_arrow_schema(target)
     parts = [_read_parquet(files, types, session) for files in plan.files]
     if plan.rest is not None:
-        parts.append(_read_by_tasks(plan.rest, target, types, session))
+        parts.append(frame_of_parts(plan, target, types, session))
     if not parts:
         return session.createDataFrame([], types)
     return reduce(lambda whole, part: whole.unionAll(part), parts)
@@ -70,18 +71,3 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _read_by_tasks(rest: Rest, target: pa.Schema, types: Any, session: SparkSession) -> DataFrame:
-    plan = session.sparkContext.broadcast(rest)
-    names = target.names
-
-    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                for rows in plan.value.part(number, names, None).to_reader():
-                    yield rows.cast(target)
-
-    # The numbers of the parts, each in a partition of its own.
-    numbers = session.range(0, rest.n_parts, 1, max(1, rest.n_parts))
-    return numbers.mapInArrow(read, types)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
+from seamkit.files.ranges import FarFile
 from seamkit.files.statistics import that_may_match
 from seamkit.files.storage import Storage
 
@@ -30,8 +31,8 @@ __all__ = [
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
-_CHECKED = {"page_checksum_verification": True}
 _STREAM_BYTES = 1 << 20
+_HEADER_BYTES = 100
 
 
 def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
@@ -46,12 +47,25 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
         InputError: it is none, or two columns have one name.
     """
     try:
-        file = pq.ParquetFile(source, **_CHECKED, **options)
+        file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
     return file
+
+
+def _how(source: Any) -> dict[str, Any]:
+    """How pyarrow reads a file: by streams of pages, so that memory does not grow with the file.
+
+    One that is far away fetches ahead by itself, group by group.
+    """
+    buffer_bytes = 0 if isinstance(source, FarFile) else _STREAM_BYTES
+    return {
+        "page_checksum_verification": True,
+        "pre_buffer": False,
+        "buffer_size": buffer_bytes,
+    }
 
 
 def check_names(names: Sequence[str], where: str) -> None:
@@ -87,16 +101,13 @@ class ParquetReader:
         int96_unit: str | None = None,
     ) -> None:
         self._rules = rules
-        # Elsewhere few large requests are worth the memory of all column chunks that are read; here
-        # a stream of pages does, and memory does not grow with the file.
-        streamed = {"pre_buffer": False, "buffer_size": _STREAM_BYTES} if storage.is_local else {}
-        self._how = {"coerce_int96_timestamp_unit": int96_unit, **streamed}
+        self._how = {"coerce_int96_timestamp_unit": int96_unit}
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
-        content = storage.open(path)
-        self.size_bytes: int = content.size()
-        self._file = open_parquet(content, self.name, **self._how)
+        self._content = storage.open(path)
+        self.size_bytes: int = self._content.size()
+        self._file = open_parquet(self._content, self.name, **self._how)
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
@@ -134,15 +145,10 @@ class ParquetReader:
         if not present:
             yield from self._without_columns(schema, batch_rows, self.rows_in(row_groups))
             return
-        file, schema = self._encoded(schema, encoded)
+        file, schema = self._encoded(schema, encoded, row_groups)
         rows = 0
         try:
-            for batch in file.iter_batches(
-                batch_size=batch_rows,
-                columns=present,
-                use_threads=use_threads,
-                row_groups=row_groups,
-            ):
+            for batch in self._read(file, batch_rows, present, row_groups, use_threads):
                 rows += batch.num_rows
                 yield resolve_batch(batch, schema, self._rules, self.name)
         except PARQUET_ERRORS as error:
@@ -151,19 +157,60 @@ class ParquetReader:
         if rows != footer_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
 
+    def _read(
+        self,
+        file: pq.ParquetFile,
+        batch_rows: int,
+        names: Sequence[str],
+        row_groups: Sequence[int] | None,
+        use_threads: bool,
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches as the file has them; of a file far away none goes over the end of a row group.
+
+        Otherwise pyarrow reads a column of several groups before it comes to the next one, and
+        what was fetched of the first groups would have to be kept.
+        """
+        parts: list[Sequence[int] | None] = [row_groups]
+        if isinstance(self._content, FarFile):
+            groups = range(self.num_row_groups) if row_groups is None else row_groups
+            parts = [[group] for group in groups]
+        for part in parts:
+            yield from file.iter_batches(
+                batch_size=batch_rows, columns=names, use_threads=use_threads, row_groups=part
+            )
+
+    def _opened_again(self) -> pa.NativeFile:
+        if isinstance(self._content, FarFile):
+            return self._content.again()
+        return self._storage.open(self._path)
+
+    def _expect(
+        self, content: pa.NativeFile, names: Collection[str], row_groups: Sequence[int] | None
+    ) -> None:
+        """Let a file far away fetch what will be read of some columns."""
+        if not isinstance(content, FarFile):
+            return
+        metadata = self._file.metadata
+        groups = range(metadata.num_row_groups) if row_groups is None else row_groups
+        content.expect([_spans(metadata.row_group(group), names) for group in groups])
+
     def _encoded(
-        self, schema: pa.Schema, names: Collection[str]
+        self, schema: pa.Schema, names: Collection[str], row_groups: Sequence[int] | None
     ) -> tuple[pq.ParquetFile, pa.Schema]:
         """The file opened to hand out texts as dictionaries, and the schema that this gives."""
+        read = self._names.intersection(schema.names)
         names = dictionary_columns(self._file, schema, names)
         if not names:
+            self._expect(self._content, read, row_groups)
             return self._file, schema
+        content = self._opened_again()
+        self._expect(content, read, row_groups)
         # The footer goes along: parsing it again would cost more than is gained.
         file = pq.ParquetFile(
-            self._storage.open(self._path),
+            content,
             metadata=self._file.metadata,
             read_dictionary=names,
-            **_CHECKED,
+            **_how(content),
             **self._how,
         )
         return file, with_dictionaries(schema, names)
@@ -233,7 +280,7 @@ class ParquetReader:
         import pyarrow.dataset as ds
 
         try:
-            fragment = ds.ParquetFileFormat().make_fragment(self._storage.open(self._path))
+            fragment = ds.ParquetFileFormat().make_fragment(self._opened_again())
             if counted is None:
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]
@@ -303,6 +350,19 @@ def with_dictionaries(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
             for field in schema
         ]
     )
+
+
+def _spans(group: pq.RowGroupMetaData, names: Collection[str]) -> list[tuple[int, int]]:
+    """Where the chunks of some columns lie in the file."""
+    found = []
+    for number in range(group.num_columns):
+        chunk = group.column(number)
+        if chunk.path_in_schema.split(".")[0] in names:
+            begin = chunk.dictionary_page_offset or chunk.data_page_offset
+            begin = min(begin, chunk.data_page_offset)
+            # Old writers leave the last page's header out of the length; pyarrow reads on for it.
+            found.append((begin, begin + chunk.total_compressed_size + _HEADER_BYTES))
+    return found
 
 
 def _chunks(file: pq.ParquetFile, name: str) -> list[pq.ColumnChunkMetaData]:

@@ -6,12 +6,14 @@ import datetime as dt
 import random
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from seambase.errors import UnavailableError, UsageError
+from seamkit.files.ranges import FarFile, Ranges
 
 __all__ = ["RemoteFiles", "Retry"]
 
@@ -63,6 +65,7 @@ class RemoteFiles:
         root: address of the table's folder.
         options: arguments of the file system.
         retry: how often to try again.
+        ranges: what is one request.
 
     Raises:
         UsageError: nobody knows this kind of storage, or it does not know the options.
@@ -71,10 +74,15 @@ class RemoteFiles:
 
     parallel = 32
 
-    def __init__(self, root: str, options: Mapping[str, Any], retry: Retry) -> None:
+    def __init__(
+        self, root: str, options: Mapping[str, Any], retry: Retry, ranges: Ranges | None = None
+    ) -> None:
         import fsspec  # a tenth of a second that local tables need not wait
 
         self._retry = retry
+        self._ranges = ranges or Ranges()
+        self._sizes: dict[str, int] = {}
+        self._threads: ThreadPoolExecutor | None = None
         # A table changes while it is read: a listing that was kept is a wrong one.
         fixed = {"use_listings_cache": False, "skip_instance_cache": True}
         try:
@@ -95,6 +103,8 @@ class RemoteFiles:
             if path != own:  # object stores list a folder's marker within it
                 size = None if info["type"] == "directory" else int(info["size"] or 0)
                 found.append((path.rsplit("/", 1)[-1], size))
+                if size is not None:
+                    self._sizes[path] = size
         return found
 
     def exists(self, path: str) -> bool:
@@ -118,10 +128,39 @@ class RemoteFiles:
         return pa.py_buffer(self.read(path))
 
     def open(self, path: str) -> pa.NativeFile:
-        """The file for random access; each read is a request of its own."""
+        """The file for random access.
+
+        Where its size is known, from a listing or an earlier call, nobody is asked again: data
+        files do not change. One that has another size by now comes out as broken, or lacks bytes
+        that are asked for; a new listing of its folder mends that.
+        """
         plain = self._path(path)
-        size = int(self._retry.call(lambda: self._fs.info(plain))["size"])
-        return pa.PythonFile(_RangeFile(self._fs, plain, size, self._retry), mode="r")
+        size = self._sizes.get(plain.strip("/"))
+        if size is None:
+            size = int(self._retry.call(lambda: self._fs.info(plain))["size"])
+            self._sizes[plain.strip("/")] = size
+
+        def fetch(begin: int, end: int) -> bytes:
+            return self._retry.call(lambda: self._range(plain, begin, end))
+
+        return FarFile.of(fetch, size, self._ranges, self._pool)
+
+    def _range(self, path: str, begin: int, end: int) -> bytes:
+        data = bytes(self._fs.cat_file(path, start=begin, end=end))
+        if len(data) != end - begin:
+            raise OSError(f"{len(data)} bytes came where {end - begin} were asked for")
+        return data
+
+    @property
+    def _pool(self) -> ThreadPoolExecutor:
+        """Where bytes are fetched ahead; made when first needed, so never pickled unmade."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self.parallel, thread_name_prefix="seambench-fetch")
+        return self._threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the threads."""
+        return {**self.__dict__, "_threads": None}
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970."""
@@ -130,62 +169,6 @@ class RemoteFiles:
 
     def _path(self, full: str) -> str:
         return str(self._fs._strip_protocol(full))
-
-
-class _RangeFile:
-    """A file object over ranged requests, as `pyarrow.PythonFile` wants it."""
-
-    def __init__(self, fs: Any, path: str, size_bytes: int, retry: Retry) -> None:
-        self._fs = fs
-        self._path = path
-        self._size_bytes = size_bytes
-        self._retry = retry
-        self._at = 0
-        self.closed = False
-
-    def read(self, n: int = -1) -> bytes:
-        """The next `n` bytes, or what is left."""
-        begin = self._at
-        end = self._size_bytes if n < 0 else min(begin + n, self._size_bytes)
-        if end <= begin:
-            return b""
-        data = self._retry.call(lambda: self._range(begin, end))
-        self._at = end
-        return data
-
-    def _range(self, begin: int, end: int) -> bytes:
-        data = bytes(self._fs.cat_file(self._path, start=begin, end=end))
-        if len(data) != end - begin:
-            raise OSError(f"{len(data)} bytes came where {end - begin} were asked for")
-        return data
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Move; `whence` as in `io.IOBase.seek`."""
-        self._at = offset + (0, self._at, self._size_bytes)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        """The position."""
-        return self._at
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def writable(self) -> bool:
-        """It is not."""
-        return False
-
-    def flush(self) -> None:
-        """Nothing to do."""
-
-    def close(self) -> None:
-        """Nothing is held."""
-        self.closed = True
 
 
 def _text(error: BaseException) -> str:

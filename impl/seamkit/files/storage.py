@@ -24,15 +24,22 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
+from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
-__all__ = ["LARGE_BYTES", "FileStatus", "Storage"]
+__all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far"]
 
 MOST_BYTES = 256 << 20
 """What a file that is read at once may have, where nothing less is known of its kind."""
 
 LARGE_BYTES = 4 << 20
 """Local files of up to so many bytes are read at once; of longer ones parts, or they are mapped."""
+
+
+def is_far(root: str) -> bool:
+    """Whether a folder's path is an address elsewhere than on this machine."""
+    scheme, separator, _ = root.partition("://")
+    return bool(separator) and scheme != "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,7 @@ class Storage:
         options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...); a
             local folder has none.
         retry: how often to try again.
+        ranges: which parts of files elsewhere are one request; of no meaning for a local folder.
 
     Raises:
         UsageError: no path at all, options for a local folder, options that the file system does
@@ -85,14 +93,18 @@ class Storage:
     """
 
     def __init__(
-        self, root: str, options: Mapping[str, Any] | None = None, *, retry: Retry | None = None
+        self,
+        root: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        retry: Retry | None = None,
+        ranges: Ranges | None = None,
     ) -> None:
-        scheme, separator, _ = root.partition("://")
         self._files: _Files
-        self._options, self._retry = dict(options or {}), retry
-        if separator and scheme != "file":
+        self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
+        if is_far(root):
             self.root = root.rstrip("/")
-            self._files = RemoteFiles(self.root, options or {}, retry or Retry())
+            self._files = RemoteFiles(self.root, options or {}, retry or Retry(), ranges)
             return
         if not root:
             raise UsageError("the path of the table is empty")
@@ -118,7 +130,8 @@ class Storage:
         kind, other = (
             text.partition("://")[0] if "://" in text else "" for text in (self.root, root)
         )
-        return Storage(root, self._options if kind == other else None, retry=self._retry)
+        options = self._options if kind == other else None
+        return Storage(root, options, retry=self._retry, ranges=self._ranges)
 
     @property
     def is_local(self) -> bool:

@@ -20,7 +20,7 @@ class ScanOptions:
 
     Attributes:
         batch_rows: most rows in a batch, or None for `DEFAULT_BATCH_ROWS`.
-        threads: units at once, or None for one per core.
+        threads: units at once, or None for one per core, several where files are far away.
         memory_limit_bytes: what the tracked allocator may hand out at once, or None: decoded rows
             of logs, keys and index, merged batches, and what Parquet blocks of logs claim to take
             when they are decoded. Changes that would take too much of it wait on local disk. It

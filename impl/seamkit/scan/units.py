@@ -354,3 +354,8 @@ class ReadPlan:
     notes: Sequence[str] = ()
     warnings: Sequence[ScanWarning] = ()
     again: Callable[[], ReadPlan] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its units' files."""
+        return sum(unit.size_bytes for unit in self.units)

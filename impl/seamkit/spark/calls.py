@@ -22,13 +22,13 @@ from seambase.errors import SeambenchError, UsageError
 from seambase.serde import SerdeField
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
+from seamkit.engines.spark_filters import condition_of
 from seamkit.gluten.handles import HandleRegistry
 from seamkit.gluten.rows import RowConverter
 from seamkit.jvm.machine import start
 from seamkit.scan.scan import Scan
 from seamkit.serde.rows.codec import RowCodec
 from seamkit.serde.rows.unsafe_row import UnsafeRows
-from seamkit.spark.filters import condition_of
 
 __all__ = ["KeptBatches", "NativeCalls"]
 
@@ -256,9 +256,9 @@ class NativeCalls:
             self._collections[collection].append(handle)
 
     @_told
-    def pushFilters(self, scan: int, filters: Iterator[Any]) -> int:  # noqa: N802
+    def pushFilters(self, scan: int, filters: Any) -> int:  # noqa: N802
         """The number of the condition that filters of Spark come to."""
-        condition = condition_of(filters, self._scans[scan][0].schema)
+        condition = condition_of(str(filters), self._scans[scan][0].schema)
         if condition is None:
             return 0
         self._conditions.append(condition)

@@ -21,6 +21,7 @@ from seambase.extras import needs
 from seambase.spark_types import spark_type
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
+from seamkit.engines.spark_source import FILTER_TEXT
 from seamkit.gluten.handles import HandleRegistry
 from seamkit.jvm.machine import JavaClasses, spark_classes
 from seamkit.scan.scan import Scan
@@ -44,7 +45,7 @@ def native_classes() -> JavaClasses:
     Raises:
         UnavailableError: no Java, no pyspark, no jpype1, or another Spark than 3.5.
     """
-    return spark_classes().compiled(*(_JAVA / f"{name}.java" for name in _SOURCES))
+    return spark_classes().compiled(FILTER_TEXT, *(_JAVA / f"{name}.java" for name in _SOURCES))
 
 
 class NativeSpark:

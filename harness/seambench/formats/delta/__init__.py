@@ -16,16 +16,22 @@ _CAPABILITIES = {
     "delta.mapping.name": "columns found by their physical names",
     "delta.row-tracking": "ids of rows, and the versions that wrote them",
     "delta.timestamp-ntz": "timestamps without a zone",
+    "delta.variant": "values of any shape, as their metadata and value",
     "delta.vectors": "deletion vectors",
     "delta.widening": "columns whose type was widened",
 }
 
 
 def bundle(version: str | None = None) -> SparkBundle:
-    """What Spark needs for Delta tables; 3.3.2 unless another version is named."""
+    """What Spark needs for Delta tables; 3.3.2 unless another version is named.
+
+    Delta 4 is for Spark 4, which has Scala 2.13.
+    """
+    version = version or "3.3.2"
+    scala = "2.12" if version.startswith("3.") else "2.13"
     return SparkBundle(
         title="Delta",
-        packages=(f"io.delta:delta-spark_2.12:{version or '3.3.2'}",),
+        packages=(f"io.delta:delta-spark_{scala}:{version}",),
         settings={
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",

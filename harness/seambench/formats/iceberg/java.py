@@ -83,12 +83,34 @@ def position_delete(
     table.newRowDelta().addDeletes(files.positions([*pairs, *pairs])).commit()
 
 
-def add_column(session: Any, name: str, *, column: str, type: str, default: Any) -> None:  # noqa: A002
-    """Add a column whose value in older rows is a default (version 3)."""
+def add_column(
+    session: Any,
+    name: str,
+    *,
+    column: str,
+    type: str,  # noqa: A002 - Iceberg's word
+    default: Any,
+    parent: str | None = None,
+) -> None:
+    """Add a column whose value in older rows is a default (version 3).
+
+    Args:
+        session: a Spark session.
+        name: the table.
+        column: its name.
+        type: its primitive type, as Iceberg spells it.
+        default: the value.
+        parent: the struct that it lies in, as Iceberg names paths: `element`, `key` and `value` in
+            lists and maps; None for a column of the table.
+    """
     table, iceberg = load(session, name), _iceberg(session)
     kind = iceberg.types.Types.fromPrimitiveString(type)
     literal = iceberg.expressions.Expressions.lit(default).to(kind)
-    table.updateSchema().addColumn(column, kind, literal).commit()
+    change = table.updateSchema()
+    if parent is None:
+        change.addColumn(column, kind, literal).commit()
+    else:
+        change.addColumn(parent, column, kind, literal).commit()
 
 
 OPERATIONS: Mapping[str, Callable[..., None]] = {

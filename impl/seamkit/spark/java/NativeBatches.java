@@ -55,8 +55,11 @@ public interface NativeCalls {
     /** One user more of a handle, who lets go when a collection of results ends. */
     void keep(long collection, long handle);
 
-    /** Takes filters of a query; returns the number of the condition that they came to. */
-    int pushFilters(int scan, Object[] filters);
+    /**
+     * Takes filters of a query, as `FilterText` writes them; returns the number of the condition
+     * that they came to.
+     */
+    int pushFilters(int scan, String filters);
 }
 
 /** Makes columnar batches of handles, and finds the handle of one. */

@@ -96,7 +96,7 @@ final class NativeScanBuilder
 
     /** All filters stay with Spark: the reader only leaves out what surely does not pass them. */
     public Filter[] pushFilters(Filter[] filters) {
-        condition = NativeBatches.calls.pushFilters(table.scan, filters);
+        condition = NativeBatches.calls.pushFilters(table.scan, FilterText.of(filters));
         return filters;
     }
 

@@ -7,18 +7,18 @@ values of maps are Parquet's own levels and have neither.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.renamed import NOWHERE, RenamedReader
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.log.paths import TableFiles
-from seamkit.tables.delta.schema import Field, TableSchema
+from seamkit.tables.delta.schema import VARIANT, Field, TableSchema
 from seamkit.tables.delta.stats import counted
 from seamkit.tables.delta.widening import DeltaTypes
 
@@ -44,6 +44,7 @@ def open_data_file(
     Raises:
         InputError: the file is missing, no Parquet file, not the one that the log describes, or
             lacks the field ids by which its columns are found.
+        RefusedError: it holds variants in pieces.
     """
     storage, plain = files.locate(add.path)
     reader = ParquetReader(storage, plain, types, int96_unit="us")
@@ -52,6 +53,8 @@ def open_data_file(
         raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")
     file_schema = partial(_file_schema, schema.fields, own if schema.mode == "id" else None)
     _check(reader, add, schema, file_schema(schema.arrow).names)
+    if any(VARIANT in _types_within(kind) for kind in schema.arrow.types):
+        _refuse_shredded(reader)
     return reader if schema.mode == "none" else RenamedReader(reader, file_schema)
 
 
@@ -76,6 +79,25 @@ def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, names: Sequ
                 f"{reader.name}: it lacks the column {field.physical!r}, of which the log says "
                 "that it has values"
             )
+
+
+def _refuse_shredded(reader: ParquetReader) -> None:
+    """Refuse a file that holds variants in pieces, of which the value is but what is left over."""
+    for column in reader.schema:
+        for kind in _types_within(column.type):
+            names = {own.name for own in _struct_fields(kind)}
+            if names >= {"metadata", "typed_value"}:
+                raise RefusedError(
+                    f"{reader.name}: column {column.name!r} holds variants in pieces (shredded), "
+                    "which is not supported"
+                )
+
+
+def _types_within(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """A type, and those of all that lies in it."""
+    yield kind
+    for index in range(kind.num_fields):
+        yield from _types_within(kind.field(index).type)
 
 
 def _file_schema(fields: Sequence[Field], own: pa.Schema | None, wanted: pa.Schema) -> pa.Schema:

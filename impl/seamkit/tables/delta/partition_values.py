@@ -88,8 +88,11 @@ def _decimal(text: str, kind: pa.Decimal128Type) -> pa.Scalar:
 def _micros(text: str, *, zoned: bool) -> int:
     """Microseconds since 1970; a text without a zone is UTC where the column is an instant.
 
-    The writer's zone, in which such a text is meant, is not in the table.
+    The writer's zone, in which such a text is meant, is not in the table. A date is its midnight
+    where the column is no instant: it was one of dates when the text was written.
     """
+    if not zoned and _DATE.fullmatch(text):
+        text += " 00:00:00"
     match = _TIME.fullmatch(text)
     if match is None or (match[6] and not zoned):
         raise ValueError(text)

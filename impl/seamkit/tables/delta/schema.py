@@ -20,7 +20,7 @@ from seamkit.tables.delta.log.actions import Metadata, Protocol
 from seamkit.tables.delta.log.protocol import WIDENING, has_feature, maps_columns
 from seamkit.tables.delta.widening import check_type_changes
 
-__all__ = ["Field", "MappingMode", "TableSchema", "table_schema"]
+__all__ = ["VARIANT", "Field", "MappingMode", "TableSchema", "table_schema"]
 
 MappingMode = Literal["none", "name", "id"]
 
@@ -38,6 +38,9 @@ _FLAT: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
+VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
+"""A value of any shape, as Parquet's variants are encoded."""
+
 _DECIMAL = re.compile(r"decimal\((\d+), ?(-?\d+)\)")
 _MOST_DIGITS = 38
 
@@ -50,9 +53,10 @@ class Field:
         name: as the table shows it.
         physical: its name in data files, partition values and statistics.
         id: its field id in data files; None without column mapping.
-        type: its Arrow type.
-        children: fields of a struct; the element of an array; key and value of a map. The latter
-            three are no fields of Delta's: they have no name or id of their own.
+        type: its Arrow type; `VARIANT` for a variant.
+        children: fields of a struct; the element of an array; key and value of a map; the two parts
+            of a variant. All but the first are no fields of Delta's: they have no name or id of
+            their own.
     """
 
     name: str
@@ -160,6 +164,8 @@ def _type(
     declared: Any, mode: MappingMode, where: str, widens: bool
 ) -> tuple[pa.DataType, Sequence[Field]]:
     """An Arrow type, and the fields within it."""
+    if declared == "variant":
+        return VARIANT, [Field(own.name, own.name, None, own.type) for own in VARIANT]
     if isinstance(declared, str):
         return _flat(declared, where), ()
     kind = declared["type"]

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import InputError
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
@@ -34,7 +35,7 @@ def counted(add: AddFile) -> tuple[int | None, set[str]]:
         told = json.loads(add.stats or "null")
         rows, nulls = told["numRecords"], told.get("nullCount") or {}
         return int(rows), {name for name, n in nulls.items() if isinstance(n, int) and n < rows}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None, set()
 
 
@@ -52,7 +53,7 @@ def guarantee(add: AddFile, fields: Sequence[Field]) -> pc.Expression | None:
     try:
         told = json.loads(add.stats, parse_float=Decimal)
         parts = [part for field in fields for part in _of_column(told, field)]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return functools.reduce(operator.and_, parts) if parts else None
 

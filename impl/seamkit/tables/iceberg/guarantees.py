@@ -1,4 +1,4 @@
-"""What the metadata of a data file says of all of its rows.
+"""What metadata says of all rows of a data file, and of all data files of a manifest.
 
 Bounds need not be values themselves: texts are cut, the upper one rounded up. So they serve to
 leave files out, and for nothing else. Bounds of columns that hold nulls are passed over, and those
@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 
 from seamkit.tables.iceberg.content.values import bound_value
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
-from seamkit.tables.iceberg.metadata.manifests import Entry
+from seamkit.tables.iceberg.metadata.manifests import Entry, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field
 
-__all__ = ["guarantee"]
+__all__ = ["guarantee", "manifest_guarantee"]
 
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -43,7 +43,51 @@ def guarantee(entry: Entry, spec: PartitionSpec, fields: Sequence[Field]) -> pc.
     for one in spec.fields:
         source = by_id.get(-1 if one.source_id is None else one.source_id)
         if source is not None:
-            parts += _of_partition(one, entry.partition[one.id], source)
+            value = entry.partition[one.id]
+            parts += _of_partition(one, (value, value), source)
+    return _all(parts)
+
+
+def manifest_guarantee(
+    summaries: Sequence[PartitionSummary], spec: PartitionSpec, fields: Sequence[Field]
+) -> pc.Expression | None:
+    """What holds for all rows of all files of a manifest; None where nothing is known.
+
+    Args:
+        summaries: of its partitions, as its list has them; none, or one for each field of the spec.
+        spec: of its files.
+        fields: the table's columns.
+    """
+    by_id = {field.id: field for field in fields}
+    parts: list[pc.Expression] = []
+    for one, summary in zip(spec.fields, summaries, strict=True) if summaries else ():
+        source = by_id.get(-1 if one.source_id is None else one.source_id)
+        if source is not None and not source.children:
+            parts += _of_summary(one, summary, source)
+    return _all(parts)
+
+
+def _of_summary(
+    one: PartitionField, summary: PartitionSummary, source: Field
+) -> Sequence[pc.Expression]:
+    if pa.types.is_floating(source.type):
+        return []  # what is not a number is neither null nor within bounds
+    if summary.lower is None or summary.upper is None:
+        return _of_partition(one, (None, None), source) if summary.has_null else []
+    if summary.has_null:
+        # pyarrow does not reason about ranges of columns that may hold nulls.
+        return []
+    kind = pa.int32() if one.transform in _STARTS else source.type
+    ends = [bound_value(end, kind) for end in (summary.lower, summary.upper)]
+    if any(end is None for end in ends):
+        return []
+    if one.transform == "identity":
+        return [pc.field(source.name) >= ends[0], pc.field(source.name) <= ends[1]]
+    least, most = (end.as_py() for end in ends if end is not None)
+    return _of_partition(one, (least, most), source)
+
+
+def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
     return functools.reduce(operator.and_, parts) if parts else None
 
 
@@ -64,22 +108,24 @@ def _of_column(entry: Entry, field: Field) -> Iterator[pc.Expression]:
         yield column <= most
 
 
-def _of_partition(one: PartitionField, value: Any, source: Field) -> list[pc.Expression]:
-    """What a transformed value says of the column that it is made of."""
+def _of_partition(
+    one: PartitionField, ends: tuple[Any, Any], source: Field
+) -> Sequence[pc.Expression]:
+    """What the least and the greatest transformed value say of the column they are made of."""
     column = pc.field(source.name)
     if one.transform == "void":
         return []
-    if value is None:
+    least, most = ends
+    if least is None:
         return [column.is_null()]
     try:
-        ends = _range(one.transform, value, source.type)
+        first, last = (_range(one.transform, end, source.type) for end in (least, most))
     except (ValueError, OverflowError, TypeError, pa.ArrowException):
         return []
-    if ends is None:
+    if first is None or last is None:
         return []
-    least, beyond = ends
-    found = [column >= least]
-    return found if beyond is None else [*found, column < beyond]
+    found = [column >= first[0]]
+    return found if last[1] is None else [*found, column < last[1]]
 
 
 def _range(

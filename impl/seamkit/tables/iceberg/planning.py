@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.description import StoredFile
 from seamkit.files.roaring import Positions
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
+from seamkit.tables.iceberg.buckets import ColumnBuckets, bucket_fields
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.position_deletes import deleted_rows
 from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
@@ -18,24 +20,18 @@ from seamkit.tables.iceberg.content.values import partition_value
 from seamkit.tables.iceberg.content.vectors import read_vector
 from seamkit.tables.iceberg.deletes import DeleteIndex, kind_of
 from seamkit.tables.iceberg.guarantees import guarantee
+from seamkit.tables.iceberg.manifest_pruning import manifests_that_may_match
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
-from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, read_entries, read_list
+from seamkit.tables.iceberg.metadata.manifests import (
+    DATA,
+    Entry,
+    Manifest,
+    read_entries,
+    read_list,
+)
 from seamkit.tables.iceberg.metadata.schema import Schema
 
-__all__ = ["Planner", "mask_of", "snapshot_entries"]
-
-
-def snapshot_entries(files: FileOpener, snapshot: Snapshot, metadata: TableMetadata) -> list[Entry]:
-    """All live files of a snapshot, data and deletes.
-
-    Raises:
-        InputError: a manifest is missing or broken.
-        RefusedError: a kind of file that is not supported.
-    """
-    found: list[Entry] = []
-    for manifest in read_list(files.files, snapshot, metadata):
-        found += read_entries(files.files, manifest, metadata)
-    return found
+__all__ = ["Planner", "mask_of"]
 
 
 @dataclass(frozen=True)
@@ -51,20 +47,32 @@ class Planner:
     metadata: TableMetadata
     schema: Schema
     opener: FileOpener
+    _known: dict[int, Sequence[tuple[int, ColumnBuckets]]] = field(default_factory=dict)
 
-    def units(self, snapshot: Snapshot | None) -> list[ReadUnit]:
-        """The units of a snapshot, in the order of its manifests.
+    def units(
+        self, snapshot: Snapshot | None, condition: pc.Expression | None = None
+    ) -> tuple[list[ReadUnit], Sequence[str]]:
+        """The units of a snapshot, in the order of its manifests, and what was left out, in words.
+
+        Args:
+            snapshot: which one; None has no units.
+            condition: a filter that fits the table's columns: manifests without partitions that
+                may meet it are not opened. Deletes go with the data files of their partition.
 
         Raises:
             InputError: the metadata of the snapshot is broken, or contradicts itself.
             RefusedError: it has what is not supported.
         """
         if snapshot is None:
-            return []
-        entries = self.entries(snapshot)
+            return [], ()
+        listed = read_list(self.opener.files, snapshot, self.metadata)
+        kept = manifests_that_may_match(listed, self.metadata, self.schema, condition)
+        entries = self._entries(kept)
         deletes = [entry for entry in entries if entry.content != DATA]
         index = DeleteIndex(deletes, self.metadata, self.opener)
-        return [self.unit(entry, index) for entry in entries if entry.content == DATA]
+        units = [self.unit(entry, index) for entry in entries if entry.content == DATA]
+        left = len(listed) - len(kept)
+        return units, [f"{left} manifests: no partition of theirs meets the filter"] if left else ()
 
     def untouched(self, entries: Iterable[Entry]) -> list[ReadUnit]:
         """Units of data files as they were written, without any deletes.
@@ -76,8 +84,19 @@ class Planner:
         return [self.unit(entry, none) for entry in entries]
 
     def entries(self, snapshot: Snapshot) -> list[Entry]:
-        """All live files of a snapshot; see `snapshot_entries`."""
-        return snapshot_entries(self.opener, snapshot, self.metadata)
+        """All live files of a snapshot, data and deletes.
+
+        Raises:
+            InputError: a manifest is missing or broken.
+            RefusedError: a kind of file that is not supported.
+        """
+        return self._entries(read_list(self.opener.files, snapshot, self.metadata))
+
+    def _entries(self, listed: Iterable[Manifest]) -> list[Entry]:
+        found: list[Entry] = []
+        for manifest in listed:
+            found += read_entries(self.opener.files, manifest, self.metadata)
+        return found
 
     def unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
         """A data file without the rows that some deletes take out.
@@ -115,9 +134,7 @@ class Planner:
             indexes: the deletes that it is made of.
             reason: what `Scan.explain` says of it.
         """
-        columns: dict[str, Column] = {
-            field.name: [field] for field in (*LINEAGE, *self.schema.fields)
-        }
+        columns: dict[str, Column] = {own.name: [own] for own in (*LINEAGE, *self.schema.fields)}
         for index in indexes:
             for deleted, _ in index.equality(entry):
                 columns |= deleted.columns
@@ -141,6 +158,7 @@ class Planner:
             guarantee=guarantee(entry, self.metadata.specs[entry.spec_id], flat),
             changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
             group=self._group(entry),
+            bucket=self._bucket(entry),
         )
 
     def _stored(self, delete: Entry) -> StoredFile:
@@ -148,6 +166,20 @@ class Planner:
         size = delete.size_bytes if delete.length is None else delete.length
         path = self.opener.files.shown(delete.path)
         return StoredFile(kind_of(delete), path, size, delete.records, delete.offset)
+
+    def _bucket(self, entry: Entry) -> tuple[ColumnBuckets, int] | None:
+        """The bucket of a data file, by the first field of its spec that tells one."""
+        for id_, buckets in self._buckets(entry.spec_id):
+            number = entry.partition[id_]
+            if isinstance(number, int):
+                return buckets, number
+        return None
+
+    def _buckets(self, spec_id: int) -> Sequence[tuple[int, ColumnBuckets]]:
+        """The fields of a spec that spread rows over buckets: one object for all of its files."""
+        if spec_id not in self._known:
+            self._known[spec_id] = bucket_fields(self.metadata.specs[spec_id], self.schema.fields)
+        return self._known[spec_id]
 
     def _group(self, entry: Entry) -> str:
         """The partition of a data file, for people."""

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from seambase.description import TableDescription
 from seambase.errors import RefusedError, UsageError
+from seambase.filters import filter_columns
 from seambase.scan import Query
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
@@ -149,7 +150,7 @@ class IcebergTable:
         if query == "snapshot":
             _require_none("incremental", begin=begin, end=end)
             view = chosen_view(self._metadata, as_of)
-            plan = self._plan(view, self._planner(view).units(view.snapshot), ())
+            plan = self._plan(view, (), ())
         elif query == "read-optimized":
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Iceberg tables are not supported"
@@ -163,9 +164,16 @@ class IcebergTable:
         names = chosen_columns(columns, plan.schema, shown, self._storage.root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
-            return UnitScan(plan, columns, condition, options)
+            own = self._of_snapshot(view, condition) if query == "snapshot" else plan
+            return UnitScan(own, columns, condition, options)
 
         return filtered_scan(make, names, filter, plan.schema)
+
+    def _of_snapshot(self, view: View, condition: pc.Expression | None) -> ReadPlan:
+        """All that a filter may leave of a snapshot."""
+        filter_columns(condition, self._whole(view.schema))  # before anything believes it
+        units, left_out = self._planner(view).units(view.snapshot, condition)
+        return self._plan(view, units, left_out)
 
     def _appended(self, view: View, begin: Snapshot | None) -> ReadPlan:
         window = snapshots_between(self._metadata, begin, view.snapshot)

@@ -63,9 +63,19 @@ class PaimonTable:
         return self._branch
 
     @property
+    def folder(self) -> str:
+        """Path or address of the table, the same for all its branches."""
+        return self._storage.full("").rstrip("/")
+
+    @property
     def snapshot_id(self) -> int | None:
         """Number of the newest snapshot; None if nothing was ever written."""
         return self._snapshots.newest
+
+    def snapshot_number(self, as_of: Point | None) -> int | None:
+        """Number of the snapshot that `as_of` means, as `scan` takes it; None if there is none."""
+        snapshot = self._snapshot(as_of)
+        return None if snapshot is None else snapshot.id
 
     @property
     def schema(self) -> pa.Schema:

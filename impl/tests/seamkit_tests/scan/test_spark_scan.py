@@ -109,6 +109,34 @@ def test_sparks_own_reader_takes_part_in_a_data_frame(
     assert ("FileScan parquet" in plan) == clean
 
 
+def test_columns_and_filters_of_a_query_reach_our_reader(session: Any, tmp_path: Path) -> None:
+    """A query reads the columns that it names and leaves out rows below Spark, by all its kinds."""
+    scan = _unpack("mor-v9-types", tmp_path).scan()
+    table = scan.to_table()
+    frame = scan.spark_frame(session)
+    values = sorted(v for v in table.column("l").to_pylist() if v is not None)
+    middle = values[len(values) // 2]
+    kept = frame.where(f"l >= {middle} AND (l IN ({values[-1]}, {middle}) OR l = 7)").select("s")
+    plan = kept._jdf.queryExecution().executedPlan().toString()
+    assert f'["GreaterThanOrEqual","l","{middle}"]' in plan
+    assert f'["In","l","{values[-1]}","{middle}"]' in plan or '["EqualTo","l"' in plan
+    read = next(line for line in plan.splitlines() if "seamkit parts" in line)
+    assert "m38" not in read.split("filters")[0]
+    rows = zip(table.column("l").to_pylist(), table.column("s").to_pylist(), strict=True)
+    expected = [s for value, s in rows if value in {values[-1], middle, 7} and value >= middle]
+    assert _ordered(row[0] for row in kept.collect()) == _ordered(expected)
+    assert frame.count() == table.num_rows
+
+
+def test_an_error_of_a_task_names_its_class_in_a_data_frame(session: Any, tmp_path: Path) -> None:
+    """A file that is gone when a task reads it: the exception of Spark holds our sentence."""
+    table = _unpack("mor-v9-event", tmp_path)
+    frame = table.scan().spark_frame(session)
+    next(Path(table.full("")).glob("*.parquet")).unlink()
+    with pytest.raises(Exception, match=r"seambase\.errors\.InputError: .*\.parquet"):
+        frame.collect()
+
+
 def test_what_tasks_skip_is_told_on_the_driver(session: Any, tmp_path: Path) -> None:
     """A warning of a task reaches the report of the scan."""
     table = _unpack("mor-v9-event", tmp_path)

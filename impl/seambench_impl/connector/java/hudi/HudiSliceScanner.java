@@ -2,7 +2,6 @@ package seambench.hudi;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -28,6 +27,7 @@ import org.apache.hudi.storage.hadoop.HadoopStorageConfiguration;
 
 import seamkit.offheap.ColumnType;
 import seamkit.offheap.ConnectorScanner;
+import seamkit.offheap.Parameters;
 import seamkit.offheap.RefusedException;
 import seamkit.offheap.SelectedFields;
 
@@ -38,7 +38,7 @@ import seamkit.offheap.SelectedFields;
  * `required_fields`, `nested_fields`, `data_file_path` (empty: logs alone), `delta_file_paths` (`,`).
  */
 public final class HudiSliceScanner extends ConnectorScanner {
-    private final Map<String, String> parameters;
+    private final Parameters parameters;
     private final int fetchSize;
     private HoodieFileGroupReader<IndexedRecord> reader;
     private ClosableIterator<IndexedRecord> records;
@@ -48,40 +48,14 @@ public final class HudiSliceScanner extends ConnectorScanner {
 
     public HudiSliceScanner(int fetchSize, Map<String, String> parameters) {
         this.fetchSize = fetchSize;
-        this.parameters = parameters;
-    }
-
-    private String needed(String name) {
-        String value = (String) parameters.get(name);
-        if (value == null) {
-            throw new IllegalArgumentException("parameter '" + name + "' is missing");
-        }
-        return value;
-    }
-
-    private String[] list(String name, String separator) {
-        String text = (String) parameters.get(name);
-        return text == null || text.isEmpty() ? new String[0] : text.split(separator, -1);
-    }
-
-    private Map<String, ColumnType> columns() {
-        String[] names = list("hive_column_names", ",");
-        String[] texts = list("hive_column_types", "#");
-        if (names.length != texts.length) {
-            throw new IllegalArgumentException(names.length + " columns have " + texts.length + " types");
-        }
-        Map<String, ColumnType> columns = new HashMap<String, ColumnType>();
-        for (int i = 0; i < names.length; i++) {
-            columns.put(names[i], ColumnType.parse(texts[i]));
-        }
-        return columns;
+        this.parameters = new Parameters(parameters);
     }
 
     @Override
     public void open() throws IOException {
-        String[] required = list("required_fields", ",");
-        Map<String, ColumnType> columns = columns();
-        SelectedFields selected = SelectedFields.of(list("nested_fields", ","));
+        String[] required = parameters.required();
+        Map<String, ColumnType> columns = parameters.columns();
+        SelectedFields selected = parameters.nested();
         types = new ColumnType[required.length];
         ColumnType[] pruned = new ColumnType[required.length];
         List<String> wanted = new ArrayList<String>();
@@ -101,7 +75,7 @@ public final class HudiSliceScanner extends ConnectorScanner {
         HoodieTableMetaClient meta =
                 HoodieTableMetaClient.builder()
                         .setConf(new HadoopStorageConfiguration(new Configuration()))
-                        .setBasePath(needed("base_path"))
+                        .setBasePath(parameters.needed("base_path"))
                         .build();
         TableSchemaResolver resolver = new TableSchemaResolver(meta);
         HoodieSchema all;
@@ -122,7 +96,7 @@ public final class HudiSliceScanner extends ConnectorScanner {
                         HoodieFileGroupReader.newBuilder()
                                 .withReaderContext(context)
                                 .withHoodieTableMetaClient(meta)
-                                .withLatestCommitTime(needed("instant_time"))
+                                .withLatestCommitTime(parameters.needed("instant_time"))
                                 .withFileSlice(slice())
                                 .withDataSchema(all)
                                 .withRequestedSchema(projection)
@@ -146,9 +120,9 @@ public final class HudiSliceScanner extends ConnectorScanner {
 
     /** The slice that the parameters' files are. */
     private FileSlice slice() {
-        String base = (String) parameters.get("data_file_path");
-        String[] logs = list("delta_file_paths", ",");
-        boolean logsAlone = base == null || base.isEmpty();
+        String base = parameters.text("data_file_path");
+        String[] logs = parameters.list("delta_file_paths", ",");
+        boolean logsAlone = base.isEmpty();
         if (logsAlone && logs.length == 0) {
             throw new IllegalArgumentException("a slice has a data_file_path or delta_file_paths");
         }
@@ -158,7 +132,7 @@ public final class HudiSliceScanner extends ConnectorScanner {
         }
         String one = logsAlone ? logs[0] : base;
         String folder = one.substring(0, one.lastIndexOf('/'));
-        String root = needed("base_path");
+        String root = parameters.needed("base_path");
         String partition = folder.length() > root.length() ? folder.substring(root.length() + 1) : "";
         String name = one.substring(one.lastIndexOf('/') + 1);
         HoodieLogFile first = logsAlone ? (HoodieLogFile) files.get(0) : null;

@@ -17,6 +17,7 @@ __all__ = ["LOG", "Checkpoint", "LogFolder", "Segment", "list_log"]
 
 LOG = "_delta_log"
 _COMMIT = re.compile(r"(\d{20})\.json")
+_COMPACTED = re.compile(r"(\d{20})\.(\d{20})\.compacted\.json")
 _CHECKSUM = re.compile(r"(\d{20})\.crc")
 _CLASSIC = re.compile(r"(\d{20})\.checkpoint\.parquet")
 _PART = re.compile(r"(\d{20})\.checkpoint\.(\d{10})\.(\d{10})\.parquet")
@@ -43,7 +44,8 @@ class Segment:
     Attributes:
         version: the version.
         checkpoint: where to start, or None to start with commit 0.
-        commits: paths of the commits after it, oldest first.
+        commits: paths of what came after it, oldest first: commits, and log compactions in place of
+            those that they put together.
     """
 
     version: int
@@ -60,12 +62,14 @@ class LogFolder:
         commits: path by version.
         checkpoints: complete ones, oldest first.
         checksums: path by version.
+        compactions: by the first version that each puts together, its last one and its path.
     """
 
     root: str
     commits: Mapping[int, str]
     checkpoints: Sequence[Checkpoint]
     checksums: Mapping[int, str]
+    compactions: Mapping[int, Sequence[tuple[int, str]]]
 
     @property
     def newest(self) -> int:
@@ -87,11 +91,15 @@ class LogFolder:
             raise UsageError(f"{self.root}: there is no version {version}; {self.newest} is newest")
         usable = [c for c in self.checkpoints if c.version <= version]
         start = usable[-1] if usable else None
-        wanted = range(0 if start is None else start.version + 1, version + 1)
-        for number in wanted:
-            if number not in self.commits:
+        number, paths = 0 if start is None else start.version + 1, []
+        while number <= version:
+            fitting = [c for c in self.compactions.get(number, ()) if c[0] <= version]
+            if not fitting and number not in self.commits:
                 self._raise_missing(number, version, cleaned=asked is not None and not usable)
-        return Segment(version, start, [self.commits[number] for number in wanted])
+            last, path = max(fitting) if fitting else (number, self.commits[number])
+            paths.append(path)
+            number = last + 1
+        return Segment(version, start, paths)
 
     def _raise_missing(self, number: int, version: int, *, cleaned: bool) -> None:
         if cleaned and self.checkpoints:
@@ -115,10 +123,13 @@ def list_log(storage: Storage) -> LogFolder:
     commits: dict[int, str] = {}
     checksums: dict[int, str] = {}
     checkpoints: dict[int, list[str]] = {}
+    compactions: list[tuple[int, int, str]] = []
     parts: dict[tuple[int, int], dict[int, str]] = {}
     for status in storage.list(LOG):
         if match := _COMMIT.fullmatch(status.name):
             commits[int(match[1])] = status.path
+        elif match := _COMPACTED.fullmatch(status.name):
+            compactions.append((int(match[1]), int(match[2]), status.path))
         elif match := _CHECKSUM.fullmatch(status.name):
             checksums[int(match[1])] = status.path
         elif match := _CLASSIC.fullmatch(status.name) or _V2.fullmatch(status.name):
@@ -132,4 +143,15 @@ def list_log(storage: Storage) -> LogFolder:
     if not commits and not checkpoints:
         raise InputError(f"{storage.root} is no Delta table: {LOG} holds no commit")
     listed = [Checkpoint(version, paths) for version, paths in sorted(checkpoints.items())]
-    return LogFolder(storage.root, commits, listed, checksums)
+    return LogFolder(storage.root, commits, listed, checksums, _by_first_version(compactions))
+
+
+def _by_first_version(
+    compactions: Sequence[tuple[int, int, str]],
+) -> Mapping[int, Sequence[tuple[int, str]]]:
+    """Log compactions by their first version; those that put nothing together are none."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for first, last, path in compactions:
+        if first < last:
+            found.setdefault(first, []).append((last, path))
+    return found

@@ -11,7 +11,16 @@ VECTORS = "deletionVectors"
 MAPPING = "columnMapping"
 WIDENING = ("typeWidening", "typeWidening-preview")
 _KNOWN = frozenset(
-    [VECTORS, MAPPING, "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", *WIDENING]
+    [
+        VECTORS,
+        MAPPING,
+        "timestampNtz",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantType",
+        "variantType-preview",
+        *WIDENING,
+    ]
 )
 _MAPPING_VERSION = 2
 _FEATURES_VERSION = 3

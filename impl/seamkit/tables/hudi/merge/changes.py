@@ -47,9 +47,10 @@ class LogSource:
 
     def view(self, names: Sequence[str], context: ReadContext) -> LogView:
         """How to read logs for some columns: these, and those that merging needs."""
-        needed = [*self.config.record_keys, RECORD_KEY, IS_DELETED, OPERATION]
+        columns = self.schema.names
+        needed = [root_of(name, columns) for name in self.config.record_keys]
+        needed += [RECORD_KEY, IS_DELETED, OPERATION]
         if self.config.merge.mode == "event-time":
-            columns = self.schema.names
             needed += [root_of(name, columns) for name in self.config.ordering_fields]
         if self.config.merge.delete_marker is not None:
             needed.append(self.config.merge.delete_marker.column)

@@ -165,7 +165,7 @@ def _runs(blocks: Sequence[LogBlock], view: LogView) -> list[list[LogBlock]]:
 
 def _decoded_schema(view: LogView, keys: SliceKeys, names: Sequence[str]) -> pa.Schema:
     """The view's columns, without the key's text where something else stands for it."""
-    spared = {RECORD_KEY}.difference(keys.fields, names)
+    spared = {RECORD_KEY}.difference(keys.roots, names)
     return pa.schema([field for field in view.schema if field.name not in spared])
 
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.log.deletes import DeleteKeys
+from seamkit.tables.hudi.merge.row_events import leaf_column, leaf_field, root_of
 from seamkit.tables.hudi.types.java_text import java_text
 
 __all__ = [
@@ -52,20 +53,22 @@ class SliceKeys:
 
     Attributes:
         schema: the key columns.
-        fields: columns of rows that they are, or are made of; none when rows go by position.
+        fields: fields of rows that they are, or are made of; none when rows go by position.
+        roots: the columns that hold these, which may lie inside structs.
         made: the single key column is text made of the fields.
         times: those of the fields that are points in time, where it is made.
     """
 
     schema: pa.Schema
     fields: tuple[str, ...]
+    roots: tuple[str, ...]
     made: bool = False
     times: tuple[str, ...] = ()
 
     @classmethod
     def by_row(cls) -> SliceKeys:
         """Records that are known by their rows in the base file."""
-        return cls(pa.schema([pa.field(_POSITION, pa.int64())]), ())
+        return cls(pa.schema([pa.field(_POSITION, pa.int64())]), (), ())
 
     @property
     def by_position(self) -> bool:
@@ -78,7 +81,8 @@ class SliceKeys:
         Raises:
             InputError: a row without a key.
         """
-        keys = batch.select(list(self.fields))
+        columns = [leaf_column(batch, name) for name in self.fields]
+        keys = pa.RecordBatch.from_arrays(columns, names=list(self.fields))
         present = [column.is_valid() for column in keys.columns if column.null_count]
         if len(present) == len(self.fields):
             any_present = present[0]
@@ -131,28 +135,28 @@ def choose_keys(
     """
     text = pa.schema([pa.field(RECORD_KEY, pa.string())])
     names = config.record_keys
-    known = all(schema.get_field_index(name) >= 0 for name in names)
     if not config.virtual_keys:
+        known = all(schema.get_field_index(name) >= 0 for name in names)
         typed = known and not partial and _may_be_typed(names, schema, with_deletes)
-        return SliceKeys(_fields(names, schema), names) if typed else SliceKeys(text, (RECORD_KEY,))
-    check_fields(config, schema, where)
-    integers = all(pa.types.is_integer(schema.field(name).type) for name in names)
-    if integers or not with_deletes:
-        return SliceKeys(_fields(names, schema), names)
+        if typed:
+            return SliceKeys(_fields(names, schema, where), names, names)
+        return SliceKeys(text, (RECORD_KEY,), (RECORD_KEY,))
+    fields = _fields(names, schema, where)
+    roots = tuple(dict.fromkeys(root_of(name, schema.names) for name in names))
+    if not with_deletes or all(map(pa.types.is_integer, fields.types)):
+        return SliceKeys(fields, names, roots)
     times = check_texts(names, schema, where)
-    return SliceKeys(text, names, made=True, times=times)
+    return SliceKeys(text, names, roots, made=True, times=times)
 
 
 def check_fields(config: TableConfig, schema: pa.Schema, where: str) -> None:
-    """Make sure that virtual keys can be made: of columns, not of fields inside structs.
+    """Make sure that virtual keys can be made.
 
     Raises:
-        RefusedError: a key field is no column.
+        RefusedError: the table names no key fields, or one is not there.
     """
-    names = config.record_keys
-    known = all(schema.get_field_index(name) >= 0 for name in names)
-    if config.virtual_keys and not (names and known):
-        raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all columns")
+    if config.virtual_keys:
+        _fields(config.record_keys, schema, where)
 
 
 def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[str, ...]:
@@ -170,14 +174,15 @@ def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[st
         RefusedError: a key field of bytes, whose text is that of a Java object and the same for
             many keys, or of another type without a text.
     """
-    for name in names:
-        kind = schema.field(name).type
-        if not any(test(kind) for test in _HAVE_TEXT):
+    fields = _fields(names, schema, where)
+    for field in fields:
+        if not any(test(field.type) for test in _HAVE_TEXT):
             raise RefusedError(
-                f"{where}: deletes know records by the text of the key field '{name}', and texts "
-                f"of {kind} are not supported; compact the table with Hudi, so that no log is left"
+                f"{where}: deletes know records by the text of the key field '{field.name}', and "
+                f"texts of {field.type} are not supported; compact the table with Hudi, so that no "
+                "log is left"
             )
-    return tuple(name for name in names if pa.types.is_timestamp(schema.field(name).type))
+    return tuple(field.name for field in fields if pa.types.is_timestamp(field.type))
 
 
 def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], where: str) -> None:
@@ -207,8 +212,17 @@ def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], whe
             )
 
 
-def _fields(names: Sequence[str], schema: pa.Schema) -> pa.Schema:
-    return pa.schema([pa.field(name, schema.field(name).type) for name in names])
+def _fields(names: Sequence[str], schema: pa.Schema, where: str) -> pa.Schema:
+    """The key fields under their full names, some of which may lie inside structs.
+
+    Raises:
+        RefusedError: there are none, or one is not there.
+    """
+    found = (leaf_field(schema, name) for name in names)
+    fields = [field for field in found if field is not None]
+    if not fields or len(fields) < len(names):
+        raise RefusedError(f"{where}: the key fields {', '.join(names)} are not all in the schema")
+    return pa.schema(fields)
 
 
 def _may_be_typed(names: Sequence[str], schema: pa.Schema, with_deletes: bool) -> bool:

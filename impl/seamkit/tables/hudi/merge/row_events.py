@@ -23,6 +23,7 @@ __all__ = [
     "default_deletes",
     "deleted_rows",
     "is_java_integer",
+    "leaf_column",
     "leaf_field",
     "ordering_columns",
     "root_of",
@@ -80,12 +81,12 @@ def is_java_integer(kind: pa.DataType) -> bool:
 
 
 def root_of(name: str, columns: Collection[str]) -> str:
-    """The column that holds an ordering field, which may lie inside structs: `a.b`."""
+    """The column that holds a key or ordering field, which may lie inside structs: `a.b`."""
     return name if name in columns else name.split(".")[0]
 
 
 def leaf_field(schema: pa.Schema, name: str) -> pa.Field | None:
-    """An ordering field under its full name; None if the schema has no such field."""
+    """A key or ordering field under its full name; None if the schema has no such field."""
     root = root_of(name, schema.names)
     if schema.get_field_index(root) < 0:
         return None
@@ -97,6 +98,13 @@ def leaf_field(schema: pa.Schema, name: str) -> pa.Field | None:
     return pa.field(name, kind)
 
 
+def leaf_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """The values of a key or ordering field, null where a struct that holds it is null."""
+    root = root_of(name, batch.schema.names)
+    column = batch.column(root)
+    return column if root == name else pc.struct_field(column, name.split(".")[1:])
+
+
 def ordering_columns(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
     """The ordering columns. Hudi takes a null for the integer 0.
 
@@ -105,10 +113,7 @@ def ordering_columns(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBa
     """
     columns = []
     for name in names:
-        root = root_of(name, batch.schema.names)
-        column = batch.column(root)
-        if root != name:
-            column = pc.struct_field(column, name.split(".")[1:])
+        column = leaf_column(batch, name)
         if column.null_count and is_java_integer(column.type):
             column = pc.fill_null(column.cast(pa.int32()), 0).cast(column.type)
         columns.append(column)

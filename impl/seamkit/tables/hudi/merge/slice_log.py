@@ -56,8 +56,8 @@ class SliceLog:
         return self.filled is not None
 
     def columns(self, reader: FileReader) -> Sequence[str]:
-        """The key fields, and the ordering columns where a base row may win against an event."""
-        return self.keys.fields if self._outranks(reader) else (*self.keys.fields, *self.roots)
+        """The key columns, and the ordering columns where a base row may win against an event."""
+        return self.keys.roots if self._outranks(reader) else (*self.keys.roots, *self.roots)
 
     def _outranks(self, reader: FileReader) -> bool:
         """Whether no base row can win against an event, so that its ordering need not be read."""

@@ -199,18 +199,28 @@ class IcebergReader(OverReader):
         return inherited if column is None else pc.coalesce(column, inherited)
 
     def _filled(self, column: pa.Array, own: Field, found: FileColumns) -> pa.Array:
-        """A column with the defaults of fields that the file lacks within it.
+        """A column with the defaults of fields that the file lacks within it, at every depth.
 
         Raises:
             InputError: such a field is required, and has none.
-            RefusedError: a default within a list or a map.
+            RefusedError: a default of a nested type.
         """
         if not _lacks(own, found):
             return column
-        if not pa.types.is_struct(own.type):
-            raise RefusedError(
-                f"{self.name}: the file lacks a field within {own.name!r} that has a default or is "
-                "required, which is not supported within lists and maps"
+        if pa.types.is_map(own.type):
+            [own_key, own_item] = own.children
+            [key, item] = found.children
+            entries = pa.StructArray.from_arrays(
+                [
+                    self._filled(column.keys, own_key, key),
+                    self._filled(column.items, own_item, item),
+                ],
+                fields=[own.type.key_field, own.type.item_field],
+            )
+            return _with_child(column, entries)
+        if pa.types.is_list(own.type):
+            return _with_child(
+                column, self._filled(column.values, own.children[0], found.children[0])
             )
         children = []
         for at, inner in enumerate(own.children):
@@ -224,6 +234,13 @@ class IcebergReader(OverReader):
             children.append(child)
         mask = column.is_null() if column.null_count else None
         return pa.StructArray.from_arrays(children, fields=list(own.type), mask=mask)
+
+
+def _with_child(column: pa.Array, child: pa.Array) -> pa.Array:
+    """A list or map of the same lengths over other values, which are as many as those it has."""
+    return pa.Array.from_buffers(
+        column.type, len(column), column.buffers()[:2], offset=column.offset, children=[child]
+    )
 
 
 def _lacks(own: Field, found: FileColumns) -> bool:

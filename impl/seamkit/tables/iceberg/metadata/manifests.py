@@ -29,6 +29,7 @@ __all__ = [
     "POSITION_DELETES",
     "Entry",
     "Manifest",
+    "PartitionSummary",
     "is_vector",
     "read_entries",
     "read_list",
@@ -38,6 +39,7 @@ DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 """What a file holds, as entries say it."""
 
 _DELETES = 1
+_SUMMARIES = 507
 _EXISTING, _ADDED, _DELETED = 0, 1, 2
 _FORMATS = ("PARQUET", "ORC", "AVRO", "PUFFIN")
 _MOST_BYTES = 1 << 30
@@ -45,8 +47,22 @@ _VALUES = (NoneType, bool, int, float, str, bytes, Decimal, dt.date, dt.time, uu
 
 
 @dataclass(frozen=True)
+class PartitionSummary:
+    """What the values of one partition field are in all files of a manifest.
+
+    Attributes:
+        has_null: whether a file has null.
+        lower, upper: the least and the greatest of the others; None if there are none.
+    """
+
+    has_null: bool
+    lower: bytes | None
+    upper: bytes | None
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """A row of a manifest list."""
+    """A row of a manifest list; `summaries` are one for each field of its spec, or none."""
 
     path: str
     length: int
@@ -56,6 +72,7 @@ class Manifest:
     snapshot_id: int | None
     counts: Mapping[int, int]
     first_row_id: int | None
+    summaries: Sequence[PartitionSummary] = ()
 
 
 @dataclass(frozen=True)
@@ -147,7 +164,22 @@ def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Ma
         snapshot_id=_optional(row, 503, int, where),
         counts=counts,
         first_row_id=_optional(row, 520, int, where),
+        summaries=_summaries(row, f"{where}: {path}", len(metadata.specs[spec_id].fields)),
     )
+
+
+def _summaries(row: Mapping[int, Any], where: str, fields: int) -> Sequence[PartitionSummary]:
+    listed = _optional(row, _SUMMARIES, list, where) or []
+    if len(listed) not in (0, fields):
+        raise InputError(f"{where} has summaries of {len(listed)} partition fields, not {fields}")
+    return [
+        PartitionSummary(
+            has_null=one.get(509) is not False,
+            lower=_optional(one, 510, bytes, where),
+            upper=_optional(one, 511, bytes, where),
+        )
+        for one in listed
+    ]
 
 
 def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Iterator[Entry]:
@@ -312,12 +344,15 @@ class _Names:
         self._names: dict[int, str] = {}
         self._inner: dict[int, _Names] = {}
         self._plain: set[int] = set()
+        self._summary: _Names | None = None
         for one in schema["fields"]:
             id_ = one.get("field-id")
             if not isinstance(id_, int):
                 continue
             self._names[id_] = one["name"]
             record = _record_of(one["type"])
+            if id_ == _SUMMARIES:
+                self._summary = _Names(_record_of_list(one["type"]))
             if record is not None:
                 self._inner[id_] = _Names(record)
             elif _is_clock(one["type"]):
@@ -330,6 +365,8 @@ class _Names:
             value = record[name]
             if id_ in self._inner and value is not None:
                 value = self._inner[id_].of(value)
+            elif id_ == _SUMMARIES and value is not None and self._summary is not None:
+                value = [self._summary.of(one) for one in value]
             elif id_ in self._plain and value is not None:
                 value = value.replace(tzinfo=None)
             found[id_] = value
@@ -342,6 +379,17 @@ def _record_of(kind: Any) -> Mapping[str, Any] | None:
         if isinstance(one, dict) and one.get("type") == "record":
             return one
     return None
+
+
+def _record_of_list(kind: Any) -> Mapping[str, Any]:
+    """The record of which a type is a list, or may be besides null."""
+    [items] = (
+        [one["items"] for one in kind if isinstance(one, dict)]
+        if isinstance(kind, list)
+        else [kind["items"]]
+    )
+    found: Mapping[str, Any] = items
+    return found
 
 
 def _is_clock(kind: Any) -> bool:

@@ -1,0 +1,98 @@
+package seambench.paimon;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.io.DataFileMeta;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.FileStoreTableFactory;
+import org.apache.paimon.table.source.DataSplit;
+import org.apache.paimon.table.source.DeletionFile;
+
+import seamkit.offheap.RefusedException;
+
+/**
+ * What a planner hands a scanner: a table as one of its snapshots shows it, and splits of the files
+ * that the planner chose for them.
+ */
+public final class PaimonSplits {
+    private final FileStoreTable table;
+    private final Map<String, DataSplit> splits = new HashMap<String, DataSplit>();
+    private final Map<String, DataFileMeta> files = new HashMap<String, DataFileMeta>();
+    private final Map<String, DeletionFile> vectors = new HashMap<String, DeletionFile>();
+
+    /**
+     * Plans a snapshot.
+     *
+     * @param path of the table, on a local disk
+     * @param branch its name; empty for the main one
+     * @param point name and value of the option that chooses the snapshot
+     * @param travels whether the snapshot's schema counts, in place of the newest
+     */
+    public PaimonSplits(String path, String branch, String[] point, boolean travels) {
+        FileStoreTable found = FileStoreTableFactory.create(LocalFileIO.create(), new Path(path));
+        if (!branch.isEmpty()) {
+            found = found.switchToBranch(branch);
+        }
+        Map<String, String> options = new HashMap<String, String>();
+        options.put(point[0], point[1]);
+        table = travels ? found.copy(options) : found.copyWithoutTimeTravel(options);
+        List<Object> planned = (List) table.newReadBuilder().newScan().plan().splits();
+        for (int i = 0; i < planned.size(); i++) {
+            if (!(planned.get(i) instanceof DataSplit)) {
+                throw new RefusedException(path + ": a split of " + planned.get(i).getClass().getName());
+            }
+            add((DataSplit) planned.get(i));
+        }
+    }
+
+    private void add(DataSplit split) {
+        List<DataFileMeta> metas = split.dataFiles();
+        List<DeletionFile> deletions = (List<DeletionFile>) split.deletionFiles().orElse(null);
+        for (int i = 0; i < metas.size(); i++) {
+            DataFileMeta meta = (DataFileMeta) metas.get(i);
+            splits.put(meta.fileName(), split);
+            files.put(meta.fileName(), meta);
+            vectors.put(meta.fileName(), deletions == null ? null : (DeletionFile) deletions.get(i));
+        }
+    }
+
+    /** The parameter `native_table`. */
+    public String table() throws IOException {
+        return Encoded.text(table);
+    }
+
+    /**
+     * The parameter `split_info`.
+     *
+     * @param names of files of one bucket
+     * @param raw whether their rows stand as they are, but for deletion vectors
+     * @throws RefusedException Paimon's own plan has not all of these files
+     */
+    public String split(String[] names, boolean raw) throws IOException {
+        List<DataFileMeta> own = new ArrayList<DataFileMeta>();
+        List<DeletionFile> deletions = new ArrayList<DeletionFile>();
+        for (int i = 0; i < names.length; i++) {
+            if (!files.containsKey(names[i])) {
+                throw new RefusedException("Paimon does not plan to read the file " + names[i]);
+            }
+            own.add(files.get(names[i]));
+            deletions.add(vectors.get(names[i]));
+        }
+        DataSplit like = (DataSplit) splits.get(names[0]);
+        DataSplit.Builder builder =
+                DataSplit.builder()
+                        .withSnapshot(like.snapshotId())
+                        .withPartition(like.partition())
+                        .withBucket(like.bucket())
+                        .withBucketPath(like.bucketPath())
+                        .withDataFiles(own)
+                        .rawConvertible(raw);
+        return Encoded.text(builder.withDataDeletionFiles(deletions).build());
+    }
+}

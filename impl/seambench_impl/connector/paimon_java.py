@@ -1,0 +1,121 @@
+"""Sections of Paimon tables by Paimon's own core in a JVM: the path that a JNI connector takes.
+
+What to read was planned natively. Paimon's core plans the same snapshot once more, for the objects
+that stand for its files, out of which each unit's split is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seambench_impl.peers.jvm_jars import fetch_jars
+from seamkit.jvm.machine import java_failure, spark_jars
+from seamkit.jvm.sources import compiled_package
+from seamkit.offheap.connector.parameters import join_names
+from seamkit.offheap.engine.schema import EngineSchema
+from seamkit.offheap.jni.classes import JniLoader, scanner_classes
+from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.scan.units import ReadContext, ReadUnit, Runs
+
+__all__ = ["VERSIONS", "PaimonSplits", "paimon_loader"]
+
+#: Of Paimon's core, the first by default.
+VERSIONS = ("1.4.2", "0.9.0")
+
+_JAVA = Path(__file__).parent / "java" / "paimon"
+_FETCH_SIZE = 4096
+
+
+@functools.cache
+def paimon_loader(version: str = VERSIONS[0]) -> JniLoader:
+    """The classes of Paimon's core, with those of Hadoop and others that come with pyspark.
+
+    Raises:
+        UnavailableError: no JVM, no pyspark, or the core cannot be fetched.
+    """
+    bundle = fetch_jars([f"org.apache.paimon:paimon-bundle:{version}"], "Paimon's own core")
+    engine = scanner_classes("Paimon", [*bundle, *spark_jars()])
+    # A package a version: a class of one is an interface of the other.
+    return JniLoader(compiled_package(f"seambench.paimon-{version}", _JAVA, engine))
+
+
+class PaimonSplits:
+    """Splits of one snapshot, and their rows; it can be pickled.
+
+    Args:
+        table: the table's folder, on a local disk.
+        branch: name of a branch; empty for the main one.
+        point: name and value of Paimon's option that chooses the snapshot.
+        travels: whether the snapshot's schema counts, in place of the newest.
+        version: of Paimon's core.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        branch: str,
+        point: tuple[str, str],
+        *,
+        travels: bool,
+        version: str = VERSIONS[0],
+    ) -> None:
+        self._table, self._branch, self._point, self._travels = table, branch, point, travels
+        self._version = version
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._planned: tuple[Any, str] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what belongs to this process."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_lock", "_planned")}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    def read(
+        self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a unit as Paimon's core gives them; see `UnitScan.read_by`."""
+        loader = paimon_loader(self._version)
+        table, split = self._split(unit)
+        parameters = {
+            "native_table": table,
+            "split_info": split,
+            "required_fields": join_names(schema.names),
+        }
+        rows = min(batch_rows, _FETCH_SIZE)
+        name = "seambench.paimon.PaimonSplitScanner"
+        with JniScanner(loader, name, rows, parameters, context.allocator) as scanner:
+            scanner.open()
+            yield from scanner.batches(EngineSchema(schema, scanner.schema().types))
+
+    def _split(self, unit: ReadUnit) -> tuple[str, str]:
+        """The table and a unit's split, as the scanner's parameters."""
+        classes = paimon_loader(self._version).classes
+        jpype = classes.jpype
+        texts = jpype.JArray(jpype.JString)
+        refused = classes.java_class("seamkit.offheap.RefusedException")
+        names = [file.name.rpartition("/")[2] for file in unit.files]
+        with self._lock, classes.inside():
+            try:
+                if self._planned is None:
+                    planner = classes.java_class("seambench.paimon.PaimonSplits")
+                    point = texts(list(self._point))
+                    splits = planner(self._table, self._branch, point, self._travels)
+                    self._planned = splits, str(splits.table())
+                splits, table = self._planned
+                return table, str(splits.split(texts(names), not isinstance(unit.changes, Runs)))
+            except refused as error:
+                raise RefusedError(f"{self._table}: {java_failure(error)}") from error
+            except jpype.JException as error:
+                raise InputError(f"{self._table}: {java_failure(error)}") from error

@@ -1,0 +1,111 @@
+"""Parts of a scan as a data source of Spark's own: queries push columns and filters into it.
+
+Spark 3.5 has no data sources in Python, so a few classes of Java stand between. They are compiled
+in the driver by Janino, which is among Spark's jars, and go to the executors as a jar. A task
+starts a worker of Python as it does for any function, asks it for a part, and takes its batches as
+Arrow vectors.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from seamkit.engines.files import EnginePlan
+from seamkit.engines.spark_filters import condition_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["FILTER_TEXT", "frame_of_parts"]
+
+_JAVA = Path(__file__).with_name("java")
+
+FILTER_TEXT = _JAVA / "FilterText.java"
+"""What writes the filters of a query, for other sources that need it."""
+
+_SOURCES = (FILTER_TEXT, _JAVA / "PartSource.java")
+_SOURCE = "seamkit.PartSource"
+
+
+def frame_of_parts(
+    plan: EnginePlan, target: pa.Schema, types: Any, session: SparkSession
+) -> DataFrame:
+    """The rows of a plan that stay with our reader, each part read by a task.
+
+    Args:
+        plan: has such rows; their scan is broadcast.
+        target: the columns as Spark takes them from Arrow.
+        types: the same as a type of Spark's.
+        session: whose tasks read.
+    """
+    from pyspark.rdd import _wrap_function
+    from pyspark.serializers import NoOpSerializer
+    from pyspark.sql import DataFrame
+
+    context = session.sparkContext
+    rest = plan.rest
+    assert rest is not None
+    scan = context.broadcast(rest)
+
+    def read(_: int, asked: Iterator[bytes]) -> Iterator[memoryview]:
+        number, names, filters = (bytes(text).decode() for text in asked)
+        columns = json.loads(names)
+        condition = condition_of(filters, target)
+        schema = pa.schema([target.field(column) for column in columns])
+        for batch in scan.value.part(int(number), columns, condition).to_reader():
+            yield _stream(batch if batch.schema == schema else batch.cast(schema))
+
+    function = _wrap_function(context, read, NoOpSerializer(), NoOpSerializer())
+    frame = _source(session).frame(
+        session._jsparkSession,
+        types.json(),
+        rest.n_parts,
+        -1 if plan.rest_bytes is None else plan.rest_bytes,
+        function,
+    )
+    return DataFrame(frame, session)
+
+
+def _stream(batch: pa.RecordBatch) -> memoryview:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return memoryview(sink.getvalue())
+
+
+def _source(session: SparkSession) -> Any:
+    """The class that makes frames, known to this session and to its executors."""
+    loader = session._jsparkSession.sharedState().jarClassLoader()
+    try:
+        return loader.loadClass(_SOURCE).newInstance()
+    except Exception as error:
+        if "ClassNotFoundException" not in str(error):
+            raise
+    # Executors fetch it when they first need it: it stays as long as the session.
+    jar = Path(session.sparkContext._temp_dir) / "seamkit-parts.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for path, content in _compiled(session, loader).items():
+            archive.writestr(path, content)
+    session._jsparkSession.sessionState().resourceLoader().addJar(str(jar))
+    return loader.loadClass(_SOURCE).newInstance()
+
+
+def _compiled(session: SparkSession, loader: Any) -> Mapping[str, bytes]:
+    """The classes by their paths in a jar."""
+    found: dict[str, bytes] = {}
+    for source in _SOURCES:
+        compiler = session.sparkContext._jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(loader)
+        # With line numbers, so that a Java stack trace tells where it went wrong.
+        compiler.setDebuggingInformation(True, True, False)
+        compiler.cook(source.name, source.read_text(encoding="utf-8"))
+        for name, content in compiler.getBytecodes().items():
+            found[name.replace(".", "/") + ".class"] = bytes(content)
+        loader = compiler.getClassLoader()
+    return found

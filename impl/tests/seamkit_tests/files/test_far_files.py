@@ -1,0 +1,142 @@
+"""Files far away: the same bytes and rows by few requests, however they are read."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import seamkit
+from seambench.bench import delayed_storage
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.ranges import FarFile, Ranges, near
+from seamkit.files.storage import Storage
+from seamkit_tests.samples.golden_tables import unpack_table
+
+_CONTENT = random.Random(7).randbytes(100_000)
+
+
+@pytest.mark.parametrize(
+    ("spans", "gap", "joined"),
+    [
+        ([], 5, []),
+        ([(0, 4), (4, 6)], 0, [(0, 6)]),
+        ([(10, 12), (0, 4)], 5, [(0, 4), (10, 12)]),
+        ([(10, 12), (0, 4)], 6, [(0, 12)]),
+        ([(0, 9), (2, 4), (9, 10)], 0, [(0, 10)]),
+    ],
+)
+def test_near_spans_are_one(
+    spans: list[tuple[int, int]], gap: int, joined: list[tuple[int, int]]
+) -> None:
+    """Spans with at most the gap between them are asked for together, in order."""
+    assert near(spans, gap) == joined
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_was_expected_the_bytes_are_those_of_the_file(seed: int) -> None:
+    """Reads within, across and outside what was said before give the file's own bytes."""
+    chance = random.Random(seed)
+    how = Ranges(
+        chance.choice([0, 100, 30_000]), chance.choice([0, 64, 20_000]), chance.choice([0, 1, 3])
+    )
+
+    def span() -> tuple[int, int]:
+        begin, end = sorted(chance.sample(range(len(_CONTENT) + 200), 2))
+        return begin, end
+
+    with ThreadPoolExecutor(4) as pool:
+        file = FarFile.of(lambda b, e: _CONTENT[b:e], len(_CONTENT), how, pool)
+        for _ in range(40):
+            if chance.random() < 0.3:
+                file.expect([[span() for _ in range(3)] for _ in range(chance.randrange(4))])
+            if chance.random() < 0.1:
+                file = file.again()
+            begin, end = span()
+            file.seek(begin)
+            assert file.read(end - begin) == _CONTENT[begin:end]
+
+
+class _AtOnce(Executor):
+    """Runs what it is given before it says so."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
+def test_what_was_expected_is_fetched_once_and_ahead() -> None:
+    """The steps of a plan are one request each; no more than the next one is fetched ahead."""
+    asked: list[tuple[int, int]] = []
+
+    def fetch(begin: int, end: int) -> bytes:
+        asked.append((begin, end))
+        return _CONTENT[begin:end]
+
+    file = FarFile.of(fetch, len(_CONTENT), Ranges(gap_bytes=1000, tail_bytes=0), _AtOnce())
+    file.expect([[(0, 10), (500, 600)], [(20_000, 30_000)], [(40_000, 50_000)]])
+    for begin, end in [(0, 10), (500, 600), (550, 560)]:
+        file.seek(begin)
+        assert file.read(end - begin) == _CONTENT[begin:end]
+    assert asked == [(0, 600), (20_000, 30_000)]
+    file.seek(20_000)
+    file.read(10_000)
+    assert asked == [(0, 600), (20_000, 30_000), (40_000, 50_000)]
+
+
+def test_a_request_that_fails_ahead_fails_the_read() -> None:
+    """An error of the background is raised where its bytes are read, and nowhere before."""
+
+    def fetch(begin: int, end: int) -> bytes:
+        raise OSError(f"no bytes from {begin} to {end}")
+
+    with ThreadPoolExecutor(1) as pool:
+        file = FarFile.of(fetch, len(_CONTENT), Ranges(), pool)
+        file.expect([[(0, 10)]])
+        with pytest.raises(OSError, match="no bytes from 0 to 10"):
+            file.read(10)
+
+
+def _far(path: Path) -> str:
+    return f"delayed://{path.resolve()}"
+
+
+def test_a_row_group_is_one_request(tmp_path: Path) -> None:
+    """All columns of a row group are one request, and so are footer and end of the file."""
+    rows = 40_000
+    table = pa.table({f"c{i}": random.Random(i).choices(range(1 << 40), k=rows) for i in range(5)})
+    pq.write_table(table, tmp_path / "f.parquet", row_group_size=rows // 4, compression="none")
+    storage = Storage(_far(tmp_path), ranges=Ranges(gap_bytes=4096, tail_bytes=16_384))
+    delayed_storage.requests()
+    storage.list()
+    reader = ParquetReader(storage, "f.parquet")
+    batches = list(reader.batches(table.schema, rows, use_threads=False))
+    assert pa.Table.from_batches(batches).equals(table)
+    made = delayed_storage.requests()
+    assert Counter(r.kind for r in made) == {"list": 1, "read": 1 + 4}
+
+
+@pytest.mark.parametrize(
+    "name", ["mor-v9-event", "cow-v9", "mor-v9-partitioned", "mor-v9-parquet-blocks"]
+)
+def test_a_scan_makes_at_most_three_requests_for_a_row_group(name: str, tmp_path: Path) -> None:
+    """Tables of Hudi's: the same rows as here, by few requests of their data files."""
+    folder = unpack_table(name, tmp_path)
+    here = seamkit.open_table(str(folder)).scan().to_table()
+    delayed_storage.requests()
+    there = seamkit.open_table(_far(folder)).scan().to_table()
+    assert sorted(map(repr, there.to_pylist())) == sorted(map(repr, here.to_pylist()))
+    made = [
+        request
+        for request in delayed_storage.requests()
+        if request.path.endswith(".parquet") and "/.hoodie/" not in request.path
+    ]
+    groups = sum(pq.ParquetFile(path).num_row_groups for path in {r.path for r in made})
+    assert 0 < len(made) <= 3 * groups

@@ -1,0 +1,156 @@
+"""Sections that Paimon's own core merges in a JVM give the rows that our merge gives."""
+
+from __future__ import annotations
+
+import pickle
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seambase.errors import InputError, RefusedError, UnavailableError
+from seambench.contracts.scan import ScanRequest
+from seambench_impl.connector.paimon_java import VERSIONS, paimon_loader
+from seambench_impl.scan import AutoReader
+from seambench_impl.scan_jni import JniReader, NativeJniReader, Paimon09JniReader
+from seamkit.core.memory import TrackedAllocator
+from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.tables.paimon.table import PaimonTable
+from seamkit_tests.samples.paimon_tables import unpack_paimon
+
+pytestmark = pytest.mark.jvm
+
+SCANNER = "seambench.paimon.PaimonSplitScanner"
+READERS = [JniReader, NativeJniReader, Paimon09JniReader]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cores() -> None:
+    try:
+        for version in VERSIONS:
+            paimon_loader(version)
+    except UnavailableError as error:
+        pytest.skip(f"unavailable: {error}")
+
+
+def rows(reader: AutoReader, request: ScanRequest) -> list[str]:
+    """All rows, in an order of their own."""
+    return sorted(map(repr, reader.open(request).to_reader().read_all().to_pylist()))
+
+
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize(
+    "name", ["append-types-avro", "append-nested-avro", "pk-levels", "vectors-later"]
+)
+def test_rows_are_those_of_our_own_merge(name: str, kind: type[JniReader], tmp_path: Path) -> None:
+    """Every row and value is that of our own merge, fractions of seconds and nesting included."""
+    request = ScanRequest(str(unpack_paimon(name, tmp_path)))
+    assert rows(kind(), request) == rows(AutoReader(), request)
+
+
+def test_units_that_need_no_merge_stay_native(tmp_path: Path) -> None:
+    """`native+jni` leaves to Java what is merged alone; `jni` leaves it all."""
+    request = ScanRequest(str(unpack_paimon("pk-levels", tmp_path)))
+    ways = dict(AutoReader().open(request).report().paths)
+    expected = {"native": ways.get("native", 0), "jni": ways["merge"]}
+    mixed = dict(NativeJniReader().open(request).report().paths)
+    assert mixed == {path: n for path, n in expected.items() if n}
+    assert dict(JniReader().open(request).report().paths) == {"jni": sum(ways.values())}
+
+
+def test_a_scan_is_pickled_with_what_it_reads_by(tmp_path: Path) -> None:
+    """A scan that another process gets plans with Paimon there anew."""
+    scan = JniReader().open(ScanRequest(str(unpack_paimon("pk-levels", tmp_path))))
+    table = scan.to_reader().read_all()
+    again = pickle.loads(pickle.dumps(scan)).to_reader().read_all()  # noqa: S301
+    assert sorted(map(repr, again.to_pylist())) == sorted(map(repr, table.to_pylist()))
+
+
+class _Split:
+    """All files of a table in one split, and a predicate, as scanner parameters."""
+
+    def __init__(self, table: Path) -> None:
+        classes = paimon_loader().classes
+        texts = classes.jpype.JArray(classes.jpype.JString)
+        point = ["scan.snapshot-id", str(PaimonTable(str(table)).snapshot_id)]
+        with classes.inside():
+            planner = classes.java_class("seambench.paimon.PaimonSplits")
+            splits = planner(str(table), "", texts(point), False)
+            names = texts([path.name for path in table.glob("bucket-0/data-*")])
+            self.parameters = {
+                "native_table": str(splits.table()),
+                "split_info": str(splits.split(names, True)),
+            }
+            types = classes.java_class("org.apache.paimon.types.DataTypes")
+            rows = classes.java_class("org.apache.paimon.types.RowType").builder()
+            row = rows.field("b", types.BOOLEAN()).build()
+            builder = classes.java_class("org.apache.paimon.predicate.PredicateBuilder")(row)
+            equal = builder.equal(0, classes.jpype.java.lang.Boolean(True))
+            serialised = classes.java_class("org.apache.paimon.utils.InstantiationUtil")
+            block = bytes(serialised.serializeObject(classes.list([equal])))
+            self.predicate = urlsafe_b64encode(block).decode()
+
+
+@pytest.fixture
+def split(tmp_path: Path) -> _Split:
+    """That of `append-types-avro`."""
+    return _Split(unpack_paimon("append-types-avro", tmp_path))
+
+
+def scanned(parameters: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What the scanner gives for its parameters; no block is left behind."""
+    allocator = TrackedAllocator()
+    try:
+        with JniScanner(paimon_loader(), SCANNER, 2, parameters, allocator) as scanner:
+            scanner.open()
+            batches = scanner.batches(scanner.schema())
+            return [row for batch in batches for row in batch.to_pylist()]
+    finally:
+        assert allocator.counters().live_blocks == 0
+
+
+def test_predicates_reach_the_core(split: _Split) -> None:
+    """`predicate_info` leaves out every row for which it is not true."""
+    whole = scanned({**split.parameters, "required_fields": "b,i"})
+    some = scanned(
+        {**split.parameters, "required_fields": "b,i", "predicate_info": split.predicate}
+    )
+    assert some == [row for row in whole if row["b"]] != whole
+
+
+def test_clocks_show_the_zone_that_is_named(split: _Split) -> None:
+    """`time_zone` moves timestamps with a zone, and no others; fractions stay."""
+    names = {"required_fields": "ts,tn"}
+    at_utc = scanned({**split.parameters, **names})
+    moved = scanned({**split.parameters, **names, "time_zone": "+05:30"})
+    offset = [
+        (one["ts"] - other["ts"]).total_seconds()
+        for one, other in zip(moved, at_utc, strict=True)
+        if other["ts"] is not None
+    ]
+    assert set(offset) == {5.5 * 3600}
+    assert [row["tn"] for row in moved] == [row["tn"] for row in at_utc]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says", "error"),
+    [
+        ({"split_info": "%%"}, "'split_info' is no Base64", InputError),
+        ({"split_info": "AAAA"}, "no object of this version of Paimon", InputError),
+        ({"native_table": "@split_info"}, "is no org.apache.paimon.table.Table", InputError),
+        ({"required_fields": "nobody"}, "no column 'nobody'", RefusedError),
+        ({"time_zone": "Nowhere/At_All"}, "no zone 'Nowhere/At_All'", RefusedError),
+    ],
+)
+def test_bad_parameters_are_named(
+    wrong: Mapping[str, str], says: str, error: type[Exception], split: _Split
+) -> None:
+    """What is no object of Paimon, no column or no zone is refused by name."""
+    wrong = {
+        name: split.parameters[value[1:]] if value.startswith("@") else value
+        for name, value in wrong.items()
+    }
+    with pytest.raises(error, match=says):
+        scanned({**split.parameters, "required_fields": "i", **wrong})
