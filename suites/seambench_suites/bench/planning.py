@@ -74,7 +74,7 @@ def _avro(content: bytes) -> tuple[Any, Mapping[str, str], list[dict[str, Any]]]
 
     reader = fastavro.reader(io.BytesIO(content))
     own = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
-    return reader.writer_schema, own, list(reader)  # type: ignore[arg-type]
+    return reader.writer_schema, own, list(reader)
 
 
 def _write_avro(
