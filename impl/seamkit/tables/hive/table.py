@@ -70,6 +70,8 @@ class HiveTable:
             if columns is None
             else describe(root, file_format, columns, partitions or {}, properties or {})
         )
+        if self._description.location is not None:
+            self._storage = self._storage.elsewhere(_placed(root, self._description.location))
         self._folders = folders
         self._rows: RowFormat = row_format(self._description, root)
 
@@ -167,3 +169,9 @@ class HiveTable:
         data = DataFile(file.path, file.size_bytes, opener)
         group = file.path.rpartition("/")[0]
         return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)
+
+
+def _placed(root: str, location: str) -> str:
+    """The folder of the files of a table whose descriptor lies in `root`."""
+    absolute = "://" in location or location.startswith("/")
+    return location if absolute else f"{root.rstrip('/')}/{location}"
