@@ -108,7 +108,8 @@ def run(
 
     Without --update-ratio and --slice-share: 0, 5, 20, 50 and 100 % in every slice, and 20 % in a
     fifth of the slices. With --slice-share alone 20 % of the rows of these slices are changed; a
-    share of 0 is a table without changes. Derived from TPC-H, not comparable with published TPC-H results.
+    share of 0 is a table without changes. Derived from TPC-H, not comparable with published TPC-H
+    results.
     """
     from seambench.data import DEFAULT_TABLES, GenerateOptions, curve_layouts
     from seambench.engines.spark import parse_settings
