@@ -25,6 +25,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
 from seambench_suites.history.plan_kernels import write_table
 
 __all__ = ["FORMATS", "main"]
@@ -147,13 +149,10 @@ def _plan(address: str) -> None:
     """In a process of its own: plan, and print what it took."""
     if address.startswith("delayed://"):
         import seambench.bench.delayed_storage  # noqa: F401 - makes the address known
-    import seamkit
-    from seamkit.scan.scan import Scan
-
-    del Scan
+    scanner = registry.resolve("scan", "auto")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter(), time.process_time()
-    scan = seamkit.open_table(address).scan()
+    scan = scanner.open(ScanRequest(table=address))
     wall, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found = {"units": scan.n_parts, "seconds": wall, "cpu": cpu, "before": before, "most": most}
