@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.events_cache import EventsSource, Matches
 from seamkit.scan.masks import GoneRows
@@ -31,7 +32,6 @@ from seamkit.scan.native_path import (
     native_rows,
     with_values,
 )
-from seamkit.scan.tasks import read_ahead
 from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext
 
 __all__ = ["UnitMerge"]

@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
+from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merge import KEEP, Words, assemble
 from seamkit.scan.run_merge import MergedRows, RunMerge
-from seamkit.scan.tasks import read_ahead
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
 __all__ = ["Share", "merged_runs"]

@@ -59,20 +59,25 @@ class Scan(ABC):
                 reader have the path `engine`, and of all others it is said why they stay.
         """
 
-    def engine_plan(self) -> EnginePlan:
+    def engine_plan(self, *, masks: bool = False) -> EnginePlan:
         """The scan for engines: all rows by our reader, unless a scan knows better.
+
+        Args:
+            masks: the engine's reader leaves out rows that are said to be gone.
 
         Raises:
             InputError: a file is missing or broken.
         """
+        del masks
         return EnginePlan([], self, self.schema)
 
     def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The rows as a relation of DuckDB.
 
-        Parquet files whose rows need nothing done to them are read by DuckDB itself, which is
-        fastest; it does not hold their pages to their checksums. All others come through `dataset`.
-        Columns and filters reach both. The files are those of the moment of this call.
+        Parquet files are read by DuckDB itself where their rows stay as they are or are gone, which
+        is fastest; it does not hold their pages to their checksums. All other rows come through
+        `dataset`, those that replace rows of such a file among them. Columns and filters reach
+        both. The files are those of the moment of this call.
 
         Args:
             connection: of DuckDB, where the relation lives.
@@ -85,7 +90,7 @@ class Scan(ABC):
             raise UsageError("a relation of DuckDB has at least one column: name some")
         from seamkit.engines.in_duckdb import duckdb_relation
 
-        plan = self.engine_plan()
+        plan = self.engine_plan(masks=True)
         rest = None if plan.rest is None else plan.rest.dataset()
         return duckdb_relation(plan, rest, connection)
 

@@ -10,15 +10,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from seambench.report import build
+from seambench.report.audit_page import write_audit_page
 from seambench.report.pages import PAGES
+from seambench.seams.scan.audit.model import Audit
 from seambench_tests.samples.report_records import make_record, make_results, write_record
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"><u>bold</u>"
+#: With something in every section, and hostile text wherever a table's own may stand.
+AUDIT = Path(__file__).parents[1] / "samples" / "audit.json"
 SIZES = [("light", 1280), ("dark", 360)]
 NAMES = [name for name, _ in PAGES]
 #: Pages that do more with a script; they say when they are drawn.
@@ -84,10 +89,16 @@ def site_of(tmp_path: Path, *records: dict[str, Any]) -> str:
 @pytest.mark.parametrize("name", NAMES + DRAWN)
 def test_nobody_is_kept_out(browser: Any, site: str, name: str) -> None:
     """axe-core finds nothing serious, in light and in dark: contrast, names, roles, order."""
+    visit = Visit(browser, f"{site}/{name if '.html' in name else f'{name}.html'}")
+    check_accessible(visit)
+    visit.check_quiet()
+
+
+def check_accessible(visit: Visit) -> None:
+    """Run axe-core over a page."""
     spec = importlib.util.find_spec("axe_playwright_python")
     if spec is None or spec.origin is None:
         pytest.skip("unavailable: no axe-playwright-python")
-    visit = Visit(browser, f"{site}/{name if '.html' in name else f'{name}.html'}")
     visit.page.evaluate((Path(spec.origin).parent / "axe.min.js").read_text("utf-8"))
     # Without `preload` axe fetches no style sheet, which a page from disk may not.
     found = visit.page.evaluate("axe.run({preload: false})")["violations"]
@@ -100,6 +111,20 @@ def test_nobody_is_kept_out(browser: Any, site: str, name: str) -> None:
         if one["impact"] in ("serious", "critical")
     ]
     assert serious == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), SIZES)
+def test_the_page_of_an_audit(browser: Any, tmp_path: Path, scheme: str, width: int) -> None:
+    """It opens alone, shows text of the table as text, fits its window, and shuts nobody out."""
+    page = tmp_path / "audit.html"
+    write_audit_page(msgspec.json.decode(AUDIT.read_bytes(), type=Audit), page)
+    visit = Visit(browser, page.as_uri(), scheme, width)
+
+    titles = set(visit.page.locator("h2").all_inner_texts())
+    assert titles >= {"The table", "Damage", "Layout", "Other readers", "What to do first"}
+    assert visit.page.locator("main u").count() == 0
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    check_accessible(visit)
     visit.check_quiet()
 
 

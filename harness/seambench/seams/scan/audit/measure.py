@@ -84,12 +84,14 @@ def measure_cost(
     scan: Bare,
     broken: frozenset[int],
     budget: Budget,
+    seconds: float,
     tell: Callable[[str], None],
 ) -> tuple[Cost | None, list[Damage]]:
     """Time a sample of units, in turns with their data files alone.
 
     Units are drawn by chance, always in the same order, among those with changes and those without
-    in turns. One whose values turn out to be unreadable leaves the sample.
+    in turns, as many as can be read so often in these seconds, but one at least. One whose values
+    turn out to be unreadable leaves the sample.
 
     Returns:
         What was measured, None where nothing may or can be read, and the damage met on the way.
@@ -99,7 +101,14 @@ def measure_cost(
     if not sample and readable:
         budget.reach("nothing was measured: one unit is more than may be read")
     bare, columns, damage = scan.files_alone(), scan.schema.names, []
+    left = len(sample)
+    begin = time.monotonic()
     for i in list(sample):  # what is read first fills caches
+        if time.monotonic() - begin > seconds / (_REPEATS + 1) and left < len(sample):
+            budget.reach(f"{left} of {len(sample)} units that were drawn were not measured")
+            del sample[-left:]
+            break
+        left -= 1
         tell(f"measuring {table.units[i].name}")
         try:
             _drain(scan.part(i, columns, None))
@@ -112,15 +121,15 @@ def measure_cost(
     whole: list[list[float]] = []
     alone: list[list[float]] = []
     for turn in range(_REPEATS):
-        if whole and budget.seconds_left <= 0:
+        if whole and time.monotonic() - begin > seconds:
             budget.reach(f"the sample was read {turn} times instead of {_REPEATS}")
             break
         tell(f"measuring, turn {turn + 1} of {_REPEATS}")
-        pairs = [(_seconds(scan, i, columns), _seconds(bare, i, columns)) for i in sample]
+        pairs = [(_seconds(scan, i, columns), _seconds(bare, i, columns)) for i in sorted(sample)]
         whole.append([pair[0] for pair in pairs])
         alone.append([pair[1] for pair in pairs])
     budget.spend(2 * (len(whole) + 1) * sum(unit_bytes(table.units[i]) for i in sample))
-    return _cost(table, sample, whole, alone), damage
+    return _cost(table, sorted(sample), whole, alone), damage
 
 
 def _cost(
@@ -173,7 +182,10 @@ def _weighted(seconds: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def _sample(table: TableDescription, readable: Sequence[int], budget: Budget) -> list[int]:
-    """Numbers of units, as many as half of the bytes that are left allow to be read in turns."""
+    """Numbers of units, as many as half of the bytes that are left allow to be read in turns.
+
+    They come in the order in which they were drawn.
+    """
     drawn = random.Random(_SEED).sample(readable, len(readable))
     kinds = [[i for i in drawn if bool(table.units[i].changes) == changed] for changed in (1, 0)]
     most = budget.bytes_left // 2 // (2 * (_REPEATS + 1))
@@ -190,7 +202,7 @@ def _sample(table: TableDescription, readable: Sequence[int], budget: Budget) ->
             continue
         most -= size
         sample.append(kind.pop(0))
-    return sorted(sample)
+    return sample
 
 
 def _seconds(scan: Parted, number: int, columns: Sequence[str]) -> float:

@@ -73,12 +73,15 @@ def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
     if isinstance(scan, Parted):
         checked = check_units(table, scan, budget, tell)
         damage += checked.damage
+    names = present_peers(table.format) if plan.peers is None else plan.peers
     if isinstance(scan, Bare):
-        cost, met = measure_cost(table, scan, checked.broken, budget, tell)
+        # Half of the time is theirs who are asked afterwards.
+        seconds = budget.seconds_left / (2 if names else 1)
+        cost, met = measure_cost(table, scan, checked.broken, budget, seconds, tell)
         damage += met
     ours = Ours(scanner, plan.request, table, plan.key or table.key)
     readable = not any(one.stops for one in damage)
-    peers = _peers(ours, plan, readable, budget, tell)
+    peers = _peers(ours, names, readable, budget, tell)
     return _told(scanner, table, budget, checked, damage, cost, peers)
 
 
@@ -96,16 +99,19 @@ def _strictly(scanner: Scanner, request: ScanRequest, known: Sequence[Damage]) -
 
 
 def _peers(
-    ours: Ours, plan: Plan, readable: bool, budget: Budget, tell: Callable[[str], None]
+    ours: Ours,
+    names: Sequence[str],
+    readable: bool,
+    budget: Budget,
+    tell: Callable[[str], None],
 ) -> list[PeerAnswer]:
-    names = present_peers(ours.table.format) if plan.peers is None else plan.peers
     if not names:
         return []
     if not readable:
         budget.reach("no other reader was asked: the table cannot be read whole")
         return []
     whole = sum(map(unit_bytes, ours.table.units))
-    if whole > plan.most_bytes:
+    if whole > budget.most_bytes:
         budget.reach(f"no other reader was asked: it would read {whole:,} bytes")
         return []
     return ask_peers(ours, names, budget, tell)

@@ -49,7 +49,10 @@ def verdict(audit: Audit) -> str:
     asked = sum(one.outcome == "agrees" for one in audit.peers)
     looked = audit.layout is not None and audit.checked_units == audit.layout.units
     whole = "all of it was looked into" if looked else "not all of it was looked into"
-    return f"No damage was found ({whole}), and no disagreement ({asked} other readers agree)."
+    if not asked:
+        return f"No damage was found ({whole}); no other reader has answered."
+    agree = "1 other reader agrees" if asked == 1 else f"{asked} other readers agree"
+    return f"No damage was found ({whole}), and no disagreement ({agree})."
 
 
 def sections(audit: Audit) -> list[Section]:
