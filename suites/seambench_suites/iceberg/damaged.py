@@ -152,7 +152,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    scanner, all_of_them = registry.resolve("scan", asked.impl), []
+    scanner: Scanner = registry.resolve("scan", asked.impl)
+    all_of_them: list[Damaged] = []
     for table in TABLES:
         with tempfile.TemporaryDirectory() as folder:
             all_of_them += tried(scanner, table, Path(folder) / table, asked.seed, asked.count)
