@@ -31,6 +31,7 @@ __all__ = [
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
+_STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
 
 
@@ -66,9 +67,17 @@ def _check_rows(footer: pq.FileMetaData, where: str) -> None:
         raise InputError(f"{where}: {rows} rows in row groups, {footer.num_rows} in the file")
 
 
-def _how(source: Any) -> dict[str, bool]:
-    """How pyarrow reads a file; one that is far away fetches ahead by itself, group by group."""
-    return {"page_checksum_verification": True, "pre_buffer": not isinstance(source, FarFile)}
+def _how(source: Any) -> dict[str, Any]:
+    """How pyarrow reads a file: by streams of pages, so that memory does not grow with the file.
+
+    One that is far away fetches ahead by itself, group by group.
+    """
+    buffer_bytes = 0 if isinstance(source, FarFile) else _STREAM_BYTES
+    return {
+        "page_checksum_verification": True,
+        "pre_buffer": False,
+        "buffer_size": buffer_bytes,
+    }
 
 
 def check_names(names: Sequence[str], where: str) -> None:
