@@ -32,6 +32,7 @@ __all__ = [
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
+_STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
 
 
@@ -55,9 +56,17 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
     return file
 
 
-def _how(source: Any) -> dict[str, bool]:
-    """How pyarrow reads a file; one that is far away fetches ahead by itself, group by group."""
-    return {"page_checksum_verification": True, "pre_buffer": not isinstance(source, FarFile)}
+def _how(source: Any) -> dict[str, Any]:
+    """How pyarrow reads a file: by streams of pages, so that memory does not grow with the file.
+
+    One that is far away fetches ahead by itself, group by group.
+    """
+    buffer_bytes = 0 if isinstance(source, FarFile) else _STREAM_BYTES
+    return {
+        "page_checksum_verification": True,
+        "pre_buffer": False,
+        "buffer_size": buffer_bytes,
+    }
 
 
 def check_names(names: Sequence[str], where: str) -> None:

@@ -64,6 +64,7 @@ class _Run:
     allocator: TrackedAllocator
     warnings: list[ScanWarning] = field(default_factory=list)
     rows: int = 0
+    spent: list[tuple[str, float]] = field(default_factory=list)
 
 
 class UnitScan(Scan):
@@ -243,11 +244,15 @@ class UnitScan(Scan):
     def report(self) -> ScanReport:
         """Which paths the units take, and what reads so far came to."""
         with self._lock:
+            seconds: dict[str, float] = {}
+            for what, spent in list(self._run.spent):
+                seconds[what] = seconds.get(what, 0.0) + spent
             return ScanReport(
                 paths=dict(Counter(map(self.path_of, self._plan.units))),
                 warnings=list(dict.fromkeys(self._run.warnings)),
                 rows=self._run.rows,
                 peak_bytes=self._run.allocator.counters().peak_bytes,
+                seconds=seconds,
             )
 
     def explain(self, *, engine: bool = False) -> str:
@@ -502,7 +507,8 @@ class UnitScan(Scan):
         """
         limit = self._options.memory_limit_bytes
         held_bytes = None if limit is None else limit // (4 * self._units_at_once)
-        return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
+        run = self._run
+        return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
 
 
 def _groups_by_key(

@@ -117,12 +117,14 @@ class ReadContext:
         threads: that may decode the changes of one unit at once.
         held_bytes: what the rows of one unit's changes may take in memory while they are collected;
             the others wait on local disk. None for no bound.
+        spent: receives seconds by what they were spent on, from readers that count them.
     """
 
     allocator: TrackedAllocator
     warnings: list[ScanWarning]
     threads: int = 1
     held_bytes: int | None = None
+    spent: list[tuple[str, float]] = field(default_factory=list)
 
 
 class Events(Protocol):

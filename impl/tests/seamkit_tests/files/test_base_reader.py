@@ -141,7 +141,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_broken(
     last = [reader.num_row_groups - 1]  # in a page of memory that is gone
     batches = reader.batches(table.schema, 1000, use_threads=False, row_groups=last)
     if large_bytes == 10:
-        with pytest.raises(InputError, match="broken after row"):
+        with pytest.raises(InputError, match=r"broken after row|0 rows, but its footer says"):
             list(batches)
     else:
         assert sum(batch.num_rows for batch in batches) == 2
