@@ -20,7 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -117,12 +117,14 @@ class ReadContext:
         threads: that may decode the changes of one unit at once.
         held_bytes: what the rows of one unit's changes may take in memory while they are collected;
             the others wait on local disk. None for no bound.
+        spent: receives seconds by what they were spent on, from readers that count them.
     """
 
     allocator: TrackedAllocator
     warnings: list[ScanWarning]
     threads: int = 1
     held_bytes: int | None = None
+    spent: list[tuple[str, float]] = field(default_factory=list)
 
 
 class Events(Protocol):
@@ -203,6 +205,14 @@ class Keyed(Protocol):
 
         A filter on them may leave row groups of the file unread. Empty where every row must be met,
         or where rows fill each other.
+        """
+        ...
+
+    def identity(self) -> Hashable | None:
+        """All that `load` and the unit's file depend on, so that equal ones give equal events.
+
+        Files count as they are at the moment of the call: one that is written anew is another.
+        None where that is not known.
         """
         ...
 

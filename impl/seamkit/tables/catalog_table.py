@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import importlib
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any
@@ -10,26 +10,15 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.description import TableDescription
-from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
 from seamkit.scan.scan import Scan
-from seamkit.tables.delta.table import DeltaTable
-from seamkit.tables.hive.table import HiveTable
-from seamkit.tables.hive.types import parse_type
-from seamkit.tables.hudi.table import HudiTable
-from seamkit.tables.iceberg.table import IcebergTable
-from seamkit.tables.paimon.table import PaimonTable
 from seamkit.tables.table_format import Table
 
 __all__ = ["CatalogTable"]
 
 _METASTORE = Metastore()
-_PLAIN: Mapping[str, Callable[..., Table]] = {
-    "delta": DeltaTable,
-    "hudi": HudiTable,
-    "paimon": PaimonTable,
-}
-_META = "_hoodie_"
+_DIFFERENCES = "seamkit.tables.hive.differences"
 
 
 class CatalogTable:
@@ -49,6 +38,7 @@ class CatalogTable:
     Args:
         address: `hive://HOST:PORT/DATABASE.TABLE`.
         storage_options: arguments of the fsspec file system in which its folder lies.
+        opened: opens the table of a format in a folder: `open_table`.
         max_age_s: how old an answer of the metastore may be.
         **options: of the format's own class.
 
@@ -64,6 +54,7 @@ class CatalogTable:
         address: str,
         storage_options: Mapping[str, Any] | None = None,
         *,
+        opened: Callable[..., Table],
         max_age_s: float = 60.0,
         **options: Any,
     ) -> None:
@@ -72,26 +63,21 @@ class CatalogTable:
         self.entry = _METASTORE.table(TableName.parse(address), max_age_s)
         self._max_age_s = max_age_s
         self.format = format_of(self.entry)
-        self.query: str = "snapshot"
+        self._open = opened
+        is_view = self.format == "hudi" and not _is_realtime(self.entry)
+        self.query = "read-optimized" if is_view else "snapshot"
         self.own = self._opened(storage_options, options)
 
     def _opened(self, storage_options: Mapping[str, Any] | None, options: dict[str, Any]) -> Table:
-        entry = self.entry
-        kind: Callable[..., Table] = _PLAIN.get(self.format, HiveTable)
-        location = entry.location
+        """The table by its format's own class, as `open_table` opens it."""
+        entry, location = self.entry, self.entry.location
         if self.format == "iceberg":
-            kind, location = IcebergTable, entry.parameters.get("metadata_location", "")
+            location = entry.parameters.get("metadata_location", "")
         if not location:
             raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
-        if kind is HiveTable:
+        if self.format == "hive":
             options = {**self._hive_options(), **options}
-        unknown = options.keys() - inspect.signature(kind).parameters.keys()
-        if unknown:
-            raise UsageError(f"{entry.name}: {self.format} tables have no option {min(unknown)}")
-        found = kind(local_path(location), storage_options, **options)
-        if isinstance(found, HudiTable) and found.config.merge_on_read:
-            self.query = "snapshot" if _is_realtime(entry) else "read-optimized"
-        return found
+        return self._open(local_path(location), storage_options, format=self.format, **options)
 
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
@@ -128,7 +114,9 @@ class CatalogTable:
     @cached_property
     def differences(self) -> list[str]:
         """Where columns of the metastore are not those of the table itself, in sentences."""
-        return differences({**self.entry.columns, **self.entry.partitions}, self.schema)
+        stated = {**self.entry.columns, **self.entry.partitions}
+        module: Any = importlib.import_module(_DIFFERENCES)
+        return list(module.differences(stated, self.schema))
 
     def statistics(self) -> Mapping[str, Any]:
         """What the metastore tells of the table: estimates, of the time when they were gathered.
@@ -202,52 +190,6 @@ def local_path(location: str) -> str:
     if not location.startswith("file:"):
         return location
     return "/" + location.removeprefix("file:").lstrip("/")
-
-
-def differences(stated: Mapping[str, str], own: pa.Schema) -> list[str]:
-    """Where the types of a metastore are not those of a table's own schema.
-
-    Args:
-        stated: types by name in lower case, as Hive spells them.
-        own: the table's columns; Hudi's meta columns need not be in the metastore.
-    """
-    found = []
-    fields = {field.name.lower(): field for field in own}
-    for name, text in stated.items():
-        if name not in fields:
-            found.append(f"column {name!r}: the metastore has it, the table does not")
-        elif not _agrees(text, fields[name].type):
-            kind = fields[name].type
-            found.append(f"column {name!r}: the metastore says {text}, the table {kind}")
-    more = (name for name in fields if name not in stated and not name.startswith(_META))
-    return [*found, *(f"column {n!r}: the table has it, the metastore does not" for n in more)]
-
-
-def _agrees(text: str, own: pa.DataType) -> bool:
-    """Whether a type of Hive's is the one that a front end makes of a table's.
-
-    Units and zones of timestamps have no word in Hive, nor have lengths of binaries.
-    """
-    try:
-        stated = parse_type(text, "").arrow
-    except SeambenchError:
-        return False
-    return bool(_plain(stated).equals(_plain(own)))
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    kinds = pa.types
-    if kinds.is_timestamp(kind):
-        return pa.timestamp("us")
-    if kinds.is_fixed_size_binary(kind) and not kinds.is_decimal(kind):
-        return pa.binary()
-    if kinds.is_list(kind) or kinds.is_large_list(kind):
-        return pa.list_(pa.field("item", _plain(kind.value_type)))
-    if kinds.is_map(kind):
-        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
-    if kinds.is_struct(kind):
-        return pa.struct([pa.field(one.name.lower(), _plain(one.type)) for one in kind])
-    return kind
 
 
 def _number(text: str | None) -> int | None:

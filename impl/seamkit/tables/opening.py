@@ -12,6 +12,7 @@ from typing import Any
 from seambase.errors import InputError, UsageError
 from seamkit.catalogs.metastore import SCHEME
 from seamkit.files.storage import Storage
+from seamkit.tables.catalog_table import CatalogTable
 from seamkit.tables.formats import find_format, table_formats
 from seamkit.tables.table_format import Table, TableFormat
 
@@ -54,13 +55,11 @@ def open_table(
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise UsageError(f"storage_options is {storage_options!r}: names and values are meant")
     if root.startswith(SCHEME):
-        from seamkit.tables.catalog_table import CatalogTable
-
         if format is not None:
             raise UsageError(
                 f"{root}: the metastore says of which format the table is, not format="
             )
-        return CatalogTable(root, storage_options, **options)
+        return CatalogTable(root, storage_options, opened=open_table, **options)
     found = find_format(format) if format else recognised_format(root, storage_options)
     module, _, name = found.table.partition(":")
     kind = getattr(importlib.import_module(module), name)

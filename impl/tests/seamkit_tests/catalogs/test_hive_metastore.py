@@ -20,7 +20,8 @@ from seambase.java import find_java
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
 from seamkit.jvm.machine import spark_jars
-from seamkit.tables.catalog_table import differences, format_of, local_path
+from seamkit.tables.catalog_table import format_of, local_path
+from seamkit.tables.hive.differences import differences
 from seamkit.tables.hive.listing import unescaped
 from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
