@@ -20,7 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -205,6 +205,14 @@ class Keyed(Protocol):
 
         A filter on them may leave row groups of the file unread. Empty where every row must be met,
         or where rows fill each other.
+        """
+        ...
+
+    def identity(self) -> Hashable | None:
+        """All that `load` and the unit's file depend on, so that equal ones give equal events.
+
+        Files count as they are at the moment of the call: one that is written anew is another.
+        None where that is not known.
         """
         ...
 
