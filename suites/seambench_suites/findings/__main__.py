@@ -199,7 +199,8 @@ def _index(findings: Sequence[Finding]) -> Iterator[str]:
     yield "the documents say, expected and found rows, and the command that shows it. A refusal by"
     yield "name is no defect here; rules that have defenders on both sides are left out.\n"
     yield "    python -m seambench_suites.findings docs/findings\n"
-    yield "asks every version again and writes the pages from `suites/seambench_suites/findings`.\n"
+    yield "asks every version again and writes the pages from `suites/seambench_suites/findings`;"
+    yield "`--again` in place of the folder runs the commands in environments made anew.\n"
     yield "| system | versions | defect |"
     yield "|---|---|---|"
     for one in findings:
