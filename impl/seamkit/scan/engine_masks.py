@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ class UnitMatches:
         for batch in reader.batches(schema, DEFAULT_BATCH_ROWS, use_threads=False):
             pieces.append(events.meet(batch, done, reader.name, None))
             done += batch.num_rows
-        return Matches(np.concatenate(pieces), events.rest())
+        return Matches(np.concatenate(pieces), events.rest(), events.data.num_rows)
 
 
 def _removed(positions: Positions, file: DataFile) -> Matches:
@@ -95,7 +95,7 @@ def _removed(positions: Positions, file: DataFile) -> Matches:
     gone = GoneRows(positions, reader.num_rows, reader.name)
     sources = np.full(reader.num_rows, KEEP, np.int32)
     sources[gone.within(0, reader.num_rows)] = REMOVE
-    return Matches(sources, np.empty(0, np.int32))
+    return Matches(sources, np.empty(0, np.int32), 0)
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,10 @@ class ChangedRows:
     def key_columns(self) -> frozenset[str]:
         """None: there is no file of which row groups could be left out."""
         return frozenset()
+
+    def identity(self) -> Hashable | None:
+        """See `Keyed.identity`."""
+        return self.changes.identity()
 
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
         """See `Keyed.load`."""
@@ -144,7 +148,7 @@ def changed_rows(
     if not len(rows):
         return iter(())
     rows.sort()
-    only = _OnlyRows(events, rows)
+    only = _OnlyRows(events, rows, found.n_events)
     return UnitMerge(None, changed.changes, schema, wanted, context, only).all_rows()
 
 
@@ -153,9 +157,9 @@ class _OnlyRows:
 
     keeps_matches = False
 
-    def __init__(self, events: EventsSource, rows: Words) -> None:
+    def __init__(self, events: EventsSource, rows: Words, n_events: int) -> None:
         self._events = events
-        self._matches = Matches(np.empty(0, np.int32), rows)
+        self._matches = Matches(np.empty(0, np.int32), rows, n_events)
 
     def load(
         self, changes: Keyed, names: Sequence[str], context: ReadContext

@@ -134,7 +134,8 @@ class UnitMerge:
         if self._found is None or events.fills or len(self._found) < len(self._stretches):
             return
         sources = np.concatenate([*self._found, np.empty(0, dtype=np.int32)])
-        self._source.keep_matches(self._changes, Matches(sources, rest))
+        found = Matches(sources, rest, events.data.num_rows)
+        self._source.keep_matches(self._changes, found)
 
     def _left(self, gone: GoneRows, number: int) -> Iterator[pa.RecordBatch]:
         """The rows of a stretch of which some are gone and none has changed."""
@@ -163,6 +164,8 @@ class UnitMerge:
                 if isinstance(loaded, np.ndarray):
                     self._unit = self._checked(loaded)
                 else:
+                    if self._matches is not None:
+                        self._matches.check(loaded)
                     self._unit = _UnitEvents(loaded, self._wanted, self._context)
             return self._unit
 

@@ -21,6 +21,7 @@ from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EnginePlan
+from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import is_far
 from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows
@@ -145,13 +146,13 @@ class UnitScan(Scan):
     def dataset(self) -> ds.Dataset:
         """A dataset that DuckDB and Polars query, with columns and filters pushed down.
 
-        It keeps decoded events for its next reads (at most `CACHE_BYTES`), unless memory is
-        limited.
+        It keeps decoded events for its next reads, and for other scans of the same files (see
+        `seamkit.keep_at_most`), unless memory is limited.
         """
         from seambase.dataset import ScanDataset
 
         limited = self._options.memory_limit_bytes is not None
-        events: EventsSource = FreshEvents() if limited else EventsCache()
+        events: EventsSource = FreshEvents() if limited else EventsCache(shared=KEPT)
         if self._matches is not None:
             events = self._matches.events
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, events=events))
@@ -164,7 +165,7 @@ class UnitScan(Scan):
         """
         if self._alone() is not None:
             return EnginePlan([], self, self.schema, self._plan.size_bytes)
-        matches = UnitMatches(self._plan.schema, EventsCache()) if masks else None
+        matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
         share = engine_share(self._plan, self._columns, matches)
         files = [*share.files, *share.masked(self._context(), self._options.n_threads)]
         if not share.rest.units:
@@ -216,6 +217,12 @@ class UnitScan(Scan):
     def n_parts(self) -> int:
         """As many parts as units."""
         return len(self._plan.units)
+
+    def part_bytes(self) -> list[int]:
+        """Bytes of each unit's files, and of those that change it."""
+        changes = [sum(file.size_bytes for file in unit.changed_by) for unit in self._plan.units]
+        own = [unit.size_bytes for unit in self._plan.units]
+        return [max(1, a + b) for a, b in zip(own, changes, strict=True)]
 
     def part(
         self, number: int, columns: Sequence[str], condition: pc.Expression | None

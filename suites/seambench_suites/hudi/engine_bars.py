@@ -136,6 +136,8 @@ class _Bench:
         return _rows(self._oracle.sql(sql).to_arrow_table())
 
     def _cold(self, sql: str) -> pa.Table:
+        for most_bytes in (0, 512 << 20):
+            feature("seamkit", "keep_at_most").keep_at_most(most_bytes)
         with self._connection() as connection:
             self._views(connection, self._relation)
             return connection.sql(sql).to_arrow_table()
