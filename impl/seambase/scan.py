@@ -35,9 +35,12 @@ class ScanReport:
         warnings: damage that was skipped as the format's own reader skips it.
         rows: rows handed out.
         peak_bytes: most bytes the scanner's own allocator held at once, if it counts.
+        seconds: what it spent them on, of all its threads, if it counts: a reader in Java tells
+            `open`, `read` (rows read and appended in Java) and `fill` (columns copied out).
     """
 
     paths: dict[str, int] = field(default_factory=dict)
     warnings: list[ScanWarning] = field(default_factory=list)
     rows: int = 0
     peak_bytes: int | None = None
+    seconds: dict[str, float] = field(default_factory=dict)

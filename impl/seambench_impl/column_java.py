@@ -20,15 +20,21 @@ from seamkit.offheap.connector.selected import prune_columns
 from seamkit.offheap.jni.classes import JniLoader, connector_classes
 from seamkit.offheap.jni.scanner import JniScanner
 
-__all__ = ["JavaColumns"]
+__all__ = ["JavaColumns", "case_classes"]
 
 _JAVA = Path(__file__).parent / "connector" / "java" / "cases"
 _SCANNER = "seambench.CaseScanner"
+_CASE = "seambench.Case"
 _numbers = itertools.count()
 
 
 @functools.cache
-def _classes() -> JavaClasses:
+def case_classes() -> JavaClasses:
+    """The Java side of the connector seam, and with it what hands a scanner the rows of a case.
+
+    Raises:
+        UnavailableError: no JVM.
+    """
     return compiled_package("seambench.connector", _JAVA, connector_classes())
 
 
@@ -36,6 +42,10 @@ class JavaColumns:
     """Implements `contracts.column.ColumnTable` by the classes of `seamkit.offheap`.
 
     A scanner in Java appends value by value; C drives it, and its meta chain is followed here.
+
+    Args:
+        loader: finds the scanner's class; our own by default.
+        scanner: name of the class, which takes its rows from `seambench.Case`.
 
     Raises:
         UnavailableError: no JVM.
@@ -51,10 +61,11 @@ class JavaColumns:
         "type-strings.lenient": True,
     }
 
-    def __init__(self) -> None:
+    def __init__(self, loader: JniLoader | None = None, scanner: str = _SCANNER) -> None:
         self._allocator = TrackedAllocator()
-        self._java = _classes()
-        self._loader = JniLoader(self._java)
+        self._java = case_classes()
+        self._loader = loader or JniLoader(self._java)
+        self._scanner = scanner
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
         """Have Java append the rows, and read every chunk through its meta chain.
@@ -67,7 +78,7 @@ class JavaColumns:
         types = prune_columns(columns, request.required_fields, request.nested_fields or ())
         parameters = {"case": self._put(request)}
         with JniScanner(
-            self._loader, _SCANNER, request.fetch_size, parameters, self._allocator
+            self._loader, self._scanner, request.fetch_size, parameters, self._allocator
         ) as scanner:
             scanner.open()
             return [
@@ -79,7 +90,7 @@ class JavaColumns:
         """Leave a request with the scanner's class; the name by which it is found."""
         jpype, name = self._java.jpype, f"case-{next(_numbers)}"
         texts = jpype.JArray(jpype.JString)
-        self._java.java_class(_SCANNER).put(
+        self._java.java_class(_CASE).put(
             name,
             texts(list(request.fields)),
             texts(list(request.types)),

@@ -80,9 +80,10 @@ class _EngineScan:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         import duckdb
 
-        plan = self._scan.engine_plan()
+        plan = self._scan.engine_plan(masks=True)
         rest = None if plan.rest is None else plan.rest.dataset()
-        watched = [] if rest is None else [rest]
+        datasets = [rest, *(files.gone for files in plan.files)]
+        watched = [dataset for dataset in datasets if dataset is not None]
         with duckdb.connect() as connection, original_errors(*watched):
             connection.execute("SET TimeZone = 'UTC'")
             if self._request.threads is not None:

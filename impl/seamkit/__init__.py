@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from seambase.scan import ScanReport, ScanWarning
+    from seamkit.files.kept import keep_at_most
     from seamkit.offheap.connector.factory import connector_scanner
     from seamkit.offheap.engine.stream import TableStream
     from seamkit.ranges.plan_file import scan_from_json, scan_to_json
@@ -107,6 +108,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "connector_scanner",
+    "keep_at_most",
     "open_table",
     "register",
     "scan_from_json",
@@ -116,6 +118,7 @@ __all__ = [
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
     "open_table": "seamkit.tables.opening",
+    "keep_at_most": "seamkit.files.kept",
     "register": "seamkit.tables.registering",
     "scan_from_json": "seamkit.ranges.plan_file",
     "scan_to_json": "seamkit.ranges.plan_file",

@@ -199,11 +199,13 @@ def _run_case(
 
 def _timing(case: Case, reader: Reader, work: Work | None, result: Measurement) -> Answered:
     """The timing, with what the reader's scans report."""
-    paths, warnings = dict[str, int](), []
+    paths, warnings, spent = dict[str, int](), [], dict[str, float]()
     for scan in work.scans if work else ():
         report = scan.report()
         for path, count in report.paths.items():
             paths[path] = paths.get(path, 0) + int(count)
+        for what, seconds in report.seconds.items():
+            spent[what] = spent.get(what, 0.0) + seconds
         warnings += [
             Skipped(file=w.file, offset=w.offset, reason=w.reason) for w in report.warnings
         ]
@@ -215,6 +217,7 @@ def _timing(case: Case, reader: Reader, work: Work | None, result: Measurement) 
         expected=work.expected if work else None,
         paths=paths,
         warnings=warnings,
+        spent=spent,
     )
 
 

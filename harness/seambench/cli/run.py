@@ -56,7 +56,8 @@ def run(
         typer.Option(help="Per cent of rows updated in a changed slice, repeatable."),
     ] = None,
     slice_share: Annotated[
-        float | None, typer.Option(help="Per cent of slices that are changed.")
+        list[float] | None,
+        typer.Option(help="Per cent of slices that are changed, repeatable."),
     ] = None,
     reader: Readers = None,
     queries: Queries = "all",
@@ -106,7 +107,9 @@ def run(
     """Make the data, check the readers, compare them, build the page.
 
     Without --update-ratio and --slice-share: 0, 5, 20, 50 and 100 % in every slice, and 20 % in a
-    fifth of the slices. Derived from TPC-H, not comparable with published TPC-H results.
+    fifth of the slices. With --slice-share alone 20 % of the rows of these slices are changed; a
+    share of 0 is a table without changes. Derived from TPC-H, not comparable with published TPC-H
+    results.
     """
     from seambench.data import DEFAULT_TABLES, GenerateOptions, curve_layouts
     from seambench.engines.spark import parse_settings
@@ -122,7 +125,7 @@ def run(
         layouts=curve_layouts(
             format_ or _offered(readers),
             update_ratio or (),
-            slice_share,
+            slice_share or (),
             parse_settings(knob or (), "--knob"),
         ),
         tables=tuple(table or DEFAULT_TABLES),

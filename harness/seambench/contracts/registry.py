@@ -8,6 +8,8 @@ A name of an implementation is one of
 - `package.module:Class`, any class with the seam's methods;
 - `cmd:./reader --flag`, a command, and `lib:./reader.so`, a shared library (docs/doors.md), where
   the seam has such a door;
+- `java:com.example.MyScanner`, or another word before the colon for which an installed package has
+  a door: an entry point `<seam>.<word>` of the group `seambench.door`, a function of what follows;
 - `A -> B`, a pair of two such names, where the seam pairs implementations.
 """
 
@@ -41,6 +43,7 @@ __all__ = [
 
 _SEAMS = "seambench.seam"
 _IMPLEMENTATIONS = "seambench.impl"
+_DOORS = "seambench.door"
 _SUITES = "seambench.suite"
 
 #: Between the two names of a pair.
@@ -114,6 +117,8 @@ def resolve(seam: str, name: str) -> Any:
         made = _of_version(found, *versioned)
     elif colon and kind in ("cmd", "lib"):
         made = found.door(kind, rest)
+    elif colon and (door := grouped(_DOORS).get(f"{seam}.{kind}")):
+        made = load(door[0], name)(rest)
     elif colon:
         made = _instance(found, name, load(EntryPoint(name, name, _IMPLEMENTATIONS), name))
     else:

@@ -13,6 +13,7 @@ __all__ = ["PLAIN", "curve_layouts", "default_layouts", "parse_layout"]
 #: The rows as the generator made them, as folders of Parquet files.
 PLAIN = Layout()
 
+_CHANGED = 20.0
 _RATIOS = (0.0, 5.0, 20.0, 50.0, 100.0)
 
 
@@ -38,22 +39,28 @@ def parse_layout(name: str) -> Layout:
 def curve_layouts(
     formats: Sequence[str] = (),
     ratios: Sequence[float] = (),
-    share: float | None = None,
+    shares: Sequence[float] = (),
     knobs: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Names of one layout per format and update ratio, alike in all else.
+    """Names of one layout per format, update ratio and share of changed groups, alike in all else.
 
     Args:
         formats: names of table formats; none for all that have data sets.
         ratios: per cents of rows changed; none for 0, 5, 20, 50 and 100.
-        share: per cent of the groups of rows that are changed. Without shares and ratios, one more
-            layout has 20 % of the rows changed in a fifth of the groups.
+        shares: per cents of the groups of rows that are changed, 0 for a table without changes;
+            none for all groups. Shares without a ratio are of groups with 20 % of their rows
+            changed. Without shares and ratios, one more layout has that in a fifth of the groups.
         knobs: further choices, as the formats name them; `NAME.KNOB` is for one format alone.
     """
     names = formats or formats_of_data()
-    points = [(ratio, 100.0 if share is None else share) for ratio in ratios or _RATIOS]
-    if not ratios and share is None:
-        points.append((20.0, 20.0))
+    changed = ratios or ((_CHANGED,) if shares else _RATIOS)
+    points = [
+        (ratio, share) if share else (0.0, 100.0)
+        for ratio in changed
+        for share in shares or (100.0,)
+    ]
+    if not ratios and not shares:
+        points.append((_CHANGED, 20.0))
     layouts = [
         layouts_of(name).make(ratio, percent, _own_knobs(name, knobs or {}))
         for name in names

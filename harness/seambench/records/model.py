@@ -199,6 +199,8 @@ class Answered(_Timed, frozen=True, tag="answer", tag_field="kind"):
         answer: digest of the rows that came; doubles within the tolerance count as the oracle's.
         paths: slices read by each path.
         warnings: what the reader said it skipped.
+        spent: what the last run's threads spent seconds on, as the reader counts them: `open`,
+            `read` and `fill` of a reader in Java.
     """
 
     query: Query | None = None
@@ -206,6 +208,7 @@ class Answered(_Timed, frozen=True, tag="answer", tag_field="kind"):
     answer: Digest | None = None
     paths: dict[str, Count] = {}
     warnings: list[Skipped] = []
+    spent: dict[str, Seconds] = {}
 
 
 class Step(_Timed, frozen=True, tag="step", tag_field="kind"):

@@ -83,6 +83,7 @@ def answered(
     expected: str | None = None,
     paths: Mapping[str, int] | None = None,
     warnings: Sequence[Skipped] = (),
+    spent: Mapping[str, float] | None = None,
 ) -> Answered:
     """The timing of something that gave rows.
 
@@ -94,6 +95,7 @@ def answered(
         expected: digest of the oracle's rows, for where no answer came.
         paths: slices read by each path.
         warnings: damage that was skipped.
+        spent: seconds of the last run by what they were spent on.
     """
     found = measured.found
     if isinstance(found, Arrived):
@@ -107,6 +109,7 @@ def answered(
         answer=found.answer if found and judged else None,
         paths=dict(paths or {}),
         warnings=list(warnings),
+        spent=dict(spent or {}) if judged else {},
         **_common(measured),
     )
 

@@ -25,6 +25,7 @@ from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
 from seambench.report.views.pairs import grids
 from seambench.report.views.queries import query_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
+from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, start_of
 from seambench.report.views.throughput import Family, Group, families
 from seambench.report.views.written import written
@@ -188,6 +189,7 @@ def _cost_view(one: RunSet) -> Mapping[str, Any] | None:
     return {
         "figures": found,
         "written": written(one),
+        "slices": slice_tables(one),
         "numbers": numbers,
         "chart": partial(charts.cost_chart, numbers=numbers),
         "whats": list(dict.fromkeys(figure.what for figure in found)),

@@ -67,5 +67,8 @@ def read_unit_in_java(
     rows = min(batch_rows, _FETCH_SIZE)
     loader = java_loader()
     with JniScanner(loader, _SCANNER, rows, parameters, context.allocator) as scanner:
-        scanner.open()
-        yield from scanner.batches(expected)
+        try:
+            scanner.open()
+            yield from scanner.batches(expected)
+        finally:
+            context.spent.extend(scanner.counters().spent)

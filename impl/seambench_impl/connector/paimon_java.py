@@ -96,8 +96,11 @@ class PaimonSplits:
         rows = min(batch_rows, _FETCH_SIZE)
         name = "seambench.paimon.PaimonSplitScanner"
         with JniScanner(loader, name, rows, parameters, context.allocator) as scanner:
-            scanner.open()
-            yield from scanner.batches(EngineSchema(schema, scanner.schema().types))
+            try:
+                scanner.open()
+                yield from scanner.batches(EngineSchema(schema, scanner.schema().types))
+            finally:
+                context.spent.extend(scanner.counters().spent)
 
     def _split(self, unit: ReadUnit) -> tuple[str, str]:
         """The table and a unit's split, as the scanner's parameters."""

@@ -15,7 +15,10 @@ from seamkit.files.reader import FileReader, Renaming
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["EngineFiles", "EnginePlan", "Rest", "why_not"]
+__all__ = ["CHUNK_ROWS", "EngineFiles", "EnginePlan", "Rest", "why_not"]
+
+CHUNK_ROWS = 1 << 15
+"""Places of one row of a mask: few bytes, so that an engine may join them either way round."""
 
 _PATTERN_CHARACTERS = frozenset("*?[]{}")
 
@@ -30,12 +33,19 @@ class EngineFiles:
         schema: the columns of the scan; those that the files have are of these types in them.
         values: columns that have one value in all rows, and are not read from the files.
         absent: columns that the files lack; they are null.
+        gone: which rows are gone, as a dataset with a row for each `CHUNK_ROWS` places: its number
+            (`chunk`) and a bit for each place (`bits`), the first being the highest of its byte, 1
+            where the row is gone. The place of a row is `number of its file * stride + number of
+            the row`. None if no row is gone.
+        stride: see above.
     """
 
     paths: Sequence[str]
     schema: pa.Schema
     values: Mapping[str, pa.Scalar]
     absent: frozenset[str]
+    gone: ds.Dataset | None = None
+    stride: int = 0
 
 
 class Rest(Protocol):

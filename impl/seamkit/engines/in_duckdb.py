@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from seamkit.engines.files import EngineFiles, EnginePlan
+from seamkit.engines.files import CHUNK_ROWS, EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,13 +43,44 @@ def _read_parquet(
     rows = connection.read_parquet(
         list(files.paths), hive_partitioning=False, union_by_name=False, file_row_number=False
     )
+    if files.gone is not None:
+        rows = _without_gone(rows, files, files.gone, connection)
     columns = []
-    for field in files.schema:
+    for number, field in enumerate(files.schema):
         if field.name in files.values or field.name in files.absent:
             value = files.values.get(field.name)
             constant = duckdb.ConstantExpression(None if value is None else value.as_py())
             column = constant.cast(types[field.name])
         else:
-            column = duckdb.ColumnExpression(field.name).cast(types[field.name])
+            name = field.name if files.gone is None else _numbered(number)
+            column = duckdb.ColumnExpression(name).cast(types[field.name])
         columns.append(column.alias(field.name))
     return rows.select(*columns)
+
+
+def _without_gone(
+    rows: duckdb.DuckDBPyRelation,
+    files: EngineFiles,
+    gone: ds.Dataset,
+    connection: duckdb.DuckDBPyConnection,
+) -> duckdb.DuckDBPyRelation:
+    """The rows that are left, their columns called by numbers, so that no name is there twice."""
+    import duckdb
+
+    known = {*files.values, *files.absent}
+    columns = [
+        duckdb.ColumnExpression(field.name).alias(_numbered(number))
+        for number, field in enumerate(files.schema)
+        if field.name not in known
+    ]
+    place = duckdb.SQLExpression(
+        f"(file_index::BIGINT * {files.stride} + file_row_number)::INTEGER"
+    ).alias("place")
+    bits = connection.from_arrow(gone).select("chunk, bits::BIT AS bits")
+    # An equality: of two tables that are joined by anything else DuckDB may repeat the wider one.
+    met = f"place // {CHUNK_ROWS} = chunk AND get_bit(bits, place % {CHUNK_ROWS}) = 0"
+    return rows.select(*columns, place).join(bits, met)
+
+
+def _numbered(column: int) -> str:
+    return f"c{column}"

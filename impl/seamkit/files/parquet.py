@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
 from seamkit.files.statistics import that_may_match
@@ -31,6 +32,7 @@ __all__ = [
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
+_STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
 
 
@@ -51,12 +53,32 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
+    _check_rows(file.metadata, where)
     return file
 
 
-def _how(source: Any) -> dict[str, bool]:
-    """How pyarrow reads a file; one that is far away fetches ahead by itself, group by group."""
-    return {"page_checksum_verification": True, "pre_buffer": not isinstance(source, FarFile)}
+def _check_rows(footer: pq.FileMetaData, where: str) -> None:
+    """Make sure that row groups have the rows of the file: one without rows would be passed over.
+
+    Raises:
+        InputError: they have not.
+    """
+    rows = sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
+    if rows != footer.num_rows:
+        raise InputError(f"{where}: {rows} rows in row groups, {footer.num_rows} in the file")
+
+
+def _how(source: Any) -> dict[str, Any]:
+    """How pyarrow reads a file: by streams of pages, so that memory does not grow with the file.
+
+    One that is far away fetches ahead by itself, group by group.
+    """
+    buffer_bytes = 0 if isinstance(source, FarFile) else _STREAM_BYTES
+    return {
+        "page_checksum_verification": True,
+        "pre_buffer": False,
+        "buffer_size": buffer_bytes,
+    }
 
 
 def check_names(names: Sequence[str], where: str) -> None:
@@ -68,6 +90,10 @@ def check_names(names: Sequence[str], where: str) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{where}: two columns have the name {twice!r}")
+
+
+# What a footer holds of a column chunk in memory, about.
+_BYTES_A_CHUNK = 500
 
 
 class ParquetReader:
@@ -96,12 +122,28 @@ class ParquetReader:
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
-        self._content = storage.open(path)
+        self._content, self._file = self._opened()
         self.size_bytes: int = self._content.size()
-        self._file = open_parquet(self._content, self.name, **self._how)
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
+
+    def _opened(self) -> tuple[pa.NativeFile, pq.ParquetFile]:
+        """The file; its footer may be known from an earlier read of the same file."""
+        before = self._storage.file_identity(self._path)
+        content = self._storage.open(self._path)
+        footer = None if before is None else KEPT.get(("footer", before))
+        # Another file may have come there between looking at it and opening it.
+        same = before is not None and before == self._storage.file_identity(self._path)
+        if footer is not None and same:
+            return content, open_parquet(content, self.name, metadata=footer, **self._how)
+        file = open_parquet(content, self.name, **self._how)
+        if same and before == self._storage.file_identity(self._path):
+            footer = file.metadata
+            chunks = footer.num_row_groups * footer.num_columns
+            taken = footer.serialized_size + chunks * _BYTES_A_CHUNK
+            KEPT.put(("footer", before), footer, taken)
+        return content, file
 
     @property
     def schema(self) -> pa.Schema:

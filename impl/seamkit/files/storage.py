@@ -15,7 +15,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
+from seamkit.files.kept import file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
@@ -228,6 +229,14 @@ class Storage:
         """
         with _told(self.full(path)):
             return self._files.open(self._inside(path))
+
+    def file_identity(self, path: str) -> Hashable | None:
+        """See `seamkit.files.kept.file_identity`; None for a file elsewhere.
+
+        Raises:
+            InputError: the path leads out of the table's folder.
+        """
+        return file_identity(self._inside(path)) if self.is_local else None
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970.

@@ -29,7 +29,7 @@ def compiled_package(name: str, folder: Path, parent: JavaClasses | None = None)
 
     Args:
         name: of the classes, for messages.
-        folder: of the sources.
+        folder: of the sources, which may lie in folders of their packages.
         parent: classes that the sources use; Java's own by default. What is kept does not depend
             on them: sources are written for one version of an engine, and say so.
 
@@ -40,10 +40,12 @@ def compiled_package(name: str, folder: Path, parent: JavaClasses | None = None)
         UnavailableError: no JVM; or the classes are not kept yet and there is no compiler, or the
             sources do not compile against `parent`.
     """
-    sources = sorted(folder.glob("*.java"))
+    sources = sorted(folder.rglob("*.java"))
     digest = hashlib.sha256(_SETTINGS)
     for source in sources:
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+        digest.update(
+            str(source.relative_to(folder)).encode() + b"\0" + source.read_bytes() + b"\0"
+        )
     kept = cache_folder() / "java" / f"{name}-{digest.hexdigest()[:16]}"
     jpype = start()
     above = _platform_loader(jpype) if parent is None else parent.loader

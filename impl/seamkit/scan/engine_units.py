@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from seamkit.engines.files import EngineFiles, why_not
+from seamkit.engines.files import CHUNK_ROWS, EngineFiles, why_not
 from seamkit.files.reader import FileReader
-from seamkit.scan.units import ReadPlan, ReadUnit
+from seamkit.scan.engine_masks import ChangedRows, MaskedFiles, UnitMatches
+from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
 
 __all__ = ["EngineShare", "engine_share"]
 
 #: Reads of their own that an engine is given at most: one for each set of values of partitions.
 _MOST_READS = 64
+
+#: Bits of one read's mask at most: an engine counts them in 32 bits.
+_MOST_BITS = 1 << 31
+
+#: What engines call the place of a row; a file's own column of that name would hide it.
+_PLACES = frozenset(("file_index", "file_row_number"))
 
 
 @dataclass(frozen=True)
@@ -22,50 +30,91 @@ class EngineShare:
     """A plan, split between an engine's own reader and ours.
 
     Attributes:
-        files: what the engine's reader reads.
+        files: what the engine's reader reads as it stands.
+        changed: what it reads under a mask, with the units whose rows are gone.
         rest: what stays.
-        reasons: for each unit of the plan, why it stays; None for those that go.
+        reasons: for each unit of the plan, why it stays; None for those that go as they stand.
+        matches: what keyed events do to their files.
     """
 
     files: Sequence[EngineFiles]
+    changed: Sequence[tuple[EngineFiles, Sequence[ReadUnit]]]
     rest: ReadPlan
     reasons: Sequence[str | None]
+    matches: UnitMatches | None
+
+    def masked(self, context: ReadContext, threads: int) -> Iterator[EngineFiles]:
+        """What the engine's reader reads under masks, which it asks for when it reads.
+
+        Args:
+            context: what reads lend.
+            threads: units at once.
+        """
+        for files, units in self.changed:
+            assert self.matches is not None
+            masks = MaskedFiles(units, files.stride, self.matches, context, threads)
+            yield replace(files, gone=masks.dataset())
 
 
-def engine_share(plan: ReadPlan, columns: Sequence[str]) -> EngineShare:
+def engine_share(
+    plan: ReadPlan, columns: Sequence[str], matches: UnitMatches | None = None
+) -> EngineShare:
     """Split a plan. Every unit without changes has its files' footers read.
 
     Args:
         plan: the units.
         columns: those that the scan hands out.
+        matches: what keyed events do to their files, for an engine that can leave out rows which
+            are gone; None for one that cannot. The footers of units with changes are read, too.
 
     Raises:
         InputError: a file is missing or broken.
     """
     schema = pa.schema([plan.schema.field(name) for name in columns])
-    reads: dict[object, EngineFiles] = {}
+    reads: dict[object, tuple[EngineFiles, list[ReadUnit]]] = {}
     reasons: list[str | None] = []
+    rest: list[ReadUnit] = []
     for unit in plan.units:
-        found = _files_of(unit, schema)
-        if isinstance(found, list):
-            key = [_key(files) for files in found]
-            if len({*reads, *key}) > _MOST_READS:
-                found = f"an engine would have to read {_MOST_READS} partitions apart"
+        found = _files_of(unit, schema, masks=matches is not None)
+        why = unit.reason or "it has changes"
         if isinstance(found, str):
             reasons.append(found)
+            rest.append(unit)
             continue
-        reasons.append(None)
+        key = [_key(files) for files in found]
+        if len({*reads, *key}) > _MOST_READS or not all(map(_fits, found, map(reads.get, key))):
+            reasons.append(f"an engine would have to read {_MOST_READS} partitions apart")
+            rest.append(unit)
+            continue
+        reasons.append(None if unit.changes is None else f"{why}; DuckDB masks its file")
+        if matches is not None and not isinstance(unit.changes, Mask | KeyMask | Runs | None):
+            (file,) = unit.files
+            unit = replace(unit, changes=ChangedRows(file, unit.changes, matches))
+            # Only what its file does not hold.
+            rest.append(unit)
         for files in found:
-            known = reads.get(_key(files))
-            paths = [*(known.paths if known else ()), *files.paths]
-            reads[_key(files)] = replace(files, paths=paths)
-    rest = [unit for unit, why in zip(plan.units, reasons, strict=True) if why is not None]
-    return EngineShare(list(reads.values()), replace(plan, units=rest), reasons)
+            known, units = reads.get(_key(files), (replace(files, paths=[], stride=0), []))
+            joined = replace(
+                known,
+                paths=[*known.paths, *files.paths],
+                stride=max(known.stride, files.stride),
+            )
+            reads[_key(files)] = joined, [*units, unit]
+    clean = [files for files, _ in reads.values() if not files.stride]
+    changed = [pair for pair in reads.values() if pair[0].stride]
+    return EngineShare(clean, changed, replace(plan, units=rest), reasons, matches)
 
 
-def _files_of(unit: ReadUnit, schema: pa.Schema) -> list[EngineFiles] | str:
+def _fits(files: EngineFiles, read: tuple[EngineFiles, Sequence[ReadUnit]] | None) -> bool:
+    """Whether the mask of a read has room for the rows of one more file."""
+    stride = max(files.stride, 0 if read is None else read[0].stride)
+    return stride * (1 + (0 if read is None else len(read[1]))) <= _MOST_BITS
+
+
+def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineFiles] | str:
     """A unit's files, each a read of its own; or why it stays."""
-    if unit.changes is not None:
+    changed = unit.changes is not None
+    if changed and (not masks or isinstance(unit.changes, Runs) or len(unit.files) != 1):
         return unit.reason or "it has changes"
     values = {name: value for name, value in unit.partition.items() if name in schema.names}
     wanted = pa.schema([field for field in schema if field.name not in values])
@@ -73,14 +122,17 @@ def _files_of(unit: ReadUnit, schema: pa.Schema) -> list[EngineFiles] | str:
     for file in unit.files:
         reader: FileReader = file.open()
         why = why_not(reader, wanted)
+        if why is None and changed and _PLACES.intersection(map(str.lower, reader.schema.names)):
+            why = "a column of its file hides the places of rows"
         if why is not None:
             return why
         absent = frozenset(wanted.names).difference(reader.schema.names)
-        found.append(EngineFiles([reader.name], schema, values, absent))
+        chunks = max(math.ceil(reader.num_rows / CHUNK_ROWS), 1) if changed else 0
+        found.append(EngineFiles([reader.name], schema, values, absent, None, chunks * CHUNK_ROWS))
     return found
 
 
 def _key(files: EngineFiles) -> object:
     """What files that are read together have in common."""
     values = tuple((name, value.type, value.as_py()) for name, value in files.values.items())
-    return values, files.absent
+    return values, files.absent, bool(files.stride)

@@ -8,19 +8,18 @@ plan of the scan is fixed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from seambase.errors import InputError
+from seamkit.files.kept import CACHE_BYTES, Kept
 from seamkit.scan.merge import Words
 from seamkit.scan.units import Events, Keyed, Positions, ReadContext
 
-__all__ = ["CACHE_BYTES", "EventsCache", "EventsSource", "FreshEvents", "Matches"]
-
-CACHE_BYTES = 512 << 20
-"""What the decoded events of one dataset may take between reads."""
+__all__ = ["EventsCache", "EventsSource", "FreshEvents", "Matches"]
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,24 @@ class Matches:
     Attributes:
         sources: for each row of the file where its values come from.
         rest: rows of the events that match no row of the file.
+        n_events: rows of the events that both refer to.
     """
 
     sources: Words
     rest: Words
+    n_events: int
+
+    def check(self, events: Events) -> None:
+        """Make sure that rows of events are those that were looked at.
+
+        Raises:
+            InputError: they are others, since a log has changed.
+        """
+        if events.data.num_rows != self.n_events:
+            raise InputError(_CHANGED)
+
+
+_CHANGED = "a log of the table changed while it was read; plan the scan again"
 
 
 class EventsSource(Protocol):
@@ -86,20 +99,20 @@ _BYTES_A_KEY = 64  # of the index and the keys in it, about
 class EventsCache:
     """Loads events once, and later only the columns that were not asked for before.
 
-    Threads may share it. Events that fill each other's gaps are not kept, nor those for which there
-    is no room any more.
+    Threads may share it. Events that fill each other's gaps are not kept, and those used longest
+    ago give way to others. Changes that can tell by what files they are made, and that these are
+    the same as before, are shared with all scans of the process; others are kept by this object.
 
     Args:
-        most_bytes: what may be kept.
+        most_bytes: what this object may keep itself.
+        shared: what scans share; None to share nothing.
     """
 
     keeps_matches = True
 
-    def __init__(self, most_bytes: int = CACHE_BYTES) -> None:
-        self._room = most_bytes
-        # By the identity of the changes, which are kept alive beside.
-        self._kept: dict[int, tuple[Keyed, Events]] = {}
-        self._matches: dict[int, tuple[Keyed, Matches]] = {}
+    def __init__(self, most_bytes: int = CACHE_BYTES, shared: Kept | None = None) -> None:
+        self._own = Kept(most_bytes)
+        self._shared = shared
         self._alone: dict[int, threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -110,38 +123,54 @@ class EventsCache:
         with self._lock:
             alone = self._alone.setdefault(id(changes), threading.Lock())
         with alone:
-            events = self._kept.get(id(changes), (changes, None))[1]
-            if events is None:
+            store, key = self._place(changes)
+            known = store.get(("events", key))
+            if known is None:
+                told = len(context.warnings)
                 loaded = changes.load(names, context)
                 if isinstance(loaded, np.ndarray) or loaded.fills:
                     return loaded
                 events = loaded
-                taken = events.data.get_total_buffer_size() + events.data.num_rows * _BYTES_A_KEY
-                if not self._take_room(taken):
-                    return events
-                self._kept[id(changes)] = changes, events
+                # What is told of damage is told to every scan; and files may have changed.
+                if len(context.warnings) > told or self._place(changes) != (store, key):
+                    store, key = self._own, id(changes)
+                self._keep(store, key, changes, events)
+            else:
+                events = known[1]
             missing = [n for n in names if events.data.schema.get_field_index(n) < 0]
             if missing:
                 further = changes.load(missing, context)
-                assert not isinstance(further, np.ndarray)  # the same blocks as before
+                if isinstance(further, np.ndarray) or further.data.num_rows != events.data.num_rows:
+                    raise InputError(_CHANGED)
                 events = events.beside(further)
-                if self._take_room(further.data.get_total_buffer_size()):
-                    self._kept[id(changes)] = changes, events
+                if self._place(changes) == (store, key) or store is self._own:
+                    self._keep(store, key, changes, events)
         return events.fork(names, context.allocator)
 
     def matches(self, changes: Keyed) -> Matches | None:
         """What an earlier read found of a unit's file; None if it is not known."""
-        return self._matches.get(id(changes), (changes, None))[1]
+        store, key = self._place(changes)
+        known = store.get(("matches", key))
+        return None if known is None else known[1]
 
     def keep_matches(self, changes: Keyed, matches: Matches) -> None:
-        """Keep them if there is room."""
+        """Keep them beside the events that they were found with, if these are kept."""
+        store, key = self._place(changes)
+        events = store.get(("events", key))
+        if events is None or events[1].data.num_rows != matches.n_events:
+            return
         taken = matches.sources.nbytes + matches.rest.nbytes
-        if id(changes) not in self._matches and self._take_room(taken):
-            self._matches[id(changes)] = changes, matches
+        store.put(("matches", key), (changes, matches), taken)
 
-    def _take_room(self, wanted: int) -> bool:
-        with self._lock:
-            if wanted > self._room:
-                return False
-            self._room -= wanted
-            return True
+    def _place(self, changes: Keyed) -> tuple[Kept, Hashable]:
+        """Where events are kept, and by what."""
+        identity = None if self._shared is None else changes.identity()
+        if identity is None or self._shared is None:
+            return self._own, id(changes)
+        return self._shared, identity
+
+    @staticmethod
+    def _keep(store: Kept, key: Hashable, changes: Keyed, events: Events) -> None:
+        taken = events.data.get_total_buffer_size() + events.data.num_rows * _BYTES_A_KEY
+        # An object that is kept keeps its id.
+        store.put(("events", key), (changes, events), taken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -14,9 +15,9 @@ from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.scan.merge import KEEP, REMOVE, assemble
-from seamkit.scan.units import KeyTest, Positions
+from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, Positions, ReadContext
 
-__all__ = ["Gone", "GoneByKey", "GoneRows", "RowRemover"]
+__all__ = ["Gone", "GoneByKey", "GoneRows", "RowRemover", "SharedMask"]
 
 
 class Gone(Protocol):
@@ -193,3 +194,29 @@ class RowRemover:
         sources = np.full(batch.num_rows, KEEP, dtype=np.int32)
         sources[self._gone.within(begin, end)] = REMOVE
         return assemble(batch, self._nothing, self._exported, sources, self._allocator)
+
+
+class SharedMask:
+    """What is gone of one file, for the tasks that read it; positions are loaded once.
+
+    Args:
+        changes: a mask, or one of keys; a unit with other changes is not read natively.
+    """
+
+    def __init__(self, changes: Changes) -> None:
+        assert isinstance(changes, Mask | KeyMask)
+        self._mask = changes if isinstance(changes, Mask) else changes.mask
+        self._keys = changes.keys if isinstance(changes, KeyMask) else ()
+        self._lock = threading.Lock()
+        self._rows: GoneRows | None = None
+
+    def of(self, reader: FileReader, context: ReadContext, batch_rows: int) -> Gone:
+        """The rows that are gone of the file that a reader has opened; for one thread."""
+        with self._lock:
+            if self._rows is None:
+                positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
+                self._rows = GoneRows(positions, reader.num_rows, reader.name)
+        if not self._keys:
+            return self._rows
+        tests = [(schema, load(context)) for schema, load in self._keys]
+        return GoneByKey(reader, tests, self._rows, batch_rows)

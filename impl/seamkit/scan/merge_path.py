@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.events_cache import EventsSource, Matches
 from seamkit.scan.masks import GoneRows
@@ -31,7 +32,6 @@ from seamkit.scan.native_path import (
     native_rows,
     with_values,
 )
-from seamkit.scan.tasks import read_ahead
 from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext
 
 __all__ = ["UnitMerge"]
@@ -134,7 +134,8 @@ class UnitMerge:
         if self._found is None or events.fills or len(self._found) < len(self._stretches):
             return
         sources = np.concatenate([*self._found, np.empty(0, dtype=np.int32)])
-        self._source.keep_matches(self._changes, Matches(sources, rest))
+        found = Matches(sources, rest, events.data.num_rows)
+        self._source.keep_matches(self._changes, found)
 
     def _left(self, gone: GoneRows, number: int) -> Iterator[pa.RecordBatch]:
         """The rows of a stretch of which some are gone and none has changed."""
@@ -163,6 +164,8 @@ class UnitMerge:
                 if isinstance(loaded, np.ndarray):
                     self._unit = self._checked(loaded)
                 else:
+                    if self._matches is not None:
+                        self._matches.check(loaded)
                     self._unit = _UnitEvents(loaded, self._wanted, self._context)
             return self._unit
 

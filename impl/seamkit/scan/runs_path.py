@@ -3,7 +3,7 @@
 Where one row of a key is left, the largest run is the base: its batches are changed in place, and
 rows of other runs take the place of its rows or are handed out beside them. Where rows of a key
 become one, all rows come out in order and a rule of the table format merges them. Memory holds a
-batch of each run, whatever the runs' sizes.
+batch of each run, whatever the runs' sizes; the more runs, the smaller the batches.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
+from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merge import KEEP, Words, assemble
 from seamkit.scan.run_merge import MergedRows, RunMerge
-from seamkit.scan.tasks import read_ahead
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
 __all__ = ["Share", "merged_runs"]
+
+#: Batches with fewer rows cost more than they save.
+_LEAST_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ def merged_runs(
         InputError: a file is broken, or its keys do not ascend.
         RefusedError: retracts that the rules have no word for.
     """
+    # A batch of each run is held at once: together they have the rows of one, or little more.
+    batch_rows = max(min(batch_rows, _LEAST_ROWS), batch_rows // len(changes.runs))
     way = _Picked if isinstance(changes.rule, str) else _Combined
     read = list(names) or [changes.keys[0]]  # rows without any column are hard to count
     for batch in way(unit, changes, schema, read, batch_rows, context, share).rows():

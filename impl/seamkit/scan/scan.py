@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -59,20 +60,25 @@ class Scan(ABC):
                 reader have the path `engine`, and of all others it is said why they stay.
         """
 
-    def engine_plan(self) -> EnginePlan:
+    def engine_plan(self, *, masks: bool = False) -> EnginePlan:
         """The scan for engines: all rows by our reader, unless a scan knows better.
+
+        Args:
+            masks: the engine's reader leaves out rows that are said to be gone.
 
         Raises:
             InputError: a file is missing or broken.
         """
+        del masks
         return EnginePlan([], self, self.schema)
 
     def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The rows as a relation of DuckDB.
 
-        Parquet files whose rows need nothing done to them are read by DuckDB itself, which is
-        fastest; it does not hold their pages to their checksums. All others come through `dataset`.
-        Columns and filters reach both. The files are those of the moment of this call.
+        Parquet files are read by DuckDB itself where their rows stay as they are or are gone, which
+        is fastest; it does not hold their pages to their checksums. All other rows come through
+        `dataset`, those that replace rows of such a file among them. Columns and filters reach
+        both. The files are those of the moment of this call.
 
         Args:
             connection: of DuckDB, where the relation lives.
@@ -85,7 +91,7 @@ class Scan(ABC):
             raise UsageError("a relation of DuckDB has at least one column: name some")
         from seamkit.engines.in_duckdb import duckdb_relation
 
-        plan = self.engine_plan()
+        plan = self.engine_plan(masks=True)
         rest = None if plan.rest is None else plan.rest.dataset()
         return duckdb_relation(plan, rest, connection)
 
@@ -133,6 +139,34 @@ class Scan(ABC):
             columns: those to hand out; the scan's schema has them all.
             condition: further rows to leave out, over any columns of the scan; None for none.
         """
+
+    def groups(self, count: int) -> list[list[int]]:
+        """The parts, shared out so that whoever reads a group has about as much to do as others.
+
+        Args:
+            count: of workers.
+
+        Returns:
+            Numbers of parts, at most `count` groups, none of them empty, each part in one.
+
+        Raises:
+            UsageError: fewer than one worker.
+        """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise UsageError(f"{count!r} groups: a whole number from 1 on is meant")
+        # The heaviest first, each to the group that has least so far.
+        weights = self.part_bytes()
+        found: list[list[int]] = [[] for _ in range(min(count, len(weights)))]
+        loads = [(0, number) for number in range(len(found))]
+        for part in sorted(range(len(weights)), key=lambda part: (-weights[part], part)):
+            load, number = heapq.heappop(loads)
+            found[number].append(part)
+            heapq.heappush(loads, (load + weights[part], number))
+        return [sorted(group) for group in found]
+
+    def part_bytes(self) -> list[int]:
+        """What there is to read for each part, as far as it is known; 1 each where it is not."""
+        return [1] * self.n_parts
 
     def to_table(self) -> pa.Table:
         """All rows."""

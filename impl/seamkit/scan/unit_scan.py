@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,22 +19,23 @@ from seambase.errors import InputError, SeambenchError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EnginePlan
+from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import is_far
+from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows
 from seamkit.scan.engine_units import engine_share
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
 from seamkit.scan.key_ranges import key_ranges
-from seamkit.scan.masks import Gone, GoneByKey, GoneRows
+from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
-from seamkit.scan.tasks import Task, run_tasks
 from seamkit.scan.units import (
-    Changes,
     DataFile,
     Keyed,
     KeyMask,
@@ -64,6 +64,7 @@ class _Run:
     allocator: TrackedAllocator
     warnings: list[ScanWarning] = field(default_factory=list)
     rows: int = 0
+    spent: list[tuple[str, float]] = field(default_factory=list)
 
 
 class UnitScan(Scan):
@@ -92,6 +93,7 @@ class UnitScan(Scan):
         self._options = options or ScanOptions()
         self._other_path: tuple[str, ReadRows] | None = None
         self._only_merged = False
+        self._matches: UnitMatches | None = None
         filter_columns(condition, plan.schema)
         self._begin()
 
@@ -144,31 +146,36 @@ class UnitScan(Scan):
     def dataset(self) -> ds.Dataset:
         """A dataset that DuckDB and Polars query, with columns and filters pushed down.
 
-        It keeps decoded events for its next reads (at most `CACHE_BYTES`), unless memory is
-        limited.
+        It keeps decoded events for its next reads, and for other scans of the same files (see
+        `seamkit.keep_at_most`), unless memory is limited.
         """
         from seambase.dataset import ScanDataset
 
         limited = self._options.memory_limit_bytes is not None
-        events = FreshEvents() if limited else EventsCache()
+        events: EventsSource = FreshEvents() if limited else EventsCache(shared=KEPT)
+        if self._matches is not None:
+            events = self._matches.events
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, events=events))
 
-    def engine_plan(self) -> EnginePlan:
-        """Files without changes for an engine's own reader, a scan of the rest; see `Scan`.
+    def engine_plan(self, *, masks: bool = False) -> EnginePlan:
+        """Files for an engine's own reader, a scan of the rest; see `Scan`.
 
         All stays with this scan where something other than columns was asked of it: a condition, a
         limit of memory, or strictness.
         """
         if self._alone() is not None:
             return EnginePlan([], self, self.schema, self._plan.size_bytes)
-        share = engine_share(self._plan, self._columns)
+        matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
+        share = engine_share(self._plan, self._columns, matches)
+        files = [*share.files, *share.masked(self._context(), self._options.n_threads)]
         if not share.rest.units:
-            return EnginePlan(share.files, None, self.schema)
+            return EnginePlan(files, None, self.schema)
         rest = copy.copy(self)
         rest._plan = replace(share.rest, again=None)
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
-        return EnginePlan(share.files, rest, self.schema, share.rest.size_bytes)
+        rest._matches = matches
+        return EnginePlan(files, rest, self.schema, share.rest.size_bytes)
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -211,6 +218,12 @@ class UnitScan(Scan):
         """As many parts as units."""
         return len(self._plan.units)
 
+    def part_bytes(self) -> list[int]:
+        """Bytes of each unit's files, and of those that change it."""
+        changes = [sum(file.size_bytes for file in unit.changed_by) for unit in self._plan.units]
+        own = [unit.size_bytes for unit in self._plan.units]
+        return [max(1, a + b) for a, b in zip(own, changes, strict=True)]
+
     def part(
         self, number: int, columns: Sequence[str], condition: pc.Expression | None
     ) -> UnitScan:
@@ -237,11 +250,15 @@ class UnitScan(Scan):
     def report(self) -> ScanReport:
         """Which paths the units take, and what reads so far came to."""
         with self._lock:
+            seconds: dict[str, float] = {}
+            for what, spent in list(self._run.spent):
+                seconds[what] = seconds.get(what, 0.0) + spent
             return ScanReport(
                 paths=dict(Counter(map(self.path_of, self._plan.units))),
                 warnings=list(dict.fromkeys(self._run.warnings)),
                 rows=self._run.rows,
                 peak_bytes=self._run.allocator.counters().peak_bytes,
+                seconds=seconds,
             )
 
     def explain(self, *, engine: bool = False) -> str:
@@ -271,7 +288,8 @@ class UnitScan(Scan):
         alone = self._alone()
         reasons: Sequence[str | None] = [alone] * len(self._plan.units)
         if alone is None:
-            reasons = engine_share(self._plan, self._columns).reasons
+            matches = UnitMatches(self._plan.schema, FreshEvents())
+            reasons = engine_share(self._plan, self._columns, matches).reasons
         for unit, why in zip(self._plan.units, reasons, strict=True):
             yield ("engine", "") if why is None else (self.path_of(unit), why)
 
@@ -288,6 +306,9 @@ class UnitScan(Scan):
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
     ) -> pa.RecordBatchReader:
+        if self._matches is not None:
+            tested = filter_columns(condition, self._plan.schema)
+            self._matches.columns = list(dict.fromkeys([*columns, *tested]))
         return self._reader(columns, self._both(condition), events)
 
     def _both(self, condition: pc.Expression | None) -> pc.Expression | None:
@@ -388,6 +409,10 @@ class UnitScan(Scan):
             if isinstance(unit.changes, Runs):
                 tasks += self._merging_runs(unit, unit.changes, own, parts)
                 continue
+            if isinstance(unit.changes, ChangedRows):
+                rows = (unit.changes, self._plan.schema, own, self._context())
+                tasks.append(functools.partial(changed_rows, *rows))
+                continue
             if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
                 tasks += self._merging(unit, unit.changes, own, parts, events)
                 continue
@@ -406,7 +431,7 @@ class UnitScan(Scan):
             parts = min(parts, groups)
             bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
             cuts = list(itertools.pairwise(bounds)) or [None]
-        gone = None if unit.changes is None else _SharedMask(unit.changes)
+        gone = None if unit.changes is None else SharedMask(unit.changes)
 
         def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
             # A reader of its own for each task: pyarrow's may not be shared by threads.
@@ -488,33 +513,8 @@ class UnitScan(Scan):
         """
         limit = self._options.memory_limit_bytes
         held_bytes = None if limit is None else limit // (4 * self._units_at_once)
-        return ReadContext(self._run.allocator, self._run.warnings, held_bytes=held_bytes)
-
-
-class _SharedMask:
-    """What is gone of one file, for the tasks that read it; positions are loaded once.
-
-    Args:
-        changes: a mask, or one of keys; a unit with other changes is not read natively.
-    """
-
-    def __init__(self, changes: Changes) -> None:
-        assert isinstance(changes, Mask | KeyMask)
-        self._mask = changes if isinstance(changes, Mask) else changes.mask
-        self._keys = changes.keys if isinstance(changes, KeyMask) else ()
-        self._lock = threading.Lock()
-        self._rows: GoneRows | None = None
-
-    def of(self, reader: FileReader, context: ReadContext, batch_rows: int) -> Gone:
-        """The rows that are gone of the file that a reader has opened; for one thread."""
-        with self._lock:
-            if self._rows is None:
-                positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
-                self._rows = GoneRows(positions, reader.num_rows, reader.name)
-        if not self._keys:
-            return self._rows
-        tests = [(schema, load(context)) for schema, load in self._keys]
-        return GoneByKey(reader, tests, self._rows, batch_rows)
+        run = self._run
+        return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
 
 
 def _groups_by_key(

@@ -20,7 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -117,12 +117,14 @@ class ReadContext:
         threads: that may decode the changes of one unit at once.
         held_bytes: what the rows of one unit's changes may take in memory while they are collected;
             the others wait on local disk. None for no bound.
+        spent: receives seconds by what they were spent on, from readers that count them.
     """
 
     allocator: TrackedAllocator
     warnings: list[ScanWarning]
     threads: int = 1
     held_bytes: int | None = None
+    spent: list[tuple[str, float]] = field(default_factory=list)
 
 
 class Events(Protocol):
@@ -203,6 +205,14 @@ class Keyed(Protocol):
 
         A filter on them may leave row groups of the file unread. Empty where every row must be met,
         or where rows fill each other.
+        """
+        ...
+
+    def identity(self) -> Hashable | None:
+        """All that `load` and the unit's file depend on, so that equal ones give equal events.
+
+        Files count as they are at the moment of the call: one that is written anew is another.
+        None where that is not known.
         """
         ...
 
@@ -295,9 +305,11 @@ class ReadUnit:
         partition: columns that have one value in all rows of the unit; they are not read.
         changes: what happens to the rows of its files.
         reason: why it is read the way it is, for `Scan.explain`.
-        guarantee: what holds for all rows of the unit, in the table's names and types, such as the
-            ranges that a table's metadata gives of its files; None where nothing is known. A filter
-            that it rules out leaves the unit unread. It need not repeat `partition`.
+        guarantee: says what holds for all rows of the unit of some columns, in the table's names
+            and types, such as the ranges that a table's metadata gives of its files; None where
+            nothing is known. Asked by reads that have a filter, for the columns that it tests: a
+            table has many units and columns. A filter that it rules out leaves the unit unread. It
+            need not repeat `partition`.
         changed_by: the files that its changes are read from, for descriptions; those of sorted runs
             are among `files`.
         group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
@@ -310,7 +322,7 @@ class ReadUnit:
     partition: Mapping[str, pa.Scalar] = field(default_factory=dict)
     changes: Changes | None = None
     reason: str = ""
-    guarantee: pc.Expression | None = None
+    guarantee: Callable[[Collection[str]], pc.Expression | None] | None = None
     changed_by: Sequence[StoredFile] = ()
     group: str = ""
     bucket: tuple[Buckets, int] | None = None

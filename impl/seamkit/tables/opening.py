@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import InputError, UsageError
+from seamkit.catalogs.metastore import SCHEME
 from seamkit.files.storage import Storage
+from seamkit.tables.catalog_table import CatalogTable
 from seamkit.tables.formats import find_format, table_formats
 from seamkit.tables.table_format import Table, TableFormat
 
@@ -32,7 +34,8 @@ def open_table(
     Args:
         path: the table's folder, or its address on any storage that fsspec reaches: `s3://`,
             `gs://`, `hdfs://`, `memory://`, ... Of an Iceberg table also one of its metadata
-            files, or `iceberg://CATALOG/NAMESPACE.TABLE`, for which pyiceberg asks the catalog.
+            files, or `iceberg://CATALOG/NAMESPACE.TABLE`, for which pyiceberg asks the catalog. A
+            table of any format by its name in a Hive metastore: `hive://HOST:PORT/DATABASE.TABLE`.
         storage_options: arguments of the fsspec file system (`key`, `secret`, `endpoint_url`, ...);
             a local folder has none.
         format: the table's format, such as `delta`, where a folder is a table of several; None for
@@ -51,6 +54,12 @@ def open_table(
     root = _address(path)
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise UsageError(f"storage_options is {storage_options!r}: names and values are meant")
+    if root.startswith(SCHEME):
+        if format is not None:
+            raise UsageError(
+                f"{root}: the metastore says of which format the table is, not format="
+            )
+        return CatalogTable(root, storage_options, opened=open_table, **options)
     found = find_format(format) if format else recognised_format(root, storage_options)
     module, _, name = found.table.partition(":")
     kind = getattr(importlib.import_module(module), name)

@@ -40,6 +40,13 @@ def check(
             "NAME@all are peers of `seambench peers`."
         ),
     ] = None,
+    classpath: Annotated[
+        str | None,
+        typer.Option(
+            help="Jars and folders of classes or of Java sources, parted by colons, for --impl "
+            "java:CLASS (default: the variable CLASSPATH)."
+        ),
+    ] = None,
     case: Annotated[
         list[str] | None,
         typer.Option(help="Pattern of case ids, repeatable: scan/*/event/*."),
@@ -118,6 +125,8 @@ def check(
         raise UsageError(
             "-k, --last-failed and --failed-first choose cases of a check, not of an extra pass"
         )
+    if classpath is not None:
+        os.environ["CLASSPATH"] = classpath  # where the processes of implementations look, too
     workers = jobs or len(os.sched_getaffinity(0))
     with Progress(f"checking the {seam} seam"):
         names = _names(seam, impl, against)

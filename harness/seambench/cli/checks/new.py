@@ -15,24 +15,25 @@ from seambench.cli.shared.common import console
 
 __all__ = ["new"]
 
-_LANGUAGES = ("python", "c", "rust", "go")
+_LANGUAGES = ("python", "c", "rust", "go", "java")
 
 
 class _Kind(NamedTuple):
-    """A kind of skeleton: its seam, its class in Python, what it is built as, its first cases."""
+    """A kind of skeleton: its seam, its classes, what it is built as, its first cases."""
 
     seam: str
     python: str
+    java: str
     program: str
     library: bool
     cases: str
 
 
 _KINDS = {
-    "scanner": _Kind("scan", "reader:Reader", "reader", True, "scan/hudi/event-v9/*"),
-    "column": _Kind("column", "columns:Columns", "columns", True, "column/fixed/*"),
-    "serde": _Kind("serde", "serde:Serde", "serde", True, "serde/presto/bigint_*"),
-    "exchange": _Kind("exchange", "exchange:Exchange", "exchange", True, "exchange/rows/*"),
+    "scanner": _Kind("scan", "reader:Reader", "MyScanner", "reader", True, "scan/hudi/event-v9/*"),
+    "column": _Kind("column", "columns:Columns", "MyColumns", "columns", True, "column/fixed/*"),
+    "serde": _Kind("serde", "serde:Serde", "", "serde", True, "serde/presto/bigint_*"),
+    "exchange": _Kind("exchange", "exchange:Exchange", "", "exchange", True, "exchange/rows/*"),
 }
 
 
@@ -41,14 +42,18 @@ def new(
     folder: Annotated[
         Path | None, typer.Argument(help="New folder (default: my-WHAT).", show_default=False)
     ] = None,
-    lang: Annotated[str, typer.Option(help="python, c, rust or go.")] = "python",
+    lang: Annotated[
+        str, typer.Option(help="python, c, rust, go, or java (scanner, column).")
+    ] = "python",
 ) -> None:
     """Write a skeleton of an implementation, and say how it is built and checked."""
     if what not in _KINDS:
         raise UsageError(f"no skeleton of {what!r}; there are {', '.join(_KINDS)}")
-    if lang not in _LANGUAGES:
-        raise UsageError(f"no skeleton in {lang!r}; there are {', '.join(_LANGUAGES)}")
-    source = files("seambench.conformance") / "skeletons" / what / lang
+    skeletons = files("seambench.conformance") / "skeletons" / what
+    there = [one for one in _LANGUAGES if (skeletons / one).is_dir()]
+    if lang not in there:
+        raise UsageError(f"no skeleton of {what!r} in {lang!r}; there are {', '.join(there)}")
+    source = skeletons / lang
     target = folder or Path(f"my-{what}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already, and not empty")
@@ -74,6 +79,8 @@ def _copy(source: Traversable, target: Path, name: str) -> None:
 def _tell(kind: _Kind, lang: str, target: Path) -> None:
     if lang == "python":
         name = kind.python
+    elif lang == "java":
+        name = f"java:{kind.java} --classpath ."
     elif lang == "c" and kind.library:
         name = f"lib:./{kind.program}.so"
     else:
@@ -82,7 +89,7 @@ def _tell(kind: _Kind, lang: str, target: Path) -> None:
     for entry in sorted(path for path in target.rglob("*") if path.is_file()):
         out.print(f"wrote {entry}", markup=False, soft_wrap=True)
     out.print("\nnext:")
-    build = "" if lang == "python" else " && make"
+    build = "" if lang in ("python", "java") else " && make"
     check = f"seambench check --seam {kind.seam} --impl {name}"
     for line in (
         f"cd {target}{build}",

@@ -80,4 +80,5 @@ FORMAT = TableFormat(
     layouts=None,
     writer=writer,
     capabilities=_CAPABILITIES,
+    peers={"pyarrow": "pyarrow-hive", "duckdb": "duckdb-hive"},
 )

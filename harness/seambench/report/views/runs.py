@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seambench.records.model import Answered, Record, Rows, Stored, Timing
@@ -63,6 +63,8 @@ class Measured:
     reason: str
     link: str
     stored: Stored | None = None
+    paths: Mapping[str, int] = field(default_factory=dict)
+    spent: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def suite(self) -> str:
@@ -184,6 +186,8 @@ def _measured(
         reason=worst.reason or "",
         link=newest.link,
         stored=last.over.stored,
+        paths=last.paths,
+        spent=last.spent,
     )
 
 

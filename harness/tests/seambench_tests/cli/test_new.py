@@ -85,7 +85,7 @@ def test_skeletons_build_and_refuse_every_case(what: str, lang: str, tmp_path: P
     ("arguments", "says"),
     [
         (["reader"], "no skeleton of 'reader'; there are scanner, column"),
-        (["scanner", "--lang", "cobol"], "no skeleton in 'cobol'"),
+        (["scanner", "--lang", "cobol"], "no skeleton of 'scanner' in 'cobol'"),
         (["scanner", "taken"], "taken is there already, and not empty"),
         (["scanner", "a b"], "'a b' is no name for it"),
     ],

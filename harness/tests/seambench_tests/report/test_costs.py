@@ -15,6 +15,7 @@ from seambench.report.views.costs import Curve, Figure, cost_at, figures
 from seambench.report.views.load import load_records
 from seambench.report.views.queries import query_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
+from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import start_of
 from seambench.report.views.throughput import families
 from seambench.report.views.written import written
@@ -248,3 +249,40 @@ def test_any_times_can_be_drawn(values: list[tuple[float, float]]) -> None:
     assert svg.count("<a href") == len(values)
     assert "<b>" not in svg
     assert "nan" not in svg
+
+
+def test_slices_with_logs_are_compared_with_the_engine_on_the_jvm(tmp_path: Path) -> None:
+    """At each share: seconds, slices read natively, what Java's seconds went to, and the factor."""
+    at = {("scan/all", 0, 100): [1.0], ("scan/all", 20, 20): [2.0], ("scan/all", 20, 100): [4.0]}
+    ours = with_times("auto", at)
+    ours["implementation"]["name"] = "jni"
+    for timing in ours["timings"]:
+        share = timing["over"]["dimensions"]["slice_share"]
+        timing["paths"] = {"native": 4, "jni": 1} if share == 20 else {"jni": 5}
+        timing["spent"] = {"open": 1.0, "read": 2.0, "fill": 1.0}
+    write_record(tmp_path, ours)
+    engine = with_times("auto", {key: [12.0] for key in at})
+    engine["implementation"]["name"] = "spark-hudi"
+    write_record(tmp_path, engine)
+    (table,) = slice_tables(sets(tmp_path)[0])
+    rows = {row.reader.name: row for row in table.rows}
+    cells = rows["jni"].cells
+
+    assert table.shares == [0, 20, 100]
+    assert [cells[share].times for share in table.shares] == [12.0, 6.0, 3.0]
+    assert [cells[share].native for share in table.shares] == [0.0, 80.0, 0.0]
+    assert cells[20].spent == {"open": 25.0, "read": 50.0, "fill": 25.0}
+    assert all(cell.times is None for cell in rows["spark-hudi"].cells.values())
+
+
+def test_shares_of_slices_are_a_dimension() -> None:
+    """Each share is a layout; none of the slices is the table without changes."""
+    from seambench.data import curve_layouts
+
+    assert curve_layouts(["hudi"], (), [0, 5, 100]) == (
+        "mor-v9-event-avro-u0-s100",
+        "mor-v9-event-avro-u20-s5",
+        "mor-v9-event-avro-u20-s100",
+    )
+    assert len(curve_layouts(["hudi"])) == 6
+    assert curve_layouts(["hudi"], [50], [20]) == ("mor-v9-event-avro-u50-s20",)

@@ -46,6 +46,9 @@ public final class OffHeapTable {
      * @throws IllegalStateException a column has another number of them
      */
     public void setNumRows(int count) {
+        if (count < 0) {
+            throw new IllegalStateException("a table has no " + count + " rows");
+        }
         for (int i = 0; i < columns.length; i++) {
             OffHeapColumnVector column = columns[i];
             if (column.type.kind != Kind.UNKNOWN && column.rows() != count) {

@@ -42,6 +42,11 @@ class JniCounters:
     chunks: int
     bytes: int
 
+    @property
+    def spent(self) -> list[tuple[str, float]]:
+        """The seconds by what they were spent on; see `seambase.scan.ScanReport`."""
+        return [("open", self.open_s), ("read", self.read_s), ("fill", self.fill_s)]
+
 
 class JniScanner:
     """Owns a Java `ConnectorScanner`; ends it as a context manager, or with `close`.

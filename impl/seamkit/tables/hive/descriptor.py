@@ -9,14 +9,16 @@
       "properties": {"field.delim": "|", "skip.header.line.count": "1"}
     }
 
-Properties are those of the table and of its serde, as `CREATE TABLE` states them.
+Properties are those of the table and of its serde, as `CREATE TABLE` states them. Where the files
+lie in another folder, into which nobody may write or which another program owns, `"location"` names
+it: an address, an absolute path, or one from the descriptor's folder on.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +32,7 @@ __all__ = ["DESCRIPTOR", "Description", "describe", "read_descriptor"]
 DESCRIPTOR = "_hive_table.json"
 
 _MOST_BYTES = 16 << 20
-_KEYS = {"format", "columns", "partitions", "properties"}
+_KEYS = {"format", "columns", "partitions", "properties", "location"}
 
 #: Formats, by the words of `STORED AS` and the names of serdes.
 _FORMATS = {
@@ -64,12 +66,14 @@ class Description:
         columns: types of the columns that lie in files, by name, in order.
         partitions: types of the columns that lie in names of folders, the outermost first.
         properties: of the table and its serde.
+        location: the folder of its files, where the descriptor lies in another one.
     """
 
     format: str
     columns: Mapping[str, HiveType]
     partitions: Mapping[str, HiveType] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
+    location: str | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -94,8 +98,11 @@ def read_descriptor(storage: Storage) -> Description:
     if not isinstance(stated, dict) or (unknown := sorted(set(stated) - _KEYS)):
         what = f"has an unknown key {unknown[0]!r}" if isinstance(stated, dict) else "is no object"
         raise InputError(f"{where}: the descriptor {what}")
+    location = stated.get("location")
+    if location is not None and (not isinstance(location, str) or not location):
+        raise InputError(f"{where}: its location is {location!r}, no name of a folder")
     try:
-        return describe(
+        described = describe(
             where,
             stated.get("format"),
             _pairs(where, stated.get("columns")),
@@ -104,6 +111,7 @@ def read_descriptor(storage: Storage) -> Description:
         )
     except UsageError as error:
         raise InputError(str(error)) from error
+    return replace(described, location=location)
 
 
 def _pairs(where: str, stated: Any) -> dict[str, str]:

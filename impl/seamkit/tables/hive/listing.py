@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,15 @@ from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
 
-__all__ = ["Listed", "list_files"]
+__all__ = ["Folders", "Listed", "list_files", "list_folders"]
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
 _OF_TRANSACTIONS = re.compile(r"(base|delta|delete_delta)_\d+(_\d+)*")
+
+
+Folders = Callable[[], Sequence[tuple[Sequence[str], str]]]
+"""Gives the partitions of a table: the texts of their values, and the folder of each."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,37 @@ def list_files(
         RefusedError: folders within folders of data, or those of transactions.
     """
     return list(_walk(storage, "", list(partitions.items()), {}, warnings))
+
+
+def list_folders(
+    storage: Storage,
+    partitions: Mapping[str, HiveType],
+    folders: Sequence[tuple[Sequence[str], str]],
+) -> list[Listed]:
+    """The data files of partitions that are known, by partition and path.
+
+    Args:
+        storage: the table's folder.
+        partitions: types of the partition columns.
+        folders: the texts of each partition's values, and its folder.
+
+    Raises:
+        InputError: a text is no value of its column's type, or there are too few.
+        RefusedError: a folder outside of the table's.
+    """
+    found: list[Listed] = []
+    for texts, folder in folders:
+        below = folder.rstrip("/").removeprefix(f"{storage.root}/")
+        if below == folder.rstrip("/") or len(texts) != len(partitions):
+            raise RefusedError(
+                f"{folder}: the partition {'/'.join(texts)} does not lie below {storage.root}"
+            )
+        values = {
+            name: _value(text, kind, f"{folder}: column {name!r}")
+            for text, (name, kind) in zip(texts, partitions.items(), strict=True)
+        }
+        found += _walk(storage, below, [], values, [])
+    return found
 
 
 def _walk(

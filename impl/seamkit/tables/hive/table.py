@@ -21,7 +21,7 @@ from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import Description, describe, read_descriptor
-from seamkit.tables.hive.listing import Listed, list_files
+from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
 from seamkit.tables.hive.row_format import RowFormat, row_format
 
 __all__ = ["HiveTable"]
@@ -41,6 +41,8 @@ class HiveTable:
         file_format: `text`, `csv`, `json`, `sequence`, `parquet`, `orc` or `avro`, or the class of
             a serde.
         properties: of the table and its serde, as `CREATE TABLE` states them.
+        folders: gives the partitions where they are not listed but known: the texts of their
+            values, in the order of the columns, and the folder of each.
 
     Raises:
         UsageError: what is said of the table makes no sense.
@@ -57,6 +59,7 @@ class HiveTable:
         partitions: Mapping[str, str] | None = None,
         file_format: str = "text",
         properties: Mapping[str, str] | None = None,
+        folders: Folders | None = None,
     ) -> None:
         self._storage = Storage(str(path), storage_options)
         root = self._storage.root
@@ -67,6 +70,9 @@ class HiveTable:
             if columns is None
             else describe(root, file_format, columns, partitions or {}, properties or {})
         )
+        if self._description.location is not None:
+            self._storage = self._storage.elsewhere(_placed(root, self._description.location))
+        self._folders = folders
         self._rows: RowFormat = row_format(self._description, root)
 
     @property
@@ -145,7 +151,11 @@ class HiveTable:
 
     def _plan(self) -> ReadPlan:
         warnings: list[ScanWarning] = []
-        files = list_files(self._storage, self._description.partitions, warnings)
+        partitions = self._description.partitions
+        if self._folders is None:
+            files = list_files(self._storage, partitions, warnings)
+        else:
+            files = list_folders(self._storage, partitions, self._folders())
         return ReadPlan(
             table=self._storage.root,
             schema=self.schema,
@@ -159,3 +169,9 @@ class HiveTable:
         data = DataFile(file.path, file.size_bytes, opener)
         group = file.path.rpartition("/")[0]
         return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)
+
+
+def _placed(root: str, location: str) -> str:
+    """The folder of the files of a table whose descriptor lies in `root`."""
+    absolute = "://" in location or location.startswith("/")
+    return location if absolute else f"{root.rstrip('/')}/{location}"

@@ -92,6 +92,36 @@ def test_a_descriptor_that_makes_no_sense_is_refused(
         HiveTable(str(tmp_path))
 
 
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_descriptor_may_lie_in_another_folder_than_the_files(
+    tmp_path: Path, absolute: bool
+) -> None:
+    """Files of other programs stay as they are: `location` names their folder."""
+    files, folder = tmp_path / "files", tmp_path / "described"
+    (files / "p=7").mkdir(parents=True)
+    folder.mkdir()
+    (files / "p=7" / "f").write_text("1,a\n")
+    stated = {
+        "format": "text",
+        "columns": [{"name": "k", "type": "int"}, {"name": "v", "type": "string"}],
+        "partitions": [{"name": "p", "type": "int"}],
+        "properties": COMMA,
+        "location": str(files) if absolute else "../files",
+    }
+    (folder / DESCRIPTOR).write_text(json.dumps(stated))
+    table = seamkit.open_table(str(folder))
+    assert table.scan().to_table().to_pylist() == [{"k": 1, "v": "a", "p": 7}]
+
+
+@pytest.mark.parametrize("location", [7, "", ["a"], "gone"])
+def test_a_location_that_is_no_folder_is_refused(tmp_path: Path, location: Any) -> None:
+    """A table without files has an empty folder, not none."""
+    stated = {"format": "text", "columns": [{"name": "k", "type": "int"}], "location": location}
+    (tmp_path / DESCRIPTOR).write_text(json.dumps(stated))
+    with pytest.raises(InputError, match=r"location|no such folder"):
+        HiveTable(str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("properties", "error"),
     [
@@ -131,6 +161,14 @@ def test_a_header_longer_than_the_first_stretch_is_refused(tmp_path: Path) -> No
     """Its other lines would be rows of the next stretch."""
     with pytest.raises(InputError, match="header"):
         _read(_lines(tmp_path, b"1,a\n" * 10, 8, header_lines=5))
+
+
+def test_batches_of_long_rows_stay_small(tmp_path: Path) -> None:
+    """What waits in memory is bounded by bytes of text, and not by rows alone."""
+    reader = _lines(tmp_path, (b"1," + b"x" * (1 << 20) + b"\n") * 40, 1 << 26)
+    sizes = [batch.num_rows for batch in reader.batches(reader.schema, 1 << 17, use_threads=False)]
+    assert sum(sizes) == 40
+    assert max(sizes) <= 14
 
 
 def test_lines_longer_than_a_block_are_read(tmp_path: Path) -> None:

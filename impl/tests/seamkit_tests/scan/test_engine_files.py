@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -40,17 +41,53 @@ def _bag(table: pa.Table) -> Counter[str]:
     return Counter(map(repr, table.to_pylist()))
 
 
-def test_a_clean_file_is_read_by_the_engine_and_a_masked_one_is_not(tmp_path: Path) -> None:
-    """DuckDB and Polars see the rows of both, without those that are gone."""
+def test_a_masked_file_is_read_without_the_rows_that_are_gone(tmp_path: Path) -> None:
+    """Beside a clean one; DuckDB reads both, in Polars the masked one stays."""
     clean = write_unit(tmp_path, "clean", _ROWS.slice(0, 200))
     masked = write_unit(tmp_path, "masked", _ROWS.slice(200), [0, 99])
     scan = UnitScan(plan(_ROWS.schema, clean, masked), ["text", "id"])
 
     expected = [(f"t{i}", i) for i in range(300) if i not in (200, 299)]
     assert _paths(scan) == ["engine", "native"]
+    assert "DuckDB masks its file" in scan.explain(engine=True)
     assert _rows(scan) == sorted(expected, key=repr)
     assert sorted(scan.lazy().collect().rows()) == sorted(expected)
-    assert "Parquet Scan" in _plan_of(scan, "true")
+    assert _plan_of(scan, "true").count("Parquet Scan") == 2
+    assert scan.engine_plan(masks=True).rest is None
+
+
+def test_masks_reach_over_chunks_and_files(tmp_path: Path) -> None:
+    """Places at the ends of chunks and of files of different lengths are not mixed up."""
+    gone = [[0, 32_767, 32_768, 65_535, 69_999], [], [4], list(range(40_000))]
+    sizes = [70_000, 10, 5, 40_000]
+    units, expected = [], set()
+    for number, (rows, positions) in enumerate(zip(sizes, gone, strict=True)):
+        ids = range(number * 100_000, number * 100_000 + rows)
+        table = pa.table({"id": pa.array(ids, pa.int64())})
+        units.append(write_unit(tmp_path, f"f{number}", table, positions))
+        expected |= {i for i in ids if i - number * 100_000 not in set(positions)}
+    scan = UnitScan(plan(pa.schema([("id", pa.int64())]), *units), ["id"])
+
+    found = [row[0] for row in scan.relation(duckdb.connect()).fetchall()]
+    assert len(found) == len(expected)
+    assert set(found) == expected
+
+
+@pytest.mark.parametrize("name", ["place", "bits", "chunk", "c0", "file_index", "File_Row_Number"])
+def test_names_of_columns_do_not_disturb_masks(tmp_path: Path, name: str) -> None:
+    """Not even those that DuckDB has for the places of rows."""
+    rows = pa.table({name: pa.array([1, 2, 3], pa.int64()), "other": ["a", "b", "c"]})
+    scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, [1])), ["other", name])
+
+    assert _rows(scan) == [("a", 1), ("c", 3)]
+
+
+def test_a_broken_mask_is_told(tmp_path: Path) -> None:
+    """No rows come of a file whose mask is for a longer one."""
+    scan = UnitScan(plan(_ROWS.schema, write_unit(tmp_path, "f", _ROWS, [7, 300])), ["id"])
+
+    with pytest.raises(Exception, match="row 300 is marked as deleted"):
+        _rows(scan)
 
 
 def _plan_of(scan: Any, condition: str) -> str:
@@ -157,9 +194,14 @@ def test_golden_tables_are_the_same_through_engines(archive: Path, tmp_path: Pat
     con.execute("SET TimeZone = 'UTC'")
 
     expected = scan.to_table()
-    by_duckdb = scan.relation(con).to_arrow_table().cast(expected.schema)
+    scan.relation(con).create_view("rows")
 
-    assert _bag(by_duckdb) == _bag(expected)
+    # Once anew, and once from what was kept.
+    for _ in range(2):
+        by_duckdb = con.sql("FROM rows").to_arrow_table().cast(expected.schema)
+        assert _bag(by_duckdb) == _bag(expected)
+    by_polars = scan.lazy().select(pl.len()).collect().item()
+    assert by_polars == expected.num_rows
 
 
 def test_register_names_a_table_in_duckdb(tmp_path: Path) -> None:

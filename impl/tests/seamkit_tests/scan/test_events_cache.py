@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.kept import Kept
 from seamkit.scan.events_cache import EventsCache
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.merge.changes import SliceChanges
@@ -29,6 +30,7 @@ def test_what_was_asked_before_changes_no_row(
     """Columns come from earlier reads or from the logs; rows used up once are there again."""
     bounded = functools.partial(EventsCache, most_bytes=room)
     monkeypatch.setattr("seamkit.scan.unit_scan.EventsCache", bounded)
+    monkeypatch.setattr("seamkit.scan.unit_scan.KEPT", Kept(room))
     scan = HudiTable(str(unpack_table(name, tmp_path))).scan()
     whole = scan.to_table()
     dataset = scan.dataset()

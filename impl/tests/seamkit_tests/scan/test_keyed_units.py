@@ -87,6 +87,10 @@ class KeyedRows:
     gone: Sequence[int]
     every: bool = False
     key_columns: frozenset[str] = frozenset({"id"})
+
+    def identity(self) -> None:
+        """Nobody can tell whether they are the same later."""
+
     error: InputError | None = None
 
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
@@ -106,6 +110,9 @@ class RowsByPosition:
 
     gone: Sequence[int]
     key_columns: frozenset[str] = frozenset()
+
+    def identity(self) -> None:
+        """Nobody can tell whether they are the same later."""
 
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
         """The positions."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from seamkit.scan.tasks import read_ahead, run_tasks
+from seamkit.core.tasks import read_ahead, run_tasks
 
 
 def _batch(number: int) -> pa.RecordBatch:

@@ -11,7 +11,7 @@ import seamkit.offheap.ColumnValue;
 import seamkit.offheap.Kind;
 
 /** A value as the cases spell it: numbers, truths, lists, and texts for all the rest. */
-final class CaseValue extends ColumnValue {
+public final class CaseValue extends ColumnValue {
     private final Object item;
     private final ColumnType type;
 
@@ -20,7 +20,8 @@ final class CaseValue extends ColumnValue {
         this.type = type;
     }
 
-    static ColumnValue of(Object item, ColumnType type) {
+    /** A value of a row, to be appended to a column; null for NULL. */
+    public static ColumnValue of(Object item, ColumnType type) {
         return item == null ? null : new CaseValue(item, type);
     }
 

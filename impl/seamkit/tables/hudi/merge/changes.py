@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -44,6 +45,23 @@ class LogSource:
     window: Window
     strict: bool = False
     positions: bool = False
+
+    @cached_property
+    def identity(self) -> Hashable | None:
+        """All of it as one value; None where records depend on more than its own files tell."""
+        if self.timeline.schema_history is not None:
+            return None
+        properties = tuple(sorted(self.config.raw.items()))
+        return (
+            "hudi",
+            self.storage.root,
+            properties,
+            tuple(self.timeline.instants),
+            self.schema.serialize().to_pybytes(),
+            self.window,
+            self.strict,
+            self.positions,
+        )
 
     def view(self, names: Sequence[str], context: ReadContext) -> LogView:
         """How to read logs for some columns: these, and those that merging needs."""
@@ -93,6 +111,15 @@ class SliceChanges:
         if self.source.positions or config.merge.fill_rule is not None:
             return frozenset()
         return frozenset((RECORD_KEY, *config.record_keys))
+
+    def identity(self) -> Hashable | None:
+        """The table's state, and the slice's files as they are now; see `Keyed.identity`."""
+        base = self.slice_.base
+        if self.source.identity is None or (base is not None and base.external is not None):
+            return None
+        paths = [log.path for log in self.slice_.logs] + ([base.path] if base is not None else [])
+        files = tuple(map(self.source.storage.file_identity, paths))
+        return None if None in files else (self.source.identity, self.slice_.file_id, files)
 
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
         """Decode, order and fold the logs."""

@@ -1,0 +1,191 @@
+"""Scanners in Java that users bring: `java:com.example.MyScanner`, found on a class path.
+
+The class path is the variable `CLASSPATH`: jars, folders of classes, or folders of sources, which
+are compiled here. What a scanner states lies in the file `com.example.MyScanner.seambench.json`, in
+one of these folders or beside one of these jars; see `seambench.conformance.doors.facts`.
+
+    python -m seambench_impl.java_door       # the class path of what scanners extend, for javac
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambench.conformance.doors.facts import Facts, read_facts
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import Scan, ScanRequest
+from seambench_impl.column_java import JavaColumns, case_classes
+from seambench_impl.peers.peer_scan import PeerScan
+from seamkit.core.memory import TrackedAllocator
+from seamkit.jvm.machine import JavaClasses, spark_classes
+from seamkit.jvm.sources import compiled_package
+from seamkit.offheap.connector.parameters import join_names
+from seamkit.offheap.engine.schema import EngineSchema
+from seamkit.offheap.jni.classes import JniLoader
+from seamkit.offheap.jni.scanner import JniScanner
+
+__all__ = ["JavaReader", "java_columns"]
+
+_SCANNER = "seamkit.offheap.ConnectorScanner"
+_FETCH_SIZE = 4096
+
+
+def _class_path() -> list[Path]:
+    """The parts of `CLASSPATH`.
+
+    Raises:
+        UsageError: there are none, or one does not exist.
+    """
+    text = os.environ.get("CLASSPATH", "")
+    parts = [Path(part) for part in text.split(os.pathsep) if part]
+    if not parts:
+        raise UsageError("a scanner in Java needs a class path: --classpath, or CLASSPATH")
+    for part in parts:
+        if not part.exists():
+            raise UsageError(f"class path: {part} does not exist")
+    return parts
+
+
+def _loader(name: str, parts: list[Path]) -> JniLoader:
+    """A loader that finds a scanner's class.
+
+    Raises:
+        UsageError: there is no such class, it is no scanner, or sources do not compile.
+    """
+    classes = JavaClasses.of_jars(name, parts, case_classes())
+    for part in parts:
+        compiled = any(part.rglob("*.class")) if part.is_dir() else True
+        if not compiled and any(part.rglob("*.java")):
+            classes = _from_sources(part, classes)
+    jpype = classes.jpype
+    try:
+        found = jpype.JClass("java.lang.Class").forName(name, True, classes.loader)
+    except jpype.JException as error:
+        path = os.pathsep.join(map(str, parts))
+        raise UsageError(f"java:{name}: no such class is on the class path {path}") from error
+    if not classes.java_class(_SCANNER).class_.isAssignableFrom(found):
+        raise UsageError(f"java:{name} does not extend {_SCANNER}")
+    return JniLoader(classes)
+
+
+def _from_sources(folder: Path, parent: JavaClasses) -> JavaClasses:
+    spark_classes()  # where the compiler is: that it is missing is nobody's mistake
+    try:
+        return compiled_package("users-scanners", folder, parent)
+    except UnavailableError as error:
+        raise UsageError(f"{folder}: {error}") from error
+
+
+def _facts(name: str, parts: list[Path]) -> Facts:
+    """What a scanner states; nothing, where no file does."""
+    for part in parts:
+        beside = (part if part.is_dir() else part.parent) / name
+        if beside.with_name(f"{name}.seambench.json").exists():
+            return read_facts(beside)
+    return Facts(name)
+
+
+class _StatedColumns(JavaColumns):
+    """Columns by a scanner that states less than ours."""
+
+    kind: Kind = "peer"
+
+    def __init__(self, name: str) -> None:
+        parts = _class_path()
+        super().__init__(_loader(name, parts), name)
+        facts = _facts(name, parts)
+        self.name, self.version = f"java:{name}", facts.version
+        # Type strings are read by the classes that it extends, which are ours.
+        self.capabilities: Mapping[str, bool] = {
+            word: stated
+            for word, stated in facts.capabilities.items()
+            if not word.startswith("type-strings")
+        }
+
+
+def java_columns(name: str) -> JavaColumns:
+    """The column seam by a user's scanner, which takes its rows from `seambench.Case`.
+
+    Raises:
+        UsageError: no class path, no such class, or no scanner.
+        UnavailableError: no JVM.
+    """
+    return _StatedColumns(name)
+
+
+class JavaReader:
+    """The scan seam by a user's scanner: tables as it reads them, snapshots alone.
+
+    Its parameters are `base_path`, the table's folder; `required_fields`, absent where all columns
+    are asked for; and `instant_time` where a version is named.
+
+    Args:
+        name: of the class.
+
+    Raises:
+        UsageError: no class path, no such class, or no scanner.
+        UnavailableError: no JVM.
+    """
+
+    kind: Kind = "peer"
+
+    def __init__(self, name: str) -> None:
+        parts = _class_path()
+        self._class, self._loader = name, _loader(name, parts)
+        facts = _facts(name, parts)
+        self.name, self.version = f"java:{name}", facts.version
+        self.capabilities: Mapping[str, bool] = facts.capabilities
+
+    def open(self, request: ScanRequest) -> Scan:
+        """Have the scanner say its columns; see `seambench.contracts.scan.Scanner.open`.
+
+        Raises:
+            RefusedError: another query than that of a snapshot, a filter as text, or strict.
+        """
+        if request.query != "snapshot" or request.where is not None or request.strict:
+            raise RefusedError(f"{self.name} takes no other query than a snapshot, no filter")
+        with self._scanner(request, request.columns) as scanner:
+            scanner.open()
+            schema = scanner.schema().schema
+        return PeerScan(self, request, schema, functools.partial(self._batches, request))
+
+    def _batches(self, request: ScanRequest, names: list[str]) -> Iterator[pa.RecordBatch]:
+        with self._scanner(request, names) as scanner:
+            scanner.open()
+            yield from scanner.batches(_named(scanner.schema(), names, self.name))
+
+    def _scanner(self, request: ScanRequest, names: Any) -> JniScanner:
+        parameters = {"base_path": request.table}
+        if names is not None:
+            parameters["required_fields"] = join_names(names)
+        if request.as_of is not None:
+            parameters["instant_time"] = request.as_of
+        rows = min(request.batch_rows or _FETCH_SIZE, _FETCH_SIZE)
+        allocator = TrackedAllocator(request.memory_limit_bytes or 0)
+        return JniScanner(self._loader, self._class, rows, parameters, allocator)
+
+
+def _named(schema: EngineSchema, names: list[str], reader: str) -> EngineSchema:
+    """A scanner's columns, which must be those that it was asked for.
+
+    Raises:
+        RefusedError: they are others.
+    """
+    if schema.schema.names != names:
+        raise RefusedError(f"{reader} names the columns {schema.schema.names}, not {names}")
+    return schema
+
+
+if __name__ == "__main__":
+    from seamkit.offheap.jni.classes import connector_classes
+
+    found = (*case_classes().loader.getURLs(), *connector_classes().loader.getURLs())
+    sys.stdout.write(os.pathsep.join(str(url.getPath()).rstrip("/") for url in found) + "\n")

@@ -1,0 +1,1 @@
+"""Catalogs: where tables lie, and what is said of them there."""

@@ -1,0 +1,238 @@
+"""A Hive metastore over Thrift: tables, their partitions, their statistics.
+
+The classes of its protocol come with pyiceberg. A connection is made for each question, as servers
+end those that are idle; what was answered is kept no longer than whoever asks allows.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from seambase.errors import InputError, SeambenchError, UnavailableError, UsageError
+from seambase.extras import needs
+
+__all__ = ["SCHEME", "Metastore", "MetastorePartition", "MetastoreTable", "TableName"]
+
+SCHEME = "hive://"
+_ADDRESS = re.compile(r"hive://([^/:@\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})/([\w$-]+)\.([\w$-]+)")
+_PARTITIONS_AT_ONCE = 300
+_MOST_PARTITIONS = 1_000_000
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A table of a metastore: `hive://HOST:PORT/DATABASE.TABLE`."""
+
+    host: str
+    port: int
+    database: str
+    table: str
+
+    @classmethod
+    def parse(cls, address: str) -> TableName:
+        """Read an address.
+
+        Raises:
+            UsageError: it is none.
+        """
+        match = _ADDRESS.fullmatch(address)
+        if match is None or not 0 < int(match[2]) < 1 << 16:
+            raise UsageError(f"{address}: {SCHEME}HOST:PORT/DATABASE.TABLE is meant")
+        return cls(match[1].strip("[]"), int(match[2]), match[3].lower(), match[4].lower())
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.host}:{self.port}/{self.database}.{self.table}"
+
+
+@dataclass(frozen=True)
+class MetastoreTable:
+    """What a metastore says of a table.
+
+    Attributes:
+        name: its address.
+        kind: `MANAGED_TABLE`, `EXTERNAL_TABLE`, `VIRTUAL_VIEW`, ...
+        location: its folder, as the metastore spells it; empty where it has none.
+        input_format: class that cuts its files.
+        serde: class that reads their rows.
+        columns: types by name, in order, as Hive spells them.
+        partitions: likewise of the columns that partition it.
+        parameters: properties of the table.
+        serde_parameters: properties of its serde.
+    """
+
+    name: TableName
+    kind: str
+    location: str
+    input_format: str
+    serde: str
+    columns: Mapping[str, str]
+    partitions: Mapping[str, str]
+    parameters: Mapping[str, str]
+    serde_parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class MetastorePartition:
+    """A partition: its values as texts, in the order of the partition columns, and its folder."""
+
+    values: Sequence[str]
+    location: str
+    serde: str
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """An answer and when it came."""
+
+    table: MetastoreTable
+    partitions: Future[Sequence[MetastorePartition]]
+    at: float
+
+
+class Metastore:
+    """Tables of metastores, kept for a while.
+
+    Args:
+        timeout_s: how long an answer may take.
+    """
+
+    def __init__(self, timeout_s: float = 30.0) -> None:
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._kept: dict[TableName, _Kept] = {}
+
+    def table(self, name: TableName, max_age_s: float) -> MetastoreTable:
+        """A table. Its partitions are asked for in the background from now on.
+
+        Args:
+            name: the table.
+            max_age_s: how old an answer may be; 0 asks anew.
+
+        Raises:
+            InputError: there is no such table.
+            UnavailableError: pyiceberg or thrift is not installed, or nobody answers.
+        """
+        return self._entry(name, max_age_s).table
+
+    def partitions(self, name: TableName, max_age_s: float) -> Sequence[MetastorePartition]:
+        """All partitions of a table; waits for them.
+
+        Raises:
+            InputError: there are more than a million, or the answer makes no sense.
+            UnavailableError: the metastore does not answer.
+        """
+        return self._entry(name, max_age_s).partitions.result()
+
+    def statistics(self, table: MetastoreTable) -> Sequence[Any]:
+        """What the metastore knows of the table's columns, of all in one question.
+
+        Raises:
+            UnavailableError: the metastore does not answer.
+        """
+        name, columns = table.name, list(table.columns)
+        with self._client(name) as client:
+            from hive_metastore.ttypes import TableStatsRequest
+
+            request = TableStatsRequest(dbName=name.database, tblName=name.table, colNames=columns)
+            return list(client.get_table_statistics_req(request).tableStats or ())
+
+    def _entry(self, name: TableName, max_age_s: float) -> _Kept:
+        with self._lock:
+            kept = self._kept.get(name)
+            if kept is not None and time.monotonic() - kept.at <= max_age_s:
+                return kept
+        table = self._ask_table(name)
+        future: Future[Sequence[MetastorePartition]] = Future()
+        new = _Kept(table, future, time.monotonic())
+        with self._lock:
+            self._kept[name] = new
+        if table.partitions:
+            work = threading.Thread(
+                target=self._fill, args=(future, table), name="metastore", daemon=True
+            )
+            work.start()
+        else:
+            future.set_result([])
+        return new
+
+    def _ask_table(self, name: TableName) -> MetastoreTable:
+        with self._client(name) as client:
+            found = client.get_table(name.database, name.table)
+            sd = found.sd
+            return MetastoreTable(
+                name,
+                found.tableType or "",
+                (sd.location if sd else None) or "",
+                (sd.inputFormat if sd else None) or "",
+                (sd.serdeInfo.serializationLib if sd and sd.serdeInfo else None) or "",
+                {one.name.lower(): one.type for one in (sd.cols if sd else None) or ()},
+                {one.name.lower(): one.type for one in found.partitionKeys or ()},
+                dict(found.parameters or {}),
+                dict((sd.serdeInfo.parameters if sd and sd.serdeInfo else None) or {}),
+            )
+
+    def _fill(self, future: Future[Sequence[MetastorePartition]], table: MetastoreTable) -> None:
+        try:
+            future.set_result(self._ask_partitions(table))
+        except BaseException as error:  # whoever waits gets it
+            future.set_exception(error)
+
+    def _ask_partitions(self, table: MetastoreTable) -> Sequence[MetastorePartition]:
+        """The names first, then the partitions, some hundreds at a time."""
+        name = table.name
+        found: list[MetastorePartition] = []
+        with self._client(name) as client:
+            names = client.get_partition_names(name.database, name.table, -1)
+            if len(names) > _MOST_PARTITIONS:
+                raise InputError(f"{name}: {len(names)} partitions, more than can be listed")
+            for begin in range(0, len(names), _PARTITIONS_AT_ONCE):
+                some = names[begin : begin + _PARTITIONS_AT_ONCE]
+                answer = client.get_partitions_by_names(name.database, name.table, some)
+                for one in answer:
+                    if one.sd is None or len(one.values or ()) != len(table.partitions):
+                        raise InputError(f"{name}: a partition has no folder or too few values")
+                    serde = one.sd.serdeInfo.serializationLib if one.sd.serdeInfo else ""
+                    found.append(
+                        MetastorePartition(
+                            tuple(one.values),
+                            one.sd.location or "",
+                            serde or "",
+                            dict(one.parameters or {}),
+                        )
+                    )
+        return found
+
+    @contextmanager
+    def _client(self, name: TableName) -> Iterator[Any]:
+        """A connection. What the other side raises becomes an error of ours."""
+        with needs("metastore", "a table of a Hive metastore"):
+            from hive_metastore.ThriftHiveMetastore import Client
+            from hive_metastore.ttypes import MetaException, NoSuchObjectException
+            from thrift import Thrift
+            from thrift.protocol import TBinaryProtocol
+            from thrift.transport import TSocket, TTransport
+        socket = TSocket.TSocket(name.host, name.port)
+        socket.setTimeout(int(self._timeout_s * 1000))
+        transport = TTransport.TBufferedTransport(socket)
+        try:
+            transport.open()
+            yield Client(TBinaryProtocol.TBinaryProtocol(transport))
+        except SeambenchError:
+            raise
+        except NoSuchObjectException as error:
+            raise InputError(
+                f"{name}: the metastore has no such table ({error.message})"
+            ) from error
+        except (Thrift.TException, MetaException, OSError, EOFError) as error:
+            text = " ".join(str(getattr(error, "message", None) or error).split())
+            raise UnavailableError(f"{name}: the metastore does not answer ({text})") from error
+        finally:
+            transport.close()

@@ -1,0 +1,114 @@
+"""What was made of files that stay as they are, kept from one scan of this process to the next.
+
+A file is known by its path, its place on the disk, its size and its times: one that was written
+anew is another file, whatever its name. Files elsewhere than on this machine have no such identity
+here, and nothing is kept of them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import UsageError
+
+__all__ = ["KEPT", "Kept", "file_identity", "keep_at_most"]
+
+CACHE_BYTES = 512 << 20
+"""What may be kept, unless `keep_at_most` says otherwise."""
+
+# A file may be written twice within one tick of the clock that its times come from.
+_SETTLED_NS = 100_000_000
+
+
+class Kept:
+    """Things by key, within a number of bytes; those used longest ago leave first.
+
+    Threads may share it.
+
+    Args:
+        most_bytes: what may be kept.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def size_bytes(self) -> int:
+        """What is kept now, as those who gave it counted."""
+        return self._bytes
+
+    def get(self, key: Hashable) -> Any:
+        """What was put under a key; None if it is not there."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            self._entries.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: Hashable, value: Any, size_bytes: int) -> None:
+        """Keep a value in the place of the one that was there, unless it is too large for all."""
+        with self._lock:
+            if key in self._entries:
+                self._bytes -= self._entries.pop(key)[1]
+            if size_bytes > self._most_bytes:
+                return
+            self._entries[key] = value, size_bytes
+            self._bytes += size_bytes
+            self._shrink()
+
+    def resize(self, most_bytes: int) -> None:
+        """Keep so much at most from now on."""
+        with self._lock:
+            self._most_bytes = most_bytes
+            self._shrink()
+
+    def _shrink(self) -> None:
+        while self._bytes > self._most_bytes:
+            _, (_, size_bytes) = self._entries.popitem(last=False)
+            self._bytes -= size_bytes
+
+
+KEPT = Kept(CACHE_BYTES)
+"""What all scans of this process share."""
+
+
+def keep_at_most(most_bytes: int) -> None:
+    """Bound what scans of this process keep of files for later scans.
+
+    These are footers of Parquet files, and for queries of DuckDB and Polars decoded logs and which
+    rows of a file they replace. It is 512 MiB by default.
+
+    Args:
+        most_bytes: 0 to keep nothing, and to forget what is kept.
+
+    Raises:
+        UsageError: no whole number from 0 on.
+    """
+    if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 0:
+        raise UsageError(f"most_bytes is {most_bytes!r}: a whole number from 0 on is meant")
+    KEPT.resize(most_bytes)
+
+
+def file_identity(path: str) -> Hashable | None:
+    """What tells a file of this machine from any other, and from itself once it is written anew.
+
+    Returns:
+        None for a file that is not there, or was changed a moment ago and may be again, unnoticed.
+    """
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _SETTLED_NS:
+        return None
+    place = status.st_dev, status.st_ino, status.st_size
+    return path, *place, status.st_mtime_ns, status.st_ctime_ns

@@ -1,0 +1,210 @@
+"""A table that a Hive metastore names: of which format it is, and what both say differently."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.description import TableDescription
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
+from seamkit.scan.scan import Scan
+from seamkit.tables.table_format import Table
+
+__all__ = ["CatalogTable"]
+
+_METASTORE = Metastore()
+_DIFFERENCES = "seamkit.tables.hive.differences"
+
+
+class CatalogTable:
+    """A table by its name in a Hive metastore.
+
+    Hudi's tables are known by their input formats: of a merge-on-read table `_rt` is the snapshot
+    and `_ro` the read-optimised view, unless a scan asks for another query. Iceberg's, Delta's and
+    Paimon's are known by the properties of the table, all others are Hive's own by serde and input
+    format. Where the metastore and a table's own metadata differ, the table's own counts, and
+    `differences` tells.
+
+    Attributes:
+        entry: what the metastore says.
+        own: the table, as its format's class opened it.
+        query: what a scan reads where it does not say.
+
+    Args:
+        address: `hive://HOST:PORT/DATABASE.TABLE`.
+        storage_options: arguments of the fsspec file system in which its folder lies.
+        opened: opens the table of a format in a folder: `open_table`.
+        max_age_s: how old an answer of the metastore may be.
+        **options: of the format's own class.
+
+    Raises:
+        UsageError: no such address, or an option that the format does not have.
+        InputError: there is no such table, or its folder is none.
+        RefusedError: a view, or a format that is not supported.
+        UnavailableError: pyiceberg or thrift is not installed, or the metastore does not answer.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        opened: Callable[..., Table],
+        max_age_s: float = 60.0,
+        **options: Any,
+    ) -> None:
+        if isinstance(max_age_s, bool) or not isinstance(max_age_s, int | float) or max_age_s < 0:
+            raise UsageError(f"max_age_s is {max_age_s!r}: seconds from 0 on are meant")
+        self.entry = _METASTORE.table(TableName.parse(address), max_age_s)
+        self._max_age_s = max_age_s
+        self.format = format_of(self.entry)
+        self._open = opened
+        is_view = self.format == "hudi" and not _is_realtime(self.entry)
+        self.query = "read-optimized" if is_view else "snapshot"
+        self.own = self._opened(storage_options, options)
+
+    def _opened(self, storage_options: Mapping[str, Any] | None, options: dict[str, Any]) -> Table:
+        """The table by its format's own class, as `open_table` opens it."""
+        entry, location = self.entry, self.entry.location
+        if self.format == "iceberg":
+            location = entry.parameters.get("metadata_location", "")
+        if not location:
+            raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
+        if self.format == "hive":
+            options = {**self._hive_options(), **options}
+        return self._open(local_path(location), storage_options, format=self.format, **options)
+
+    def _hive_options(self) -> dict[str, Any]:
+        entry = self.entry
+        is_sequence = entry.input_format.endswith("SequenceFileInputFormat")
+        return {
+            "columns": entry.columns,
+            "partitions": entry.partitions,
+            "file_format": "sequence" if is_sequence else entry.serde,
+            "properties": {**entry.parameters, **entry.serde_parameters},
+            "folders": self._folders if entry.partitions else None,
+        }
+
+    def _folders(self) -> list[tuple[tuple[str, ...], str]]:
+        """Values and folders of the partitions.
+
+        Raises:
+            RefusedError: one has another serde than the table.
+        """
+        found = []
+        for one in _METASTORE.partitions(self.entry.name, self._max_age_s):
+            if one.serde != self.entry.serde:
+                raise RefusedError(
+                    f"{self.entry.name}: the partition {'/'.join(one.values)} has the serde "
+                    f"{one.serde!r}, the table {self.entry.serde!r}"
+                )
+            found.append((tuple(one.values), local_path(one.location)))
+        return found
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's own columns."""
+        return self.own.schema
+
+    @cached_property
+    def differences(self) -> list[str]:
+        """Where columns of the metastore are not those of the table itself, in sentences."""
+        stated = {**self.entry.columns, **self.entry.partitions}
+        module: Any = importlib.import_module(_DIFFERENCES)
+        return list(module.differences(stated, self.schema))
+
+    def statistics(self) -> Mapping[str, Any]:
+        """What the metastore tells of the table: estimates, of the time when they were gathered.
+
+        Returns:
+            `rows`, `bytes` and `files`, or None, and `columns`: by name `nulls`, `distinct`,
+            `least` and `greatest`.
+
+        Raises:
+            UnavailableError: the metastore does not answer.
+        """
+        parameters = self.entry.parameters
+        columns = {one.colName: _column(one) for one in _METASTORE.statistics(self.entry)}
+        return {
+            "rows": _number(parameters.get("numRows")),
+            "bytes": _number(parameters.get("totalSize")),
+            "files": _number(parameters.get("numFiles")),
+            "exact": False,
+            "columns": columns,
+        }
+
+    def describe(self) -> TableDescription:
+        """What the table itself says."""
+        return self.own.describe()
+
+    @property
+    def scan(self) -> Callable[..., Scan]:
+        """Plans a read; see the format's own `scan`."""
+        if self.query == "snapshot":
+            return self.own.scan
+        return partial(self.own.scan, query=self.query)
+
+    def __repr__(self) -> str:
+        return f"<CatalogTable {self.entry.name}, {self.format}>"
+
+
+def format_of(entry: MetastoreTable) -> str:
+    """The format of a metastore's table.
+
+    Raises:
+        RefusedError: it is a view.
+    """
+    if "VIEW" in entry.kind:
+        raise RefusedError(f"{entry.name}: a view, which has no files to read")
+    parameters = {name.lower(): value.lower() for name, value in entry.parameters.items()}
+    provider = parameters.get("spark.sql.sources.provider", "")
+    if parameters.get("table_type") == "iceberg":
+        return "iceberg"
+    if "Hoodie" in entry.input_format or provider == "hudi":
+        return "hudi"
+    if provider == "delta" or parameters.get("table_type") == "delta":
+        return "delta"
+    handler = parameters.get("storage_handler", "")
+    if "paimon" in handler or provider == "paimon" or parameters.get("table_type") == "paimon":
+        return "paimon"
+    return "hive"
+
+
+def _is_realtime(entry: MetastoreTable) -> bool:
+    """Whether an input format of Hudi merges logs; without one its serde's property tells."""
+    if "Hoodie" in entry.input_format:
+        return "Realtime" in entry.input_format
+    return entry.serde_parameters.get("hoodie.query.as.ro.table", "").lower() != "true"
+
+
+def local_path(location: str) -> str:
+    """A location as Hive spells it, `file:/a` and `file:///a`, as a path.
+
+    It is a path of Hadoop's: a percent sign stands for itself.
+    """
+    if not location.startswith("file:"):
+        return location
+    return "/" + location.removeprefix("file:").lstrip("/")
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+
+
+def _column(stated: Any) -> Mapping[str, Any]:
+    """Statistics of one column, whichever kind they are of."""
+    kinds = ("booleanStats", "longStats", "doubleStats", "stringStats", "binaryStats", "dateStats")
+    data = next((one for kind in kinds if (one := getattr(stated.statsData, kind, None))), None)
+    ends = [getattr(data, name, None) for name in ("lowValue", "highValue")]
+    least, greatest = (getattr(end, "daysSinceEpoch", end) for end in ends)
+    return {
+        "nulls": getattr(data, "numNulls", None),
+        "distinct": getattr(data, "numDVs", None),
+        "least": least,
+        "greatest": greatest,
+    }

@@ -1,0 +1,1 @@
+"""Tests of tables by their names in a catalog."""

@@ -1,0 +1,321 @@
+"""Tables by their names in a Hive metastore, against the real one inside Spark's jars."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import seamkit
+from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.java import find_java
+from seambench_impl.peers.jvm_jars import fetch_jars
+from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
+from seamkit.jvm.machine import spark_jars
+from seamkit.tables.catalog_table import format_of, local_path
+from seamkit.tables.hive.differences import differences
+from seamkit.tables.hive.listing import unescaped
+from seamkit_tests.samples.delta_tables import unpack_delta
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hive_tables import unpack_hive
+from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+from seamkit_tests.samples.paimon_tables import unpack_paimon
+
+_LOGGING = Path(seamkit.__file__).parent / "jvm" / "log4j2.properties"
+_NAME = TableName("localhost", 9083, "db", "t")
+_TEXT = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+
+
+def _entry(**how: Any) -> MetastoreTable:
+    empty: Mapping[str, str] = {}
+    return replace(
+        MetastoreTable(_NAME, "EXTERNAL_TABLE", "/t", "", _TEXT, {}, {}, empty, empty), **how
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "format_name"),
+    [
+        (_entry(parameters={"table_type": "ICEBERG"}), "iceberg"),
+        (_entry(input_format="org.apache.hudi.hadoop.HoodieParquetInputFormat"), "hudi"),
+        (_entry(parameters={"spark.sql.sources.provider": "hudi"}), "hudi"),
+        (_entry(parameters={"spark.sql.sources.provider": "DELTA"}), "delta"),
+        (_entry(parameters={"storage_handler": "org.apache.paimon.hive.PaimonHandler"}), "paimon"),
+        (_entry(), "hive"),
+    ],
+)
+def test_formats_are_known_by_what_the_metastore_says(
+    entry: MetastoreTable, format_name: str
+) -> None:
+    """Hudi by input formats, lakes by properties, the rest is Hive's own."""
+    assert format_of(entry) == format_name
+
+
+def test_views_are_refused() -> None:
+    """A view has no files."""
+    with pytest.raises(RefusedError, match="a view"):
+        format_of(_entry(kind="VIRTUAL_VIEW"))
+
+
+def test_differences_are_told() -> None:
+    """Names meet in lower case; what a front end makes of a type is no difference."""
+    own = pa.schema(
+        {
+            "ID": pa.int64(),
+            "at": pa.timestamp("ns", "UTC"),
+            "v": pa.decimal128(10, 2),
+            "own": pa.int32(),
+            "_hoodie_commit_time": pa.string(),
+        }
+    )
+    stated = {"id": "bigint", "at": "timestamp", "v": "string", "gone": "int"}
+
+    assert differences(stated, own) == [
+        "column 'v': the metastore says string, the table decimal128(10, 2)",
+        "column 'gone': the metastore has it, the table does not",
+        "column 'own': the table has it, the metastore does not",
+    ]
+
+
+@pytest.mark.parametrize("spelled", ["file:/a%2F b/c", "file:///a%2F b/c", "/a%2F b/c"])
+def test_locations_of_folders_here(spelled: str) -> None:
+    """Hive spells them in several ways."""
+    assert local_path(spelled) == "/a%2F b/c"
+
+
+@pytest.mark.parametrize(
+    "address", ["hive://", "hive://host/db.t", "hive://host:1/t", "hive://host:99999/db.t"]
+)
+def test_addresses_are_checked(address: str) -> None:
+    """A host, a port, a database and a table are meant."""
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        seamkit.open_table(address)
+
+
+def test_a_metastore_that_is_not_there_is_unavailable() -> None:
+    """Named with its address; no format is guessed."""
+    pytest.importorskip("thrift")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        with pytest.raises(UnavailableError, match=f"{port}/db.t: the metastore does not answer"):
+            seamkit.open_table(f"hive://127.0.0.1:{port}/db.t")
+
+
+# ------------------------------------------------------------------------------ a real metastore
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A metastore with an embedded database, in a JVM of its own."""
+    pytest.importorskip("thrift")
+    folder = tmp_path_factory.mktemp("metastore")
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        number: int = found.getsockname()[1]
+    settings = {
+        "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
+        "datanucleus.schema.autoCreateAll": "true",
+        "hive.metastore.schema.verification": "false",
+        "hive.metastore.warehouse.dir": str(folder / "warehouse"),
+        "hive.metastore.uris": "",
+        "hive.async.log.enabled": "false",
+        "derby.stream.error.file": str(folder / "derby.log"),
+        "log4j2.configurationFile": str(_LOGGING),
+    }
+    command = _java(settings, [], "org.apache.hadoop.hive.metastore.HiveMetaStore")
+    log = folder / "log"
+    with (
+        log.open("wb") as out,
+        subprocess.Popen([*command, "-p", str(number)], cwd=folder, stdout=out, stderr=out) as own,
+    ):
+        try:
+            _wait(number, own, log)
+            yield number
+        finally:
+            own.kill()
+
+
+def _java(settings: Mapping[str, str], jars: list[Path], program: str) -> list[str]:
+    try:
+        java, spark = find_java(), spark_jars()
+    except UnavailableError as error:
+        pytest.skip(f"unavailable: {error}")
+    classes = ":".join(map(str, [*jars, spark[0].parent / "*"]))
+    stated = [f"-D{name}={value}" for name, value in settings.items()]
+    return [str(java.home / "bin" / "java"), "-Xmx512m", *stated, "-cp", classes, program]
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(1200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert process.poll() is None, log.read_text(errors="replace")
+        time.sleep(0.1)
+    raise AssertionError(f"no metastore came: {log.read_text(errors='replace')}")
+
+
+def _named(address: str) -> Any:
+    return seamkit.open_table(address)
+
+
+def _rows(table: Any, **how: Any) -> list[str]:
+    return sorted(map(repr, table.scan(**how).to_table().to_pylist()))
+
+
+@pytest.mark.jvm
+def test_tables_that_hudi_registers(port: int, tmp_path: Path) -> None:
+    """What Hudi's own sync writes is opened: `_rt` merges logs, `_ro` does not."""
+    try:
+        bundle = fetch_jars(["org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"], "Hudi's sync")
+    except UnavailableError as error:
+        pytest.skip(f"unavailable: {error}")
+    table = unpack_table("mor-v9-partitioned", tmp_path)
+    sync = _java(
+        {"log4j2.configurationFile": str(_LOGGING)}, bundle, "org.apache.hudi.hive.HiveSyncTool"
+    )
+    sync += ["--metastore-uris", f"thrift://127.0.0.1:{port}", "--sync-mode", "hms"]
+    sync += ["--base-path", str(table), "--database", "default", "--table", "trips"]
+    sync += ["--base-file-format", "PARQUET", "--partitioned-by", "region"]
+    of_paths = "org.apache.hudi.hive.HiveStylePartitionValueExtractor"
+    done = subprocess.run(
+        [*sync, "--partition-value-extractor", of_paths], check=False, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+
+    own = seamkit.HudiTable(str(table))
+    address = f"hive://127.0.0.1:{port}/default.trips"
+    for name, query in (("", "snapshot"), ("_rt", "snapshot"), ("_ro", "read-optimized")):
+        found = _named(address + name)
+        assert _rows(found) == _rows(own, query=query)
+        assert found.differences == []
+    assert _rows(own) != _rows(own, query="read-optimized")
+
+
+def _register(
+    port: int,
+    name: str,
+    folder: Path,
+    columns: Mapping[str, str],
+    partitions: Mapping[str, str],
+    parameters: Mapping[str, str],
+    serde: tuple[str, str] = (_TEXT, "org.apache.hadoop.mapred.TextInputFormat"),
+    values: Mapping[str, tuple[str, ...]] | None = None,
+) -> str:
+    """Create a table by a Thrift call, as any client of the metastore would."""
+    from hive_metastore.ThriftHiveMetastore import Client
+    from hive_metastore.ttypes import (
+        FieldSchema,
+        Partition,
+        SerDeInfo,
+        StorageDescriptor,
+        Table,
+    )
+    from thrift.protocol import TBinaryProtocol
+    from thrift.transport import TSocket, TTransport
+
+    def storage(location: Path) -> Any:
+        return StorageDescriptor(
+            cols=[FieldSchema(name=n, type=t) for n, t in columns.items()],
+            location=f"file:{location}",
+            inputFormat=serde[1],
+            outputFormat="org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+            serdeInfo=SerDeInfo(serializationLib=serde[0], parameters={}),
+            parameters={},
+            bucketCols=[],
+            sortCols=[],
+        )
+
+    transport = TTransport.TBufferedTransport(TSocket.TSocket("127.0.0.1", port))
+    transport.open()
+    client = Client(TBinaryProtocol.TBinaryProtocol(transport))
+    client.create_table(
+        Table(
+            tableName=name,
+            dbName="default",
+            owner="nobody",
+            sd=storage(folder),
+            partitionKeys=[FieldSchema(name=n, type=t) for n, t in partitions.items()],
+            parameters={"EXTERNAL": "TRUE", **parameters},
+            tableType="EXTERNAL_TABLE",
+        )
+    )
+    for path, own in (values or {}).items():
+        client.add_partition(
+            Partition(
+                values=list(own),
+                dbName="default",
+                tableName=name,
+                sd=storage(folder / path),
+                parameters={},
+            )
+        )
+    transport.close()
+    return f"hive://127.0.0.1:{port}/default.{name}"
+
+
+@pytest.mark.jvm
+def test_tables_of_other_formats(port: int, tmp_path: Path) -> None:
+    """Each is opened by its own metadata, found by what the metastore says of it."""
+    delta = unpack_delta("change-feed", tmp_path / "d")
+    paimon = unpack_paimon("aggregate-bool", tmp_path / "p")
+    iceberg = unpack_iceberg("appends", tmp_path / "i")
+    newest = max((iceberg / "metadata").glob("*.metadata.json"), key=lambda file: file.name)
+    registered = {
+        delta: {"spark.sql.sources.provider": "delta"},
+        paimon: {"storage_handler": "org.apache.paimon.hive.PaimonStorageHandler"},
+        iceberg: {"table_type": "ICEBERG", "metadata_location": str(newest)},
+    }
+    for folder, parameters in registered.items():
+        address = _register(port, folder.parent.name, folder, {"k": "int"}, {}, parameters)
+        found = _named(address)
+        assert _rows(found) == _rows(seamkit.open_table(folder))
+        assert found.differences
+
+
+@pytest.mark.jvm
+def test_partitions_of_a_hive_table(port: int, tmp_path: Path) -> None:
+    """Partitions are those of the metastore, which need not be all that lie in the folder."""
+    folder = unpack_hive("text-partitions", tmp_path)
+    own = seamkit.open_table(folder)
+    own_scan: Any = own.scan()
+    stated = json.loads((folder / "_hive_table.json").read_text(encoding="utf-8"))
+    columns = {one["name"]: one["type"] for one in stated["columns"]}
+    partitions = {one["name"]: one["type"] for one in stated["partitions"]}
+    paths = sorted({unit.group for unit in own_scan.plan.units})
+    values = {
+        path: tuple(unescaped(p.partition("=")[2]) for p in path.split("/")) for path in paths
+    }
+    first = dict(list(values.items())[:-1])
+    properties = stated.get("properties", {})
+    address = _register(
+        port, "parts", folder, columns, partitions, {**properties, "numRows": "7"}, values=values
+    )
+    fewer = _register(port, "fewer", folder, columns, partitions, properties, values=first)
+
+    found = _named(address)
+    assert _rows(found) == _rows(own)
+    assert found.statistics()["rows"] == 7
+    assert found.statistics()["exact"] is False
+    assert len(_rows(seamkit.open_table(fewer))) < len(_rows(own))
+
+
+@pytest.mark.jvm
+def test_answers_are_kept_for_a_while(port: int, tmp_path: Path) -> None:
+    """No older answer is used than whoever asks allows."""
+    folder = unpack_hive("text-rows", tmp_path)
+    address = _register(port, "aging", folder, {"k": "int"}, {}, {})
+    store, name = Metastore(), TableName.parse(address)
+    first = store.table(name, 60)
+
+    assert store.table(name, 60) is first
+    assert store.table(name, 0) is not first

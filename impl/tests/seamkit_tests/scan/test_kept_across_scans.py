@@ -1,0 +1,158 @@
+"""What scans keep for each other never outlives a change of the files that it was made of."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import seamkit
+from seamkit.files import kept
+from seamkit.files.kept import KEPT, Kept
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.storage import Storage
+from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.merge.changes import SliceChanges
+from seamkit_tests.samples.golden_tables import unpack_table
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test begins with nothing kept, and files count as settled once they are written."""
+    monkeypatch.setattr(kept, "_SETTLED_NS", -(1 << 62))
+    seamkit.keep_at_most(0)
+    seamkit.keep_at_most(1 << 28)
+    yield
+    seamkit.keep_at_most(0)
+    seamkit.keep_at_most(kept.CACHE_BYTES)
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """The columns of each decoding of logs."""
+    asked: list[Sequence[str]] = []
+    original = SliceChanges.load
+
+    def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
+        asked.append(names)
+        return original(self, names, context)
+
+    monkeypatch.setattr(SliceChanges, "load", counting)
+    return asked
+
+
+def _rows(table: Path) -> Counter[str]:
+    """All rows as DuckDB reads them, over a table that is opened anew."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    relation = seamkit.open_table(table).scan().relation(connection)
+    return Counter(map(repr, relation.to_arrow_table().to_pylist()))
+
+
+def test_a_second_scan_of_the_same_files_decodes_no_log(
+    tmp_path: Path, loads: list[Sequence[str]]
+) -> None:
+    """And has the same rows; once nothing may be kept, logs are decoded again."""
+    table = unpack_table("mor-v9-types", tmp_path)
+    first = _rows(table)
+    once = len(loads)
+
+    assert _rows(table) == first
+    assert len(loads) == once > 0
+    seamkit.keep_at_most(0)
+    assert _rows(table) == first
+    assert len(loads) > once
+
+
+@pytest.mark.parametrize("name", ["mor-v9-types", "mor-v6-types"])
+def test_a_commit_between_two_scans_is_seen(tmp_path: Path, name: str) -> None:
+    """As it is without anything kept: before it, after it, and once it is undone."""
+    table = unpack_table(name, tmp_path)
+    folder = next(f for f in (table / ".hoodie/timeline", table / ".hoodie") if f.is_dir())
+    last = max(p.name.split(".")[0].split("_")[0] for p in folder.iterdir() if "commit" in p.name)
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    completed = [p for p in folder.glob(f"{last}*") if p.suffix == ".deltacommit"]
+    assert completed
+
+    answers = []
+    for _ in range(2):
+        for path in completed:
+            shutil.move(path, aside / path.name)
+        answers.append(_rows(table))
+        for path in completed:
+            shutil.move(aside / path.name, path)
+        answers.append(_rows(table))
+    seamkit.keep_at_most(0)
+    assert answers[1] == answers[3] == _rows(table)
+    assert answers[0] == answers[2] != answers[1]
+
+
+def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
+    """Under the same name, with other row groups and columns."""
+    storage = Storage(str(tmp_path))
+    for rows in (3, 500, 20):
+        written = pa.table({f"c{rows}": range(rows)})
+        pq.write_table(written, tmp_path / "a.parquet", row_group_size=7)
+        for _ in range(2):
+            reader = ParquetReader(storage, "a.parquet")
+            batches = reader.batches(written.schema, 1000, use_threads=False)
+            assert pa.Table.from_batches(batches) == written
+
+
+def test_a_footer_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later reader of the same file is given the footer that an earlier one read."""
+    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "a.parquet")
+    given: list[bool] = []
+    original = pq.ParquetFile
+
+    def noting(source: Any, **options: Any) -> Any:
+        given.append(options.get("metadata") is not None)
+        return original(source, **options)
+
+    monkeypatch.setattr(pq, "ParquetFile", noting)
+    for _ in range(2):
+        assert ParquetReader(Storage(str(tmp_path)), "a.parquet").num_rows == 2
+    assert given == [False, True]
+
+
+def test_a_file_that_was_just_written_has_no_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be written once more within the same tick of the clock, and look the same."""
+    path = tmp_path / "a"
+    path.write_bytes(b"x")
+    assert kept.file_identity(str(path)) is not None
+    monkeypatch.setattr(kept, "_SETTLED_NS", 1 << 62)
+    assert kept.file_identity(str(path)) is None
+    assert kept.file_identity(str(tmp_path / "none")) is None
+
+
+def test_no_more_is_kept_than_there_is_room_for() -> None:
+    """What was used longest ago leaves first; what is larger than all the room is not taken."""
+    store = Kept(10)
+    for name in "abc":
+        store.put(name, name.upper(), 4)
+    assert (store.get("a"), store.get("b"), store.get("c")) == (None, "B", "C")
+    assert store.get("b") == "B"
+    store.put("d", "D", 4)
+    assert (store.get("b"), store.get("c"), store.size_bytes) == ("B", None, 8)
+    store.put("b", "wide", 11)
+    assert (store.get("b"), store.size_bytes) == (None, 4)
+    store.resize(0)
+    assert (store.get("d"), store.size_bytes) == (None, 0)
+
+
+@pytest.mark.parametrize("absurd", [-1, True, 1.5, "1"])
+def test_absurd_bounds_are_refused(absurd: Any) -> None:
+    """The bound is a whole number of bytes."""
+    with pytest.raises(seamkit.UsageError, match="most_bytes"):
+        seamkit.keep_at_most(absurd)
+    assert KEPT.size_bytes == 0

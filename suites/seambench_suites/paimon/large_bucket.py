@@ -1,0 +1,211 @@
+"""Grows a table of sorted runs into one bucket of any size, to see what memory a scan takes.
+
+    python -m seambench_suites.paimon.large_bucket data/sf1/paimon-runs-event-u20-s100/lineitem big
+
+The rows are those of the table that Paimon wrote, file by file: the rows of all its buckets, sorted
+by key, and copies of them with other order keys. Files are written by pyarrow in Paimon's form and
+sizes (row groups of about 128 MiB, not encoded); each kind of run stays one: what was
+compacted is a file a copy at that level, what lies above it one file of level 0 for all. Manifests
+are the table's own with other names, sizes and keys; of statistics only those of the order key are
+right, and a merge uses no others. It takes minutes, and 3 GB of memory; fastavro reads manifests
+with the package `backports.zstd`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+__all__ = ["grow", "main"]
+
+_KEYS = ("_KEY_l_orderkey", "_KEY_l_linenumber")
+_SHIFTED = ("_KEY_l_orderkey", "l_orderkey")
+#: Order keys of a copy begin so far behind those of the copy before, at scale 1.
+_APART = 6_000_000
+_GROUP_ROWS = 1_600_000
+#: Where a binary row of two keys begins behind the number of its fields, and its slots.
+_SLOTS = 12
+
+
+def grow(source: Path, target: Path, copies: int) -> int:
+    """Write the table.
+
+    Args:
+        source: a Paimon table of lineitem with one compacted run a bucket, and runs of level 0.
+        target: a folder that is not there yet.
+        copies: how often each row shall be there.
+
+    Returns:
+        Bytes of the bucket's data files.
+    """
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("bucket-*"))
+    bucket = target / "bucket-0"
+    bucket.mkdir()
+    entries = list(_live(source))
+    sizes = {}
+    made: list[tuple[dict[str, Any], Path, int]] = []
+    for name, own in _by_run(entries).items():
+        rows = _sorted(source, own)
+        first = own[0]
+        if first["_FILE"]["_LEVEL"]:
+            files = [[copy] for copy in range(copies)]
+        else:
+            files = [list(range(copies))]
+        for number, some in enumerate(files):
+            path = bucket / f"data-{name}-{number}.parquet"
+            _write(path, (_shifted(rows, copy) for copy in some), rows.schema)
+            sizes[path.name] = path.stat().st_size
+            made.append((first, path, rows.num_rows * len(some)))
+    _commit(source, target, made)
+    return sum(sizes.values())
+
+
+def _snapshot(table: Path) -> tuple[Path, dict[str, Any]]:
+    newest = (table / "snapshot" / "LATEST").read_text(encoding="utf-8")
+    file = table / "snapshot" / f"snapshot-{newest}"
+    return file, json.loads(file.read_text(encoding="utf-8"))
+
+
+def _records(file: Path) -> tuple[Any, list[dict[str, Any]]]:
+    with file.open("rb") as content:
+        reader = fastavro.reader(content)
+        return reader.writer_schema, list(reader)
+
+
+def _live(table: Path) -> Iterator[dict[str, Any]]:
+    """The manifest entries of the newest snapshot's files."""
+    live: dict[str, dict[str, Any]] = {}
+    _, snapshot = _snapshot(table)
+    for listed in ("baseManifestList", "deltaManifestList"):
+        for one in _records(table / "manifest" / snapshot[listed])[1]:
+            for entry in _records(table / "manifest" / one["_FILE_NAME"])[1]:
+                name = entry["_FILE"]["_FILE_NAME"]
+                if entry["_KIND"]:
+                    live.pop(name)
+                else:
+                    live[name] = entry
+    yield from live.values()
+
+
+def _by_run(entries: Sequence[dict[str, Any]]) -> Mapping[str, list[dict[str, Any]]]:
+    """Entries of all buckets that make up one run, the oldest of a bucket first."""
+    buckets: dict[int, list[dict[str, Any]]] = {}
+    for entry in sorted(entries, key=lambda one: one["_FILE"]["_MIN_SEQUENCE_NUMBER"]):
+        buckets.setdefault(entry["_BUCKET"], []).append(entry)
+    lengths = {len(own) for own in buckets.values()}
+    if len(lengths) != 1:
+        raise ValueError(f"the buckets have different numbers of runs: {sorted(lengths)}")
+    return {str(i): list(own) for i, own in enumerate(zip(*buckets.values(), strict=True))}
+
+
+def _sorted(table: Path, entries: Sequence[dict[str, Any]]) -> pa.Table:
+    files = [table / f"bucket-{one['_BUCKET']}" / one["_FILE"]["_FILE_NAME"] for one in entries]
+    rows = pa.concat_tables(pq.read_table(file, partitioning=None) for file in files)
+    order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in _KEYS])
+    return rows.take(order)
+
+
+def _shifted(rows: pa.Table, copy: int) -> pa.Table:
+    for name in _SHIFTED if copy else ():
+        field = rows.schema.field(name)
+        values = pc.add(rows.column(name), pa.scalar(copy * _APART, field.type))
+        rows = rows.set_column(rows.schema.get_field_index(name), field, values)
+    return rows
+
+
+def _write(path: Path, parts: Iterator[pa.Table], schema: pa.Schema) -> None:
+    with pq.ParquetWriter(path, schema, compression="zstd", version="1.0") as writer:
+        for part in parts:
+            writer.write_table(part, row_group_size=_GROUP_ROWS)
+
+
+def _commit(
+    source: Path,
+    target: Path,
+    made: Sequence[tuple[dict[str, Any], Path, int]],
+) -> None:
+    """Let the newest snapshot have these files alone, by one manifest."""
+    file, snapshot = _snapshot(target)
+    manifest_lists = target / "manifest"
+    schema, lists = _records(manifest_lists / snapshot["baseManifestList"])
+    if not lists:
+        schema, lists = _records(manifest_lists / snapshot["deltaManifestList"])
+    entry_schema, _ = _records(source / "manifest" / lists[0]["_FILE_NAME"])
+    own = [_entry(entry, path, rows) for entry, path, rows in made]
+    manifest = manifest_lists / "manifest-large"
+    with manifest.open("wb") as out:
+        fastavro.writer(out, entry_schema, own, codec="zstandard")
+    one = {
+        **lists[0],
+        "_FILE_NAME": manifest.name,
+        "_FILE_SIZE": manifest.stat().st_size,
+        "_NUM_ADDED_FILES": len(own),
+        "_NUM_DELETED_FILES": 0,
+    }
+    for name, listed in (("base", [one]), ("delta", [])):
+        path = manifest_lists / f"manifest-list-large-{name}"
+        with path.open("wb") as out:
+            fastavro.writer(out, schema, listed, codec="zstandard")
+        snapshot[f"{name}ManifestList"] = path.name
+        snapshot.pop(f"{name}ManifestListSize", None)
+    snapshot["totalRecordCount"] = sum(rows for _, _, rows in made)
+    snapshot["deltaRecordCount"] = 0
+    file.write_text(json.dumps(snapshot), encoding="utf-8")
+    options = target / "schema" / "schema-0"
+    table = json.loads(options.read_text(encoding="utf-8"))
+    table["options"]["bucket"] = "1"
+    options.write_text(json.dumps(table), encoding="utf-8")
+
+
+def _entry(entry: dict[str, Any], path: Path, rows: int) -> dict[str, Any]:
+    """A manifest entry of a file that was written."""
+    found = pq.ParquetFile(path)
+    metadata = found.metadata
+    index = found.schema_arrow.get_field_index(_KEYS[0])
+    groups = [metadata.row_group(i).column(index).statistics for i in range(found.num_row_groups)]
+    low, high = min(one.min for one in groups), max(one.max for one in groups)
+    own = dict(entry["_FILE"])
+    own |= {"_FILE_NAME": path.name, "_FILE_SIZE": path.stat().st_size, "_ROW_COUNT": rows}
+    own["_MIN_KEY"] = _bound(own["_MIN_KEY"], low, 0)
+    own["_MAX_KEY"] = _bound(own["_MAX_KEY"], high, 8)
+    for stats in ("_KEY_STATS", "_VALUE_STATS"):
+        low_row = _bound(own[stats]["_MIN_VALUES"], low, None)
+        high_row = _bound(own[stats]["_MAX_VALUES"], high, None)
+        own[stats] = {**own[stats], "_MIN_VALUES": low_row, "_MAX_VALUES": high_row}
+    if own["_DELETE_ROW_COUNT"]:
+        own["_DELETE_ROW_COUNT"] = rows
+    return {**entry, "_BUCKET": 0, "_TOTAL_BUCKETS": 1, "_FILE": own}
+
+
+def _bound(row: bytes, order_key: int, line: int | None) -> bytes:
+    """A binary row whose first column, and second if it is told, have other values."""
+    row = row[:_SLOTS] + order_key.to_bytes(8, "little") + row[_SLOTS + 8 :]
+    if line is None:
+        return row
+    return row[: _SLOTS + 8] + line.to_bytes(8, "little") + row[_SLOTS + 16 :]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the table, and say how large its bucket is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", type=Path, help="a table of sorted runs, of eight buckets")
+    parser.add_argument("target", type=Path, help="a folder to make")
+    parser.add_argument("--copies", type=int, default=6)
+    asked = parser.parse_args(arguments)
+    size = grow(asked.source, asked.target, asked.copies)
+    sys.stdout.write(f"{asked.target}: a bucket of {size / (1 << 20):.0f} MiB\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
