@@ -9,9 +9,11 @@ from typing import ClassVar
 from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
+from seambench_impl.connector.hive_java import HiveFiles, hive_loader
 from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
 from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
+from seambench_impl.scan_hive import HIVE
 from seambench_impl.scan_hudi import hudi
 from seambench_impl.scan_paimon import PAIMON
 from seambench_impl.scan_requests import ReaderFormat
@@ -39,17 +41,24 @@ _OF_HUDI = (
     "table-version.8",
     "table-version.9",
 )
+#: Its serde of JSON is not among pyspark's jars.
+_NOT_OF_HIVE = ("hive.json", "strict", "warnings")
 _OF_CHANGES = ("query.read-optimized", "query.incremental", "query.cdc")
 
 
 def _formats(way: ReaderFormat) -> Sequence[ReaderFormat]:
-    """Hudi, planned in one way, and Paimon; of both snapshots alone."""
+    """Hudi, planned in one way, Paimon and Hive; of all three snapshots alone."""
     of_paimon = tuple(word for word in PAIMON.capabilities if word not in _OF_CHANGES)
-    return replace(way, capabilities=_OF_HUDI), replace(PAIMON, capabilities=of_paimon)
+    of_hive = tuple(word for word in HIVE.capabilities if word not in _NOT_OF_HIVE)
+    return (
+        replace(way, capabilities=_OF_HUDI),
+        replace(PAIMON, capabilities=of_paimon),
+        replace(HIVE, capabilities=of_hive),
+    )
 
 
 class JniReader(AutoReader):
-    """Every slice by Hudi's own reader (1.2.0), every section by Paimon's core (1.4.2), behind JNI.
+    """Units by the formats' own Java behind JNI: Hudi 1.2.0, Paimon's core 1.4.2, Hive 2.3.
 
     Planning is our own; what Java appends is filled into columns in C. The jars of a table's format
     are fetched when the first is opened.
@@ -81,7 +90,12 @@ class JniReader(AutoReader):
             raise RefusedError(f"{self.name} reads snapshots, no query {request.query!r}")
         scan = super().open(request)
         assert isinstance(scan, UnitScan)  # a snapshot
-        if self._format(request).name == "paimon":
+        found = self._format(request).name
+        read: ReadRows
+        if found == "hive":
+            hive_loader()
+            read = HiveFiles(_local(request)).read
+        elif found == "paimon":
             paimon_loader(self._paimon)  # what cannot be had is told here, not in the stream
             read = _paimon_splits(request, self._paimon)
         else:
@@ -90,11 +104,20 @@ class JniReader(AutoReader):
         return scan.read_by("jni", read, only_merged=self._only_merged)
 
 
+def _local(request: ScanRequest) -> str:
+    """The folder of a table.
+
+    Raises:
+        RefusedError: it is not on this machine.
+    """
+    if "://" in request.table or request.storage_options:
+        raise RefusedError(f"{request.table}: readers in Java are given local folders here")
+    return request.table
+
+
 def _paimon_splits(request: ScanRequest, version: str) -> ReadRows:
     """Reads the units of the snapshot of a Paimon table that a request means."""
-    table = PaimonTable(request.table, request.storage_options)
-    if "://" in table.folder:
-        raise RefusedError(f"{table.folder}: Paimon's core reads local folders here")
+    table = PaimonTable(_local(request))
     as_of = request.as_of
     point = ("scan.snapshot-id", str(table.snapshot_number(as_of)))
     if isinstance(as_of, str) and as_of in table.tags:

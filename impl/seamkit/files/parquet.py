@@ -53,7 +53,19 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
+    _check_rows(file.metadata, where)
     return file
+
+
+def _check_rows(footer: pq.FileMetaData, where: str) -> None:
+    """Make sure that row groups have the rows of the file: one without rows would be passed over.
+
+    Raises:
+        InputError: they have not.
+    """
+    rows = sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
+    if rows != footer.num_rows:
+        raise InputError(f"{where}: {rows} rows in row groups, {footer.num_rows} in the file")
 
 
 def _how(source: Any) -> dict[str, Any]:

@@ -145,3 +145,20 @@ def test_a_file_that_is_cut_while_it_is_read_is_broken(
             list(batches)
     else:
         assert sum(batch.num_rows for batch in batches) == 2
+
+
+def test_a_footer_whose_row_groups_lack_rows_is_refused(tmp_path: Path) -> None:
+    """A group that is said to have no rows would be passed over; the file's own number tells."""
+    pq.write_table(pa.table({"k": pa.array([7], pa.int32())}), tmp_path / "one.parquet")
+    content, refused = (tmp_path / "one.parquet").read_bytes(), 0
+    for at in range(len(content) - 8):
+        if content[at] != 2:  # as Thrift writes one row
+            continue
+        (tmp_path / "x.parquet").write_bytes(content[:at] + b"\x00" + content[at + 1 :])
+        try:
+            reader = ParquetReader(Storage(str(tmp_path)), "x.parquet")
+            schema = pa.schema({"k": pa.int32()})
+            assert sum(b.num_rows for b in reader.batches(schema, 9, use_threads=False)) == 1
+        except InputError as error:
+            refused += "rows in row groups" in str(error)
+    assert refused == 2  # the number of the file, and that of its row group

@@ -37,11 +37,13 @@ class FileColumns:
         id: its field id; None where it has none.
         name: as the file calls it.
         children: fields of a struct; the element of a list; key and value of a map.
+        mapped: of all columns of a file: whether their ids are the table's name mapping's.
     """
 
     id: int | None
     name: str
     children: Sequence[FileColumns] = ()
+    mapped: bool = False
 
     def child(self, id_: int) -> FileColumns | None:
         """The field of an id directly within this one."""
@@ -95,7 +97,7 @@ def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> 
                 f"{where}: its columns have no field ids and the table no name mapping, so what "
                 "they are is not known"
             )
-        return FileColumns(None, "", [_mapped(field, mapping) for field in fields])
+        return FileColumns(None, "", [_mapped(field, mapping) for field in fields], mapped=True)
     columns = FileColumns(None, "", [_with_ids(field) for field in fields])
     _check_ids(columns, where)
     return columns

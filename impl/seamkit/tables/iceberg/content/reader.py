@@ -158,8 +158,21 @@ class IcebergReader(OverReader):
         read = in_file(root, pa.field(root.name, root.type), found)
         as_is = found is not None and root not in LINEAGE and read.equals(wanted)
         if found is None:
-            self._require(root)
+            self._check_lacking(root)
         return _Source(wanted, column, found, read, as_is)
+
+    def _check_lacking(self, root: Field) -> None:
+        """Refuse a file that lacks a column that it must have, or that only lost its id.
+
+        Writers give every field an id, or none: where the others have one, a column of the same
+        name without one is damage, and null would stand for its values.
+        """
+        if root.id in self._rows.values:
+            return
+        lost = (one for one in self._own.children if one.id is None and one.name == root.name)
+        if not self._own.mapped and any(lost):
+            raise InputError(f"{self.name}: its column {root.name!r} has no field id, others have")
+        self._require(root)
 
     def _require(self, lacking: Field) -> None:
         """Refuse a file that lacks what every row has."""

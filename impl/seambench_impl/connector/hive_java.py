@@ -1,0 +1,106 @@
+"""Files of Hive tables by Hive's own input formats and serdes in a JVM, behind a JNI connector."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError
+from seamkit.jvm.machine import spark_jars
+from seamkit.jvm.sources import compiled_package
+from seamkit.offheap.connector.parameters import join_names
+from seamkit.offheap.engine.schema import EngineSchema
+from seamkit.offheap.jni.classes import JniLoader, scanner_classes
+from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.tables.hive.descriptor import DESCRIPTOR
+
+__all__ = ["HiveFiles", "hive_loader"]
+
+_JAVA = Path(__file__).parent / "java" / "hive"
+_FETCH_SIZE = 4096
+_TEXT = "org.apache.hadoop.mapred.TextInputFormat"
+_LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+_IO = "org.apache.hadoop.hive.ql.io"
+#: Input format and serde of each format.
+_CLASSES = {
+    "text": (_TEXT, _LAZY),
+    "csv": (_TEXT, "org.apache.hadoop.hive.serde2.OpenCSVSerde"),
+    "json": (_TEXT, "org.apache.hive.hcatalog.data.JsonSerDe"),
+    "sequence": ("org.apache.hadoop.mapred.SequenceFileInputFormat", _LAZY),
+    "avro": (
+        f"{_IO}.avro.AvroContainerInputFormat",
+        "org.apache.hadoop.hive.serde2.avro.AvroSerDe",
+    ),
+    "orc": (f"{_IO}.orc.OrcInputFormat", f"{_IO}.orc.OrcSerde"),
+    "parquet": (
+        f"{_IO}.parquet.MapredParquetInputFormat",
+        f"{_IO}.parquet.serde.ParquetHiveSerDe",
+    ),
+}
+
+
+@functools.cache
+def hive_loader() -> JniLoader:
+    """The classes of Hive 2.3 that come with pyspark.
+
+    Raises:
+        UnavailableError: no JVM, or no pyspark.
+    """
+    return JniLoader(
+        compiled_package("seambench.hive", _JAVA, scanner_classes("Hive", spark_jars()))
+    )
+
+
+class HiveFiles:
+    """The files of a table that its descriptor describes.
+
+    Args:
+        folder: the table's, on a local disk.
+
+    Raises:
+        InputError: the descriptor is missing or broken.
+    """
+
+    def __init__(self, folder: str) -> None:
+        try:
+            self._stated: Mapping[str, Any] = json.loads(Path(folder, DESCRIPTOR).read_bytes())
+        except (OSError, ValueError) as error:
+            raise InputError(f"{folder}: its {DESCRIPTOR} cannot be read: {error}") from error
+        self._folder = Path(folder, self._stated.get("location", ""))
+
+    def read(
+        self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a file as Hive gives them; see `UnitScan.read_by`."""
+        (file,) = unit.files
+        kind = self._stated["format"].lower()
+        classes = _CLASSES.get(kind)
+        if classes is None:
+            raise RefusedError(f"{self._folder}: no input format for {kind!r}")
+        # The serde of CSV gives texts, whatever a table's types are.
+        columns = {
+            one["name"]: "string" if kind == "csv" else one["type"]
+            for one in self._stated["columns"]
+        }
+        properties = self._stated.get("properties", {})
+        parameters = {
+            "hive_column_names": join_names(list(columns)),
+            "hive_column_types": "#".join(columns.values()),
+            "required_fields": join_names(schema.names),
+            "data_file_path": str(self._folder / file.name),
+            "block_offset": "0",
+            "block_length": str(file.size_bytes),
+            "input_format": classes[0],
+            "serde": classes[1],
+            **{f"SerDe.{name}": value for name, value in properties.items()},
+        }
+        rows, name = min(batch_rows, _FETCH_SIZE), "seambench.hive.HiveScanner"
+        with JniScanner(hive_loader(), name, rows, parameters, context.allocator) as scanner:
+            scanner.open()
+            yield from scanner.batches(EngineSchema(schema, scanner.schema().types))

@@ -1,0 +1,116 @@
+"""Files that Hive's own input formats and serdes read in a JVM give the rows that ours give."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from seambase.errors import InputError, RefusedError, UnavailableError
+from seambench.contracts.scan import ScanRequest
+from seambench_impl.connector.hive_java import hive_loader
+from seambench_impl.scan import AutoReader
+from seambench_impl.scan_jni import JniReader
+from seamkit.core.memory import TrackedAllocator
+from seamkit.offheap.jni.scanner import JniScanner
+from seamkit_tests import SUITES_GOLDEN
+
+pytestmark = pytest.mark.jvm
+
+TABLES = ["avro-written", "orc-written", "parquet-partitions", "sequence-block", "text-nested"]
+TABLES += ["text-timestamps", "csv-default"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _hive() -> None:
+    try:
+        hive_loader()
+    except UnavailableError as error:
+        pytest.skip(f"unavailable: {error}")
+
+
+def rows(reader: AutoReader, request: ScanRequest) -> list[str]:
+    """All rows, in an order of their own."""
+    return sorted(map(repr, reader.open(request).to_reader().read_all().to_pylist()))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_are_those_of_our_own_readers(name: str, tmp_path: Path) -> None:
+    """Every row and value is ours, fractions of seconds, nesting and partitions included."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "hive" / name / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    (descriptor,) = tmp_path.rglob("_hive_table.json")
+    request = ScanRequest(str(descriptor.parent))
+    assert rows(JniReader(), request) == rows(AutoReader(), request)
+
+
+def scanned(path: Path, **parameters: str) -> list[dict[str, object]]:
+    """The rows of a file of text; no block is left behind."""
+    allocator = TrackedAllocator()
+    given = {
+        "hive_column_names": "k,v",
+        "hive_column_types": "int#string",
+        "required_fields": "v,k",
+        "data_file_path": str(path),
+        "block_offset": "0",
+        "block_length": str(path.stat().st_size),
+        "input_format": "org.apache.hadoop.mapred.TextInputFormat",
+        "serde": "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+        "SerDe.field.delim": ",",
+        **parameters,
+    }
+    try:
+        name = "seambench.hive.HiveScanner"
+        with JniScanner(hive_loader(), name, 2, given, allocator) as scanner:
+            scanner.open()
+            batches = scanner.batches(scanner.schema())
+            return [row for batch in batches for row in batch.to_pylist()]
+    finally:
+        assert allocator.counters().live_blocks == 0
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Three lines, the first of which is a header."""
+    path = tmp_path / "a.txt"
+    path.write_text("k,v\n1,one\n2,two\n")
+    return path
+
+
+def test_parts_of_a_file_make_up_the_whole(text: Path) -> None:
+    """`block_offset` and `block_length` cut text at its lines; a header is skipped once."""
+    whole = scanned(text, **{"SerDe.skip.header.line.count": "1"})
+    assert whole == [{"v": "one", "k": 1}, {"v": "two", "k": 2}]
+    cut = [
+        row
+        for begin, length in (("0", "7"), ("7", "9"))
+        for row in scanned(
+            text,
+            block_offset=begin,
+            block_length=length,
+            **{"SerDe.skip.header.line.count": "1"},
+        )
+    ]
+    assert cut == whole
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says", "error"),
+    [
+        ({"serde": "no.such.Serde"}, "serde no.such.Serde is not among the jars", RefusedError),
+        ({"serde": "java.lang.Object"}, "java.lang.Object is no serde", RefusedError),
+        ({"input_format": "java.lang.Object"}, "is no input format", RefusedError),
+        ({"SerDe.skip.footer.line.count": "1"}, "skip.footer.line.count", RefusedError),
+        ({"data_file_path": "/nowhere/at/all"}, "/nowhere/at/all", InputError),
+        ({"hive_column_types": "int"}, "2 columns have 1 types", InputError),
+        ({"hive_column_types": "int#uniontype<int>"}, "uniontype", InputError),
+        ({"block_length": "many"}, "many", InputError),
+    ],
+)
+def test_bad_parameters_are_named(
+    wrong: dict[str, str], says: str, error: type[Exception], text: Path
+) -> None:
+    """What is no serde, no input format, no file or no type fails by name."""
+    with pytest.raises(error, match=says):
+        scanned(text, **wrong)
