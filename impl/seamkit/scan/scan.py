@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -138,6 +139,34 @@ class Scan(ABC):
             columns: those to hand out; the scan's schema has them all.
             condition: further rows to leave out, over any columns of the scan; None for none.
         """
+
+    def groups(self, count: int) -> list[list[int]]:
+        """The parts, shared out so that whoever reads a group has about as much to do as others.
+
+        Args:
+            count: of workers.
+
+        Returns:
+            Numbers of parts, at most `count` groups, none of them empty, each part in one.
+
+        Raises:
+            UsageError: fewer than one worker.
+        """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise UsageError(f"{count!r} groups: a whole number from 1 on is meant")
+        # The heaviest first, each to the group that has least so far.
+        weights = self.part_bytes()
+        found: list[list[int]] = [[] for _ in range(min(count, len(weights)))]
+        loads = [(0, number) for number in range(len(found))]
+        for part in sorted(range(len(weights)), key=lambda part: (-weights[part], part)):
+            load, number = heapq.heappop(loads)
+            found[number].append(part)
+            heapq.heappush(loads, (load + weights[part], number))
+        return [sorted(group) for group in found]
+
+    def part_bytes(self) -> list[int]:
+        """What there is to read for each part, as far as it is known; 1 each where it is not."""
+        return [1] * self.n_parts
 
     def to_table(self) -> pa.Table:
         """All rows."""

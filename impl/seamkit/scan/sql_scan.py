@@ -122,6 +122,10 @@ class SqlScan(Scan):
         """As many parts as the scan below."""
         return self._scan.n_parts
 
+    def part_bytes(self) -> list[int]:
+        """Those of the scan below."""
+        return self._scan.part_bytes()
+
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> SqlScan:
         """One part of the scan; see `Scan.part`."""
         names = list(dict.fromkeys([*columns, *self._condition.columns]))

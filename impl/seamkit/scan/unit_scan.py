@@ -218,6 +218,12 @@ class UnitScan(Scan):
         """As many parts as units."""
         return len(self._plan.units)
 
+    def part_bytes(self) -> list[int]:
+        """Bytes of each unit's files, and of those that change it."""
+        changes = [sum(file.size_bytes for file in unit.changed_by) for unit in self._plan.units]
+        own = [unit.size_bytes for unit in self._plan.units]
+        return [max(1, a + b) for a, b in zip(own, changes, strict=True)]
+
     def part(
         self, number: int, columns: Sequence[str], condition: pc.Expression | None
     ) -> UnitScan:

@@ -72,3 +72,16 @@ def test_both_ways_agree(function: str, kind: pa.DataType, share_of_nulls: float
             assert _text(whole) == _text(rows.result(kept))
     is_wide = pa.types.is_decimal(kind) and kind.precision > 18
     assert compared or (function == "sum" and (is_wide or kind == pa.decimal128(9, 2)))
+
+
+def test_nulls_among_rows_in_an_array_are_left_out_of_what_is_put_together() -> None:
+    """They have no key, and a retract does not take them back."""
+    kind = pa.list_(pa.struct([("id", pa.int32()), ("v", pa.string())]))
+    a, b, newer = {"id": 1, "v": "a"}, {"id": 2, "v": "b"}, {"id": 1, "v": "c"}
+    column = pa.array([[None, a], [b, None, newer], [None, b]], kind)
+    for options, expected in (({"nested-key": "id"}, [newer, b]), ({}, [a, b, newer])):
+        function = make_function("nested_update", column, options, "here")
+        kept = function.agg(function.agg(None, 0), 1)
+        assert function.result([kept]).to_pylist() == [expected]
+        left = [item for item in expected if item != b]
+        assert function.result([function.retract(kept, 2)]).to_pylist() == [left]

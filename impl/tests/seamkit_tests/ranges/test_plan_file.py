@@ -285,3 +285,25 @@ def test_readers_are_scanners_with_plans(table: Path) -> None:
     expected = seamkit.open_table(table).scan(columns=["v"], filter="id > 3").to_table()
 
     assert _rows(scan.to_reader().read_all()) == _rows(expected)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 50])
+def test_groups_share_all_units_out(table: Path, count: int) -> None:
+    """Each unit is in one group, none is empty, and no group has over a unit more than another."""
+    scan: Any = seamkit.open_table(table).scan()
+    groups, weights = scan.groups(count), scan.part_bytes()
+    loads = [sum(weights[part] for part in group) for group in groups]
+
+    assert sorted(part for group in groups for part in group) == list(range(scan.n_parts))
+    assert len(groups) == min(count, scan.n_parts)
+    assert all(groups)
+    assert max(loads) - min(loads) <= max(weights)
+    apart = [scan_from_json(scan_to_json(scan, units=group)).to_table() for group in groups]
+    assert _rows(pa.concat_tables(apart)) == _rows(scan.to_table())
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 1.5, "2"])
+def test_absurd_numbers_of_groups_are_refused(table: Path, count: Any) -> None:
+    """A worker at least."""
+    with pytest.raises(UsageError, match="groups"):
+        seamkit.open_table(table).scan().groups(count)

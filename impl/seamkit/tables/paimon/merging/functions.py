@@ -360,14 +360,24 @@ class ListAgg(Computing):
     def __init__(self, column: pa.Array, options: FieldOptions, where: str) -> None:
         super().__init__(column, options, where)
         self._delimiter = options.get("list-agg-delimiter", ",")
-        if options.get("distinct", "false") != "false":
-            raise RefusedError(f"{where}: listagg of distinct texts is not supported")
+        self._distinct = options.get("distinct", "false").lower() == "true"
+        if self._distinct and not self._delimiter:
+            raise RefusedError(f"{where}: listagg of distinct texts has no delimiter")
 
     def together(self, kept: Any, value: Any) -> Any:
-        """Both, with a delimiter unless one is empty (as in Paimon 1.4; 0.9.0 puts one always)."""
+        """Both, with a delimiter unless one is empty (as in Paimon 1.4; 0.9.0 puts one always).
+
+        If they are to be distinct, just the parts of the newer text that are not there; what was
+        kept first stays as it is.
+        """
         if not kept or not value:
             return kept or value
-        return f"{kept}{self._delimiter}{value}"
+        if not self._distinct:
+            return f"{kept}{self._delimiter}{value}"
+        there = set(kept.split(self._delimiter))
+        parts = dict.fromkeys(value.split(self._delimiter))
+        more = [part for part in parts if part and part not in there]
+        return self._delimiter.join([kept, *more])
 
 
 class Collect(Computing):
@@ -444,8 +454,8 @@ class NestedUpdate(Computing):
         return self._newest(found) if self._keys and found is not None else found
 
     def together(self, kept: Any, value: Any) -> Any:
-        """One behind the other."""
-        return [*kept, *value]
+        """One behind the other; nulls are left out."""
+        return [item for item in (*kept, *value) if item is not None]
 
     def _key(self, item: Any) -> Any:
         return repr([item[name] for name in self._keys]) if self._keys else repr(item)
@@ -453,7 +463,8 @@ class NestedUpdate(Computing):
     def _newest(self, items: Sequence[Any]) -> list[Any]:
         found: dict[Any, Any] = {}
         for item in items:
-            found[self._key(item)] = item
+            if item is not None:
+                found[self._key(item)] = item
         return list(found.values())
 
     def retract(self, kept: Any, row: int) -> Any:
@@ -461,8 +472,8 @@ class NestedUpdate(Computing):
         value = self.values[row]
         if kept is None or value is None:
             return kept
-        gone = {self._key(item) for item in value}
-        return [item for item in kept if self._key(item) not in gone]
+        gone = {self._key(item) for item in value if item is not None}
+        return [item for item in kept if item is not None and self._key(item) not in gone]
 
 
 FUNCTIONS: Mapping[str, Callable[[pa.Array, FieldOptions, str], Function]] = {
