@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.filters import filter_columns
 from seamkit.files.statistics import that_may_match
 from seamkit.scan.units import ReadUnit
 
@@ -28,6 +29,7 @@ def units_that_may_match(
     in_bucket = _in_buckets(units, condition)
     if not any(u.partition or u.guarantee is not None for u in units):
         return in_bucket
+    tested = filter_columns(condition, schema)
     # Units of one partition share its values: they are looked at once.
     numbers: dict[tuple[int, int], int] = {}
     guarantees: list[pc.Expression | None] = []
@@ -36,7 +38,8 @@ def units_that_may_match(
         key = id(unit.partition), id(unit.guarantee)
         if key not in numbers:
             numbers[key] = len(guarantees)
-            guarantees.append(_guarantee(unit.partition, unit.guarantee))
+            further = None if unit.guarantee is None else unit.guarantee(tested)
+            guarantees.append(_guarantee(unit.partition, further))
         of_units.append(numbers[key])
     left = set(that_may_match(guarantees, condition, schema))
     return [kept and number in left for kept, number in zip(in_bucket, of_units, strict=True)]

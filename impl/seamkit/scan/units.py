@@ -305,9 +305,11 @@ class ReadUnit:
         partition: columns that have one value in all rows of the unit; they are not read.
         changes: what happens to the rows of its files.
         reason: why it is read the way it is, for `Scan.explain`.
-        guarantee: what holds for all rows of the unit, in the table's names and types, such as the
-            ranges that a table's metadata gives of its files; None where nothing is known. A filter
-            that it rules out leaves the unit unread. It need not repeat `partition`.
+        guarantee: says what holds for all rows of the unit of some columns, in the table's names
+            and types, such as the ranges that a table's metadata gives of its files; None where
+            nothing is known. Asked by reads that have a filter, for the columns that it tests: a
+            table has many units and columns. A filter that it rules out leaves the unit unread. It
+            need not repeat `partition`.
         changed_by: the files that its changes are read from, for descriptions; those of sorted runs
             are among `files`.
         group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
@@ -320,7 +322,7 @@ class ReadUnit:
     partition: Mapping[str, pa.Scalar] = field(default_factory=dict)
     changes: Changes | None = None
     reason: str = ""
-    guarantee: pc.Expression | None = None
+    guarantee: Callable[[Collection[str]], pc.Expression | None] | None = None
     changed_by: Sequence[StoredFile] = ()
     group: str = ""
     bucket: tuple[Buckets, int] | None = None

@@ -86,12 +86,13 @@ _PROPERTIES = {
 }
 
 
-def write_table(root: Path, groups: int) -> None:
-    """Write a table of file groups in 100 partitions: a bulk insert, then nine delta commits.
+def write_table(root: Path, groups: int, partitions: int = _PARTITIONS) -> None:
+    """Write a table of file groups: a bulk insert, then nine delta commits.
 
     Args:
         root: an empty folder.
         groups: how many file groups, each a base file and a log.
+        partitions: over which they are spread.
     """
     timeline = root / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
@@ -101,7 +102,7 @@ def write_table(root: Path, groups: int) -> None:
         defaultdict(list) for _ in range(1 + _LOG_COMMITS)
     ]
     for number in range(groups):
-        partition = f"p={number % _PARTITIONS}"
+        partition = f"p={number % partitions}"
         file_id = f"{number:08x}-0000-4000-8000-000000000000-0"
         commit = 1 + number % _LOG_COMMITS
         names = {
@@ -109,7 +110,7 @@ def write_table(root: Path, groups: int) -> None:
             commit: f".{file_id}_{_instant(commit)}.log.1_0-1-1",
         }
         folder = root / partition
-        if number < _PARTITIONS:
+        if number < partitions:
             folder.mkdir()
             (folder / ".hoodie_partition_metadata").touch()
         for at, name in names.items():

@@ -88,7 +88,7 @@ class Planner:
             partition={**self._partition(add), **(known or {})},
             changes=changes,
             reason=reason,
-            guarantee=guarantee(add, plain),
+            guarantee=partial(guarantee, add, plain),
             changed_by=[] if add.vector is None else [stored_vector(self.files, add.vector)],
             group="/".join(f"{name}={value}" for name, value in add.partition_values.items()),
         )

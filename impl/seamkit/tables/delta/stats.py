@@ -12,7 +12,7 @@ import datetime as dt
 import functools
 import json
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -39,7 +39,9 @@ def counted(add: AddFile) -> tuple[int | None, set[str]]:
         return None, set()
 
 
-def guarantee(add: AddFile, fields: Sequence[Field]) -> pc.Expression | None:
+def guarantee(
+    add: AddFile, fields: Sequence[Field], names: Collection[str]
+) -> pc.Expression | None:
     """What the statistics of a file say of some columns; None if nothing.
 
     Statistics that are broken say nothing: they are optional.
@@ -47,12 +49,14 @@ def guarantee(add: AddFile, fields: Sequence[Field]) -> pc.Expression | None:
     Args:
         add: the file.
         fields: the columns, none of them nested.
+        names: of those that are of interest.
     """
     if add.stats is None or not fields:
         return None
     try:
         told = json.loads(add.stats, parse_float=Decimal)
-        parts = [part for field in fields for part in _of_column(told, field)]
+        chosen = [field for field in fields if field.name in names]
+        parts = [part for field in chosen for part in _of_column(told, field)]
     except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return functools.reduce(operator.and_, parts) if parts else None

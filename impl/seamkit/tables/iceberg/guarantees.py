@@ -11,7 +11,7 @@ import datetime as dt
 import functools
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -30,16 +30,19 @@ _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998
 
 
-def guarantee(entry: Entry, spec: PartitionSpec, fields: Sequence[Field]) -> pc.Expression | None:
+def guarantee(
+    entry: Entry, spec: PartitionSpec, fields: Sequence[Field], names: Collection[str]
+) -> pc.Expression | None:
     """What holds for all rows of a file; None where nothing is known.
 
     Args:
         entry: the file.
         spec: of its partition.
         fields: the columns, none of them nested or with one value in the file.
+        names: of those that are of interest.
     """
-    by_id = {field.id: field for field in fields}
-    parts = [part for field in fields for part in _of_column(entry, field)]
+    by_id = {field.id: field for field in fields if field.name in names}
+    parts = [part for field in by_id.values() for part in _of_column(entry, field)]
     for one in spec.fields:
         source = by_id.get(-1 if one.source_id is None else one.source_id)
         if source is not None:

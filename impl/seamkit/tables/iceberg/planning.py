@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +21,7 @@ from seamkit.tables.iceberg.content.vectors import read_vector
 from seamkit.tables.iceberg.deletes import DeleteIndex, kind_of
 from seamkit.tables.iceberg.guarantees import guarantee
 from seamkit.tables.iceberg.manifest_pruning import manifests_that_may_match
-from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
+from seamkit.tables.iceberg.metadata.document import PartitionSpec, Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import (
     DATA,
     Entry,
@@ -29,7 +29,7 @@ from seamkit.tables.iceberg.metadata.manifests import (
     read_entries,
     read_list,
 )
-from seamkit.tables.iceberg.metadata.schema import Schema
+from seamkit.tables.iceberg.metadata.schema import Field, Schema
 
 __all__ = ["Planner", "mask_of"]
 
@@ -134,17 +134,14 @@ class Planner:
             indexes: the deletes that it is made of.
             reason: what `Scan.explain` says of it.
         """
-        columns: dict[str, Column] = {own.name: [own] for own in (*LINEAGE, *self.schema.fields)}
+        columns = self._columns  # of most files, of which there may be many
         for index in indexes:
             for deleted, _ in index.equality(entry):
-                columns |= deleted.columns
+                columns = {**columns, **deleted.columns}
         values = self._values(entry)
         partition = {
             field.name: values[field.id] for field in self.schema.fields if field.id in values
         }
-        flat = [
-            field for field in self.schema.fields if not field.children and field.id not in values
-        ]
         rows = FileRows(values, entry.first_row_id, entry.sequence_number)
         opened = partial(self.opener.open, entry, columns, rows)
         return ReadUnit(
@@ -155,11 +152,18 @@ class Planner:
             partition=partition,
             changes=changes,
             reason=reason,
-            guarantee=guarantee(entry, self.metadata.specs[entry.spec_id], flat),
+            guarantee=partial(
+                _guarantee, entry, self.metadata.specs[entry.spec_id], self.schema.fields, values
+            ),
             changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
             group=self._group(entry),
             bucket=self._bucket(entry),
         )
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        """All columns by their names, those of row lineage besides."""
+        return {own.name: [own] for own in (*LINEAGE, *self.schema.fields)}
 
     def _stored(self, delete: Entry) -> StoredFile:
         """A delete file as descriptions show it."""
@@ -196,6 +200,18 @@ class Planner:
                 where = f"{entry.where}, column {field.name!r}"
                 values[field.id] = partition_value(entry.partition[one.id], field.type, where)
         return values
+
+
+def _guarantee(
+    entry: Entry,
+    spec: PartitionSpec,
+    fields: Sequence[Field],
+    apart: Collection[int],
+    names: Collection[str],
+) -> pc.Expression | None:
+    """What holds for all rows of a file; of columns with one value in it the unit tells that."""
+    flat = [field for field in fields if not field.children and field.id not in apart]
+    return guarantee(entry, spec, flat, names)
 
 
 def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:

@@ -158,7 +158,7 @@ class Planner:
             partition=known,
             changes=mask,
             reason="" if mask is None else "rows are deleted by a vector",
-            guarantee=file_guarantee(file, self._schema, self._schemas),
+            guarantee=partial(file_guarantee, file, self._schema, self._schemas),
             changed_by=self._stored_vectors([file]),
             group=folder,
         )

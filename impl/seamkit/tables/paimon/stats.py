@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,8 +23,10 @@ from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 __all__ = ["file_guarantee"]
 
 
-def file_guarantee(file: FileEntry, schema: TableSchema, schemas: Schemas) -> pc.Expression | None:
-    """What a file's statistics say of some columns; None if nothing.
+def file_guarantee(
+    file: FileEntry, schema: TableSchema, schemas: Schemas, among: Collection[str]
+) -> pc.Expression | None:
+    """What a file's statistics say of the columns among some; None if nothing.
 
     Statistics that are broken say nothing: they are optional.
     """
@@ -46,7 +48,7 @@ def file_guarantee(file: FileEntry, schema: TableSchema, schemas: Schemas) -> pc
     by_id = {own.id: own for own in schema.fields}
     for own, low, high, count in zip(fields, lows, highs, nulls, strict=True):
         now = by_id.get(own.id)
-        if now is not None and now.type == own.type and not own.children:
+        if now is not None and now.name in among and now.type == own.type and not own.children:
             parts += _of_column(now.name, low, high, count, file.rows)
     return functools.reduce(operator.and_, parts) if parts else None
 

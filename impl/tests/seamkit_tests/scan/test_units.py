@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadUnit
-from seamkit_tests.scan.units import open_file, plan, positions, write_unit
+from seamkit_tests.scan.units import known_of, open_file, plan, positions, write_unit
 
 _ROWS = 1000
 _TABLE = pa.table(
@@ -152,7 +153,7 @@ def test_units_are_left_out_by_what_is_known_of_them(folder: Path) -> None:
     within = (pc.field("id") >= 0) & (pc.field("id") < _ROWS)
     one = write_unit(folder, "one", _TABLE, guarantee=within)
     unreadable = DataFile("nowhere", 1, lambda: open_file(str(folder), "nowhere"))
-    far = ReadUnit("far", [unreadable], guarantee=pc.field("id") >= _ROWS)
+    far = ReadUnit("far", [unreadable], guarantee=partial(known_of, pc.field("id") >= _ROWS))
     other = ReadUnit("other", [unreadable], {"day": pa.scalar("d9")})
     null = ReadUnit("null", [unreadable], {"day": pa.scalar(None, pa.string())})
     condition = (pc.field("id") == 7) & (pc.field("day") == "d0")

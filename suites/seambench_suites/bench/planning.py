@@ -1,0 +1,193 @@
+"""Measures how long tables of many files take to plan, and in how much memory.
+
+    python -m seambench_suites.bench.planning --files 100000 --partitions 10000
+
+Tables are real ones multiplied: what Iceberg and Delta wrote of one small file is written again for
+as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a timeline.
+Data files do not exist but for Hudi's names: planning reads none. Each plan is made in a process of
+its own, whose seconds and most resident bytes are printed, and what that process held before; `far`
+is the same table behind an address of fsspec's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from seambench.contracts import registry
+from seambench.contracts.scan import ScanRequest
+from seambench_suites.history.plan_kernels import write_table
+
+__all__ = ["FORMATS", "main"]
+
+_GOLDEN = Path(str(files("seambench_suites"))) / "golden"
+
+
+def _hudi(root: Path, n_files: int, partitions: int) -> None:
+    write_table(root, n_files // 2, partitions)
+
+
+def _delta(root: Path, n_files: int, partitions: int) -> None:
+    """One commit that adds all files, each as Spark wrote the first one's line."""
+    log = root / "_delta_log"
+    log.mkdir()
+    with zipfile.ZipFile(_GOLDEN / "delta" / "pruning" / "table.zip") as archive:
+        first = [n for n in archive.namelist() if n.endswith((f"{0:020}.json", f"{1:020}.json"))]
+        lines = [json.loads(line) for n in first for line in archive.read(n).splitlines()]
+    (metadata,) = [line for line in lines if "metaData" in line]
+    (protocol,) = [line for line in lines if "protocol" in line]
+    metadata["metaData"]["partitionColumns"] = ["p"]
+    schema = json.loads(metadata["metaData"]["schemaString"])
+    schema["fields"].append({"name": "p", "type": "integer", "nullable": True, "metadata": {}})
+    metadata["metaData"]["schemaString"] = json.dumps(schema)
+    add = next(line for line in lines if "add" in line)["add"]
+    with (log / f"{0:020}.json").open("w") as out:
+        for line in (protocol, metadata):
+            out.write(json.dumps(line) + "\n")
+        for number in range(n_files):
+            part = str(number % partitions)
+            path = f"p={part}/part-{number:05}-{add['path'][-40:]}"
+            one = {**add, "path": path, "partitionValues": {"p": part}}
+            out.write(json.dumps({"add": one}) + "\n")
+
+
+def _delta_checkpoint(root: Path, n_files: int, partitions: int) -> None:
+    """The same, and a checkpoint of it by delta-rs; the commits before it are gone."""
+    from deltalake import DeltaTable
+
+    _delta(root, n_files, partitions)
+    DeltaTable(str(root)).create_checkpoint()
+    (root / "_delta_log" / f"{0:020}.json").unlink()
+
+
+def _avro(content: bytes) -> tuple[Any, Mapping[str, str], list[dict[str, Any]]]:
+    import fastavro
+
+    reader = fastavro.reader(io.BytesIO(content))
+    own = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
+    return reader.writer_schema, own, list(reader)
+
+
+def _write_avro(
+    path: Path, schema: Any, metadata: Mapping[str, str], rows: Sequence[dict[str, Any]]
+) -> None:
+    import fastavro
+
+    with path.open("wb") as out:
+        fastavro.writer(out, schema, rows, codec="deflate", metadata=dict(metadata))
+
+
+def _iceberg(root: Path, n_files: int, partitions: int) -> None:
+    """The first commit of a partitioned table, its one entry multiplied over ten manifests."""
+    with zipfile.ZipFile(_GOLDEN / "iceberg" / "pruning" / "table.zip") as archive:
+        names = archive.namelist()
+        document = json.loads(archive.read("metadata/v2.metadata.json"))
+        snapshot = document["snapshots"][0]
+        list_name = next(n for n in names if n.endswith(Path(snapshot["manifest-list"]).name))
+        listed = _avro(archive.read(list_name))
+        (manifest,) = listed[2]
+        name = next(n for n in names if n.endswith(Path(manifest["manifest_path"]).name))
+        schema, own, (entry,) = _avro(archive.read(name))
+    old, folder = document["location"], root / "metadata"
+    folder.mkdir()
+    entries: list[dict[str, Any]] = []
+    for number in range(n_files):
+        part = number % partitions
+        file = {
+            **entry["data_file"],
+            "file_path": f"{root}/data/p={part}/{number:05}-0001.parquet",
+            "partition": {"p": part},
+        }
+        entries.append({**entry, "data_file": file})
+    manifests = []
+    share = -(-n_files // 10)
+    for number in range(0, n_files, share):
+        path = folder / f"m{number}.avro"
+        _write_avro(path, schema, own, entries[number : number + share])
+        count = len(entries[number : number + share])
+        (bounds,) = manifest["partitions"]
+        ends = [0, partitions - 1]
+        lower, upper = (end.to_bytes(4, "little") for end in ends)
+        manifests.append(
+            {
+                **manifest,
+                "manifest_path": str(path),
+                "manifest_length": path.stat().st_size,
+                "added_files_count": count,
+                "added_rows_count": count * entry["data_file"]["record_count"],
+                "partitions": [{**bounds, "lower_bound": lower, "upper_bound": upper}],
+            }
+        )
+    whole = folder / Path(list_name).name
+    _write_avro(whole, listed[0], listed[1], manifests)
+    text = json.dumps(document).replace(old, str(root))
+    (folder / "v2.metadata.json").write_text(text)
+    (folder / "version-hint.text").write_text("2")
+
+
+FORMATS: Mapping[str, Callable[[Path, int, int], None]] = {
+    "hudi": _hudi,
+    "delta": _delta,
+    "delta-checkpoint": _delta_checkpoint,
+    "iceberg": _iceberg,
+}
+"""Makes a table of a format below an empty folder: of so many files in so many partitions."""
+
+
+def _plan(address: str) -> None:
+    """In a process of its own: plan, and print what it took."""
+    if address.startswith("delayed://"):
+        import seambench.bench.delayed_storage  # noqa: F401 - makes the address known
+    scanner = registry.resolve("scan", "auto")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.perf_counter(), time.process_time()
+    scan = scanner.open(ScanRequest(table=address))
+    wall, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = {"units": scan.n_parts, "seconds": wall, "cpu": cpu, "before": before, "most": most}
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the tables, plan each, print a line for each."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--files", type=int, default=100_000)
+    parser.add_argument("--partitions", type=int, default=10_000)
+    parser.add_argument("--format", action="append", choices=list(FORMATS), help="default: all")
+    parser.add_argument("--plan", help=argparse.SUPPRESS)
+    args = parser.parse_args(arguments)
+    if args.plan:
+        _plan(args.plan)
+        return 0
+    for name in args.format or FORMATS:
+        with tempfile.TemporaryDirectory(prefix="seambench-planning-") as folder:
+            FORMATS[name](Path(folder), args.files, args.partitions)
+            for where, address in (("here", folder), ("far", f"delayed://{folder}")):
+                command = [sys.executable, "-m", __spec__.name, "--plan", address]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    sys.stdout.write(f"{name} {where}: {done.stderr.strip().splitlines()[-1]}\n")
+                    continue
+                found = json.loads(done.stdout)
+                sys.stdout.write(
+                    f"{name} {where}: {found['units']} units in {found['seconds']:.2f} s "
+                    f"({found['cpu']:.2f} s of CPU), {found['most'] >> 10} MiB at most, "
+                    f"{found['before'] >> 10} MiB before\n"
+                )
+                sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
