@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from seambase.errors import RefusedError
@@ -12,6 +13,7 @@ from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.hive_java import HiveFiles, hive_loader
 from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
 from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
+from seambench_impl.peers.snapshot_reader import XFAILS
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_hive import HIVE
 from seambench_impl.scan_hudi import hudi
@@ -68,6 +70,7 @@ class JniReader(AutoReader):
     """
 
     name = "jni"
+    xfails: Path | None = XFAILS / "jni.toml"
     kind: Kind = "variant"
     formats = _formats(hudi("merge"))
     capabilities = dict.fromkeys(
@@ -131,6 +134,7 @@ class NativeJniReader(JniReader):
     """What needs no merge natively, the rest as `jni`: what engines do with a JNI connector."""
 
     name = "native+jni"
+    xfails = XFAILS / "native+jni.toml"
     formats = _formats(hudi("auto"))
     _only_merged: ClassVar = True
 
@@ -139,4 +143,5 @@ class Paimon09JniReader(JniReader):
     """As `jni`, by Paimon's core 0.9.0; a reader by its module and class."""
 
     name = "jni-paimon-0.9"
+    xfails = None
     _paimon: ClassVar = "0.9.0"
