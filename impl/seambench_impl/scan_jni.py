@@ -43,15 +43,17 @@ _OF_HUDI = (
     "table-version.8",
     "table-version.9",
 )
-#: Its serde of JSON is not among pyspark's jars.
-_NOT_OF_HIVE = ("hive.json", "strict", "warnings")
-_OF_CHANGES = ("query.read-optimized", "query.incremental", "query.cdc")
+#: A serde of JSON is not among pyspark's jars; what Hudi's own reader skips it tells nobody.
+_NOT_OFFERED = (
+    *("query.read-optimized", "query.incremental", "query.cdc"),
+    *("hive.json", "strict", "warnings"),
+)
 
 
 def _formats(way: ReaderFormat) -> Sequence[ReaderFormat]:
     """Hudi, planned in one way, Paimon and Hive; of all three snapshots alone."""
-    of_paimon = tuple(word for word in PAIMON.capabilities if word not in _OF_CHANGES)
-    of_hive = tuple(word for word in HIVE.capabilities if word not in _NOT_OF_HIVE)
+    of_paimon = tuple(word for word in PAIMON.capabilities if word not in _NOT_OFFERED)
+    of_hive = tuple(word for word in HIVE.capabilities if word not in _NOT_OFFERED)
     return (
         replace(way, capabilities=_OF_HUDI),
         replace(PAIMON, capabilities=of_paimon),
