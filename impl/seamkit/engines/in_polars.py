@@ -37,7 +37,10 @@ def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
 def _scan_parquet(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
     import polars as pl
 
-    rows = pl.scan_parquet(list(files.paths), glob=False, hive_partitioning=False)
+    # A file may have columns that the scan does not hand out, and others of them not.
+    rows = pl.scan_parquet(
+        list(files.paths), glob=False, hive_partitioning=False, extra_columns="ignore"
+    )
     columns = []
     for name, kind in types.items():
         if name in files.values:

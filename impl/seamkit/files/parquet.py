@@ -271,18 +271,17 @@ class ParquetReader:
         """
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
             return ()
-        found = []
-        for group in range(self.num_row_groups):
-            known = _chunks(self._file, name)[group].statistics
-            if known is None or not known.has_min_max or not self._is_full(name, group):
-                return ()
-            try:
-                found.append(pa.scalar(known.min, kind))
-            except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
-                raise InputError(
-                    f"{self.name}: its statistics are not readable ({error})"
-                ) from error
-        return found
+        if pa.types.is_nested(kind):
+            return ()
+        known = [chunk.statistics for chunk in _chunks(self._file, name)]
+        if any(one is None or not one.has_min_max for one in known):
+            return ()
+        if any(not one.has_null_count or one.null_count for one in known):
+            return ()
+        try:
+            return [pa.scalar(one.min, kind) for one in known]
+        except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
+            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None), as the footer tells."""

@@ -1,13 +1,15 @@
 """Arrow's types, schemas, values and conditions in text: base64 of what Arrow itself writes.
 
 A schema is Arrow's IPC message of it, a type that of a schema with one field, a value a stream of
-one batch with one row. A condition is what Arrow makes of one to send it to another process.
+one batch with one row. A condition is what Arrow makes of one to send it to another process, behind
+the SHA-256 of it.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +17,7 @@ import pyarrow.compute as pc
 __all__ = ["arrow_text", "read_arrow"]
 
 _FIELD = "value"
+_DIGEST = 32
 _KINDS = ("type", "schema", "value", "condition")
 
 
@@ -32,7 +35,8 @@ def arrow_text(value: object) -> tuple[str, str] | None:
         return "value", _text(sink.getvalue())
     if isinstance(value, pc.Expression):
         _, (content,) = value.__reduce__()
-        return "condition", _text(content)
+        own = content.to_pybytes()
+        return "condition", _text(hashlib.sha256(own).digest() + own)
     return None
 
 
@@ -47,7 +51,7 @@ def read_arrow(kind: str, text: object) -> object:
     try:
         content = pa.py_buffer(base64.b64decode(text, validate=True))
         if kind == "condition":
-            return pc.Expression._deserialize(content)
+            return _condition(content.to_pybytes())
         if kind == "value":
             return _value(content)
         schema = pa.ipc.read_schema(content)
@@ -58,6 +62,14 @@ def read_arrow(kind: str, text: object) -> object:
     if schema.names != [_FIELD]:
         raise ValueError("no type of Arrow's: it has other fields")
     return schema.field(0).type
+
+
+def _condition(content: bytes) -> pc.Expression:
+    """A condition. Arrow believes its bytes, so they must be those that were written."""
+    digest, own = content[:_DIGEST], content[_DIGEST:]
+    if hashlib.sha256(own).digest() != digest:
+        raise ValueError("no condition of Arrow's: its digest is another")
+    return pc.Expression._deserialize(pa.py_buffer(own))
 
 
 def _value(content: pa.Buffer) -> pa.Scalar:

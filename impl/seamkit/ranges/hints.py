@@ -66,6 +66,9 @@ def _holds(value: object, origin: Any, arguments: tuple[Any, ...]) -> bool:
         return isinstance(value, dict) and all(
             fits(k, arguments[0]) and fits(v, arguments[1]) for k, v in value.items()
         )
+    if origin is abc.Collection:
+        kinds_ = (list, tuple, frozenset, dict)
+        return isinstance(value, kinds_) and all(fits(one, arguments[0]) for one in value)
     if origin in _SETS:
         return isinstance(value, frozenset) and all(fits(one, arguments[0]) for one in value)
     if origin is tuple and not (len(arguments) == 2 and arguments[1] is ...):

@@ -36,10 +36,16 @@ _ENVIRONMENT = {"SEAMBENCH_KERNELS": f"{_SLOWER},pages-out"}
 _COUNTS = ("--machine", _MACHINE, "--quick", "--show-stderr", "--bench", "bench_counts")
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _git(folder: Path, *arguments: str, seconds: int = 0) -> str:
+    """Run git; a commit is made so many seconds after the epoch, if that is said."""
     who = ("-c", "user.name=planted", "-c", "user.email=planted@localhost")
+    date = {f"GIT_{who}_DATE": f"{seconds} +0000" for who in ("AUTHOR", "COMMITTER") if seconds}
     done = subprocess.run(
-        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True
+        ["git", "-C", str(folder), *who, *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | date,
     )
     return done.stdout.strip()
 
@@ -57,9 +63,11 @@ def _plant(folder: Path) -> tuple[str, str, str]:
         raise SystemExit(f"{_SOURCE}: the place to plant at is not there any more")
     texts = (text + "/* before */\n", text.replace(_PLACE, _PLANTED + _PLACE))
     commits = []
-    for content in (*texts, texts[1] + "/* after */\n"):
+    # History goes by dates, so these differ.
+    begin = int(_git(folder, "log", "-1", "--format=%ct"))
+    for at, content in enumerate((*texts, texts[1] + "/* after */\n"), 1):
         source.write_text(content, encoding="utf-8")
-        _git(folder, "commit", "-qam", "Change the decoder of Avro blocks")
+        _git(folder, "commit", "-qam", "Change the Avro decoder", seconds=begin + 60 * at)
         commits.append(_git(folder, "rev-parse", "HEAD"))
     return commits[0], commits[1], commits[2]
 

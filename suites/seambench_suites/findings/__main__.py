@@ -1,9 +1,18 @@
-"""Write a report of each defect: the case, what the documents say, expected and found rows."""
+"""Write a report of each defect: the case, what the documents say, expected and found rows.
+
+Usage: `python -m seambench_suites.findings docs/findings` asks every version again and writes the
+reports; `python -m seambench_suites.findings --again [NAME ...]` runs the commands that stand in
+them, as whoever reads them would, each peer in an environment made anew; it ends with 1 if one
+shows nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,10 +71,15 @@ def read_findings() -> list[Finding]:
 
 
 def main() -> None:
-    """Ask again, and write the reports."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder: Path = parser.parse_args().folder
+    """Ask again, and write the reports; or run their commands."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("folder", type=Path, nargs="?")
+    what.add_argument("--again", nargs="*", metavar="NAME", help="run the commands (of these)")
+    args = parser.parse_args()
+    if args.again is not None:
+        sys.exit(_run_commands(args.again))
+    folder: Path = args.folder
     folder.mkdir(parents=True, exist_ok=True)
     findings = read_findings()
     seams = sorted({finding.case.partition("/")[0] for finding in findings})
@@ -80,6 +94,28 @@ def main() -> None:
     for line in wrong:
         sys.stderr.write(f"{line}\n")
     sys.exit(bool(wrong))
+
+
+def _run_commands(names: Sequence[str]) -> int:
+    """Run commands with an empty cache of environments; 1 if one shows no defect."""
+    silent = 0
+    with tempfile.TemporaryDirectory(prefix="seambench-findings-") as empty:
+        # Downloads may come from uv's own cache.
+        uv = os.environ.get("UV_CACHE_DIR", str(Path("~/.cache/uv").expanduser()))
+        environment = os.environ | {"XDG_CACHE_HOME": empty, "UV_CACHE_DIR": uv}
+        for finding in read_findings():
+            if names and finding.name not in names:
+                continue
+            command = [sys.executable, "-m", "seambench.cli", *finding.command.split()[1:]]
+            done = subprocess.run(
+                command, cwd=empty, env=environment, capture_output=True, text=True, check=False
+            )
+            # Known failures are no failures of a check; it says `xfail` of them.
+            shown = any(line.startswith(_WRONG) for line in done.stdout.splitlines())
+            silent += not shown
+            sys.stdout.write(f"{'shown' if shown else 'NOT SHOWN'}: {finding.command}\n")
+            sys.stdout.flush()
+    return int(silent > 0)
 
 
 def _asked_again(finding: Finding) -> Mapping[str, Outcome]:
@@ -163,7 +199,8 @@ def _index(findings: Sequence[Finding]) -> Iterator[str]:
     yield "the documents say, expected and found rows, and the command that shows it. A refusal by"
     yield "name is no defect here; rules that have defenders on both sides are left out.\n"
     yield "    python -m seambench_suites.findings docs/findings\n"
-    yield "asks every version again and writes the pages from `suites/seambench_suites/findings`.\n"
+    yield "asks every version again and writes the pages from `suites/seambench_suites/findings`;"
+    yield "`--again` in place of the folder runs the commands in environments made anew.\n"
     yield "| system | versions | defect |"
     yield "|---|---|---|"
     for one in findings:

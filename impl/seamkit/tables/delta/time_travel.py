@@ -14,7 +14,7 @@ from typing import Any
 from seambase.errors import InputError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
-from seamkit.tables.delta.log.folder import LogFolder
+from seamkit.tables.delta.log.folder import LOG, LogFolder
 
 __all__ = ["asked_version", "asked_window", "commit_times"]
 
@@ -39,7 +39,7 @@ def asked_version(
 
     Raises:
         UsageError: neither a version nor a time, or a time before the first version.
-        InputError: a commit does not state its time.
+        InputError: a commit does not state its time, or is gone that would tell it.
     """
     if isinstance(as_of, int):
         return as_of
@@ -95,11 +95,20 @@ def _newest_at(
     folder: LogFolder,
     configuration: Mapping[str, str],
 ) -> int | None:
-    """The newest version that is not younger than a moment; None if all are."""
+    """The newest version that is not younger than a moment; None if all are.
+
+    Raises:
+        InputError: it may be one whose commit, which had its time, is gone.
+    """
     micros, found = _micros(moment), None
     for version, millis in commit_times(storage, folder, configuration):
         if millis * 1000 <= micros:
             found = version
+    if found is not None and found < folder.newest and found + 1 not in folder.commits:
+        raise InputError(
+            f"{storage.root}/{LOG}: the commit of version {found + 1} is missing, so which version "
+            f"was the newest at {moment} cannot be said"
+        )
     return found
 
 

@@ -153,7 +153,7 @@ class Planner:
             changes=changes,
             reason=reason,
             guarantee=partial(
-                _guarantee, entry, self.metadata.specs[entry.spec_id], self.schema.fields, values
+                bounds_of, entry, self.metadata.specs[entry.spec_id], self.schema.fields, values
             ),
             changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
             group=self._group(entry),
@@ -202,7 +202,7 @@ class Planner:
         return values
 
 
-def _guarantee(
+def bounds_of(
     entry: Entry,
     spec: PartitionSpec,
     fields: Sequence[Field],

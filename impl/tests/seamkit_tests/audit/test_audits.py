@@ -156,7 +156,7 @@ def test_readers_that_agree_refuse_or_die_are_told_apart(tmp_path: Path, audited
 def test_a_reader_that_hangs_leaves_time_for_others(tmp_path: Path, audited: Audited) -> None:
     """It is ended when a third of what is left is over, and the next one is asked."""
     peers = ["--peer", f"{WRONG}Hanging", "--peer", "auto"]
-    code, found = audited(UNPACK["delta"](tmp_path), *peers, "--seconds", "120")
+    code, found = audited(UNPACK["delta"](tmp_path), *peers, "--seconds", "60")
 
     assert code == 1
     assert [one["outcome"] for one in found["peers"]] == ["timeout", "agrees"]

@@ -125,6 +125,16 @@ def test_values_of_partitions_and_absent_columns_have_the_tables_types(tmp_path:
     assert str(frame.schema["new"]) == "Decimal(precision=9, scale=2)"
 
 
+def test_files_may_have_columns_that_others_lack(tmp_path: Path) -> None:
+    """Such as Delta's ids of rows; engines read those that the scan hands out."""
+    more = _ROWS.append_column("extra", pa.array([1] * 300))
+    units = [write_unit(tmp_path, "a", _ROWS), write_unit(tmp_path, "b", more)]
+    scan = UnitScan(plan(_ROWS.schema, *units), ["id"])
+
+    assert _paths(scan) == ["engine", "engine"]
+    assert len(_rows(scan)) == scan.lazy().collect().height == 600
+
+
 def test_nan_survives_a_filter(tmp_path: Path) -> None:
     """DuckDB prunes by ranges without NaN, which is greater than all numbers: the file stays."""
     rows = pa.table({"x": [1.0, float("nan"), 3.0]})

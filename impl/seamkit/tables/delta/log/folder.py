@@ -73,8 +73,9 @@ class LogFolder:
 
     @property
     def newest(self) -> int:
-        """The newest version."""
-        return max([*self.commits, *(c.version for c in self.checkpoints)])
+        """The newest version, which a log compaction may be the last to tell."""
+        compacted = (last for found in self.compactions.values() for last, _ in found)
+        return max([*self.commits, *(c.version for c in self.checkpoints), *compacted])
 
     def segment(self, version: int | None = None) -> Segment:
         """The files that a version is made from.
