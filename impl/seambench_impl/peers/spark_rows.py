@@ -21,6 +21,7 @@ from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
 from seambench.contracts.common import Kind, Stage
+from seambench.contracts.peers.catalogue import stated
 from seambench_impl.peers.jvm import SOURCES, run_warm
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of, spark_schema
@@ -28,11 +29,6 @@ from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 
 __all__ = ["SparkJvmSerde", "TimedRows", "spark_helpers"]
 
-_TYPES = (
-    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
-    *("string", "char", "varchar", "binary", "void", "date", "timestamp", "timestamp_ntz"),
-    *("interval", "interval year to month", "interval day to second", "array", "map", "struct"),
-)
 _FRAMINGS = ("be32", "packed")
 Step = Literal["project", "touch"]
 _WARM_UP_SECONDS = 2.0
@@ -97,14 +93,10 @@ class SparkJvmSerde:
     #: What conformance is known to find in it.
     xfails = Path(__file__).with_name("xfails") / "spark-jvm.toml"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = (
-        {"serialize": True, "deserialize": True, "formats.unsaferow": True}
-        | {f"framings.{framing}": True for framing in _FRAMINGS}
-        | {f"types.{word}": True for word in _TYPES}
-    )
 
     def __init__(self) -> None:
         self.version = installed_version("pyspark", self.name, "jvm")
+        self.capabilities: Mapping[str, bool] = stated("serde", self.name, self.version)
         self._peer, self._columns, self._rows = spark_helpers()
 
     def _schema(self, request: SerdeRequest, types: Sequence[SerdeType]) -> Any:

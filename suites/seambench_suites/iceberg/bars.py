@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import RefusedError, SeambenchError
+from seambench.bench.memory import peak_of_own_process
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 from seambench.engines.spark import SparkOptions, spark_session
@@ -176,10 +177,7 @@ def _peak_bytes(reader: str, table: Path) -> int:
 
 def _stream(reader: str, table: Path) -> None:
     _read(reader, table, None)
-    # Not `ru_maxrss`, which counts what the parent had when this process began.
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    [peak] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
-    sys.stdout.write(f"{int(peak) * 1024}\n")
+    sys.stdout.write(f"{peak_of_own_process()}\n")
 
 
 def _measure(work: Path, readers: list[str], rounds: int) -> Found:

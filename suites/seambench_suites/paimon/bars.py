@@ -38,9 +38,10 @@ _BARS = {"paimon-runs-event-u20-s100": 1.6, "paimon-dv-event-u20-s100": 1.15}
 _MOST_RESIDENT_MIB = 512
 #: What two threads must make of the time that one takes for one bucket.
 _LEAST_SPEEDUP = 1.5
-#: Streams a table, and prints rows, seconds, and the most memory that the process had, in KiB.
+#: Streams a table, and prints rows, seconds, and the most memory that the process had, in bytes.
 _STREAM = """
-import resource, sys, time
+import sys, time
+from seambench.bench.memory import peak_of_own_process
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 scanner, begin, rows = registry.resolve("scan", sys.argv[1]), time.perf_counter(), 0
@@ -48,7 +49,7 @@ for batch in scanner.open(ScanRequest(sys.argv[2], threads=int(sys.argv[3]))).to
     rows += batch.num_rows
     del batch
 seconds = time.perf_counter() - begin
-print(rows, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(rows, seconds, peak_of_own_process())
 """
 
 
@@ -71,8 +72,8 @@ def streamed(table: Path, impl: str, threads: int) -> Streamed:
     """Stream a table by a process of its own."""
     command = [sys.executable, "-c", _STREAM, impl, str(table), str(threads)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    rows, seconds, kib = done.stdout.split()
-    return Streamed(int(rows), float(seconds), int(kib) >> 10)
+    rows, seconds, peak = done.stdout.split()
+    return Streamed(int(rows), float(seconds), int(peak) >> 20)
 
 
 def _read(scanner: Scanner, table: Path) -> tuple[float, int, int]:

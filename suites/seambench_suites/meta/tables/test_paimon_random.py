@@ -1,17 +1,19 @@
-"""Random Paimon tables: lives that follow from seeds, and a reader that agrees with the core."""
+"""Random Paimon tables, where a reader agrees with the core, and how reading them is measured."""
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import seambench_suites
 from seambench.contracts import registry
 from seambench.formats.paimon import FORMAT
 from seambench.formats.writing import small_session
-from seambench_suites.paimon.bars import ratios
+from seambench_suites.paimon.bars import ratios, streamed
 from seambench_suites.paimon.differential import differences
 from seambench_suites.paimon.random_tables import random_life
 
@@ -49,3 +51,13 @@ def test_tables_of_other_rows_are_not_compared(tmp_path: Path) -> None:
     scanner: Any = _Scanner()
     with pytest.raises(ValueError, match="different numbers of rows"):
         ratios(tmp_path, scanner, 1)
+
+
+def test_memory_of_a_streamed_table_is_its_own(tmp_path: Path) -> None:
+    """What the process that measures holds does not count."""
+    archive = Path(seambench_suites.__path__[0], "golden", "paimon", "core-life", "table.zip")
+    with zipfile.ZipFile(archive) as content:
+        content.extractall(tmp_path)
+    held = b"x" * (384 << 20)
+    assert streamed(tmp_path, "auto", 1).resident_mib < 384
+    del held
