@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from seambase.errors import UnavailableError
 from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
@@ -26,6 +27,7 @@ def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
     none = spark.java_class("scala.Option").empty()
     with spark.inside():
         settings = utils.buildIvySettings(none, none, True)
+        _without_poms(settings)
         folder = Path(str(settings.getDefaultIvyUserDir())) / "jars"
         paths = [folder / _file_name(coordinate) for coordinate in coordinates]
         if missing := [path for path in paths if not path.is_file()]:
@@ -36,6 +38,16 @@ def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
             f"{wanted_by} needs {missing[0].name}, which Ivy left out of {folder}"
         )
     return paths
+
+
+def _without_poms(settings: Any) -> None:
+    """Let repositories hand out jars alone: what these depend on is not fetched.
+
+    Some releases lack the parent of their poms, which fails a jar that is there.
+    """
+    for resolver in settings.getDefaultResolver().getResolvers():
+        if hasattr(resolver, "setUsepoms"):
+            resolver.setUsepoms(False)
 
 
 def _file_name(coordinate: str) -> str:

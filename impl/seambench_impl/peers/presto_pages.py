@@ -1,7 +1,7 @@
 """Presto's own `PagesSerde`, run in this process, as a serde.
 
-The jars are those of Presto (prestodb) 0.296: its blocks, `BlockEncodingManager`, `PagesSerde` and
-the compressors that its exchanges use.
+The jars are those of Presto (prestodb), 0.296 unless a version is named: its blocks,
+`BlockEncodingManager`, `PagesSerde` and the compressors that its exchanges use.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
 from seambench.contracts.common import Kind, Stage
+from seambench.contracts.peers.catalogue import stated
+from seambench.contracts.peers.environments import version_inside
 from seambench_impl.peers.jvm import SOURCES, run_warm
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seambench_impl.peers.presto_blocks import BlockReader, BlockWriter
@@ -30,11 +32,10 @@ from seamkit.jvm.machine import JavaClasses, java_failure
 __all__ = ["PRESTO_VERSION", "PrestoJvmSerde", "TimedPages", "presto_peer"]
 
 PRESTO_VERSION = "0.296"
-#: What the pages' classes need of Presto and its dependencies, in the versions of its own build.
-_JARS = (
-    f"com.facebook.presto:presto-common:{PRESTO_VERSION}",
-    f"com.facebook.presto:presto-spi:{PRESTO_VERSION}",
-    f"com.facebook.presto:presto-main-base:{PRESTO_VERSION}",
+#: Presto's own jars that the pages' classes are in.
+_PARTS = ("presto-common", "presto-spi", "presto-main-base")
+#: What these need, in the versions of the build of 0.296.
+_LIBRARIES = (
     "com.facebook.airlift.drift:drift-api:0.221",
     "com.fasterxml.jackson.core:jackson-annotations:2.15.4",
     "com.fasterxml.jackson.core:jackson-core:2.15.4",
@@ -50,15 +51,6 @@ _WARM_UP_SECONDS = 2.0
 #: Rows that a timed loop goes over before it comes back: calls from here cost little against it.
 _PASS_ROWS = 262_144
 _CODECS = ("none", "lz4", "zstd", "snappy", "gzip", "zlib")
-_TYPES = (
-    *("boolean", "tinyint", "smallint", "integer", "bigint", "real", "double", "decimal"),
-    *("varchar", "char", "varbinary", "json", "uuid", "ipaddress", "ipprefix", "unknown"),
-    *("date", "time", "timestamp", "timestamp microseconds"),
-    *("time with time zone", "timestamp with time zone"),
-    *("interval year to month", "interval day to second"),
-    *("hyperloglog", "p4hyperloglog", "setdigest", "qdigest", "tdigest"),
-    *("array", "map", "row"),
-)
 #: Options that Presto has no choice in, and what it does.
 _FIXED = {
     "dialect": "presto",
@@ -69,9 +61,14 @@ _FIXED = {
 
 
 @functools.cache
-def presto_peer() -> tuple[JavaClasses, Any]:
-    """Presto's classes, and the compiled helper."""
-    peer = JavaClasses.of_jars("Presto", fetch_jars(_JARS, f"Presto {PRESTO_VERSION}"))
+def presto_peer(version: str = PRESTO_VERSION) -> tuple[JavaClasses, Any]:
+    """Presto's classes of a version, and the compiled helper.
+
+    Raises:
+        UnavailableError: no such jars, or their classes are not those the helper is written for.
+    """
+    jars = [f"com.facebook.presto:{part}:{version}" for part in _PARTS]
+    peer = JavaClasses.of_jars("Presto", fetch_jars([*jars, *_LIBRARIES], f"Presto {version}"))
     return peer, peer.compiled(SOURCES / "PrestoPages.java").java_class("seambench.PrestoPages")
 
 
@@ -110,23 +107,12 @@ class PrestoJvmSerde:
     name = "presto-jvm"
     #: What conformance is known to find in it.
     xfails = Path(__file__).with_name("xfails") / "presto-jvm.toml"
-    version = PRESTO_VERSION
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = (
-        {
-            "serialize": True,
-            "deserialize": True,
-            "formats.presto": True,
-            "checksum": True,
-            "encodings.dictionary": True,
-            "encodings.rle": True,
-        }
-        | {f"codecs.{codec}": True for codec in _CODECS}
-        | {f"types.{word}": True for word in _TYPES}
-    )
 
     def __init__(self) -> None:
-        self._peer, self._helper = presto_peer()
+        self.version = version_inside(self.name) or PRESTO_VERSION
+        self.capabilities: Mapping[str, bool] = stated("serde", self.name, self.version)
+        self._peer, self._helper = presto_peer(self.version)
 
     def _pages_serde(self, settings: _Settings) -> Any:
         manager = self._peer.java_class("com.facebook.presto.common.block.BlockEncodingManager")()

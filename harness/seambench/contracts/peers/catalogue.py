@@ -4,7 +4,7 @@ A package announces a folder of them as an entry point of the group `seambench.p
 `NAME.toml` says
 
     seam = "scan"                      # NAME@VERSION is an implementation of this seam
-    package = "lake"                   # of PyPI
+    package = "lake"                   # of PyPI; absent: the adapter fetches the version itself
     versions = ["0.4.0", "0.5.0"]
     requires = ["pandas"]              # what else its adapter needs, besides pyarrow
     pyarrow = ">=20,<22"               # where the newest will not do
@@ -160,6 +160,6 @@ def _read(file: Path) -> Peer:
         if strange:
             raise UsageError(f"{file}: unknown key {min(strange)!r}")
         states = [Statement(**one) for one in data.pop("states")]
-        return Peer(name=file.stem, states=states, **data)
+        return Peer(name=file.stem, states=states, **{"package": "", **data})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file}: no peer is described there ({error})") from error

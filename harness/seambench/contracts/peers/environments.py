@@ -20,9 +20,9 @@ from pathlib import Path
 
 from seambase.caches import cache_folder
 from seambase.errors import UnavailableError
-from seambench.contracts.peers.catalogue import Peer
+from seambench.contracts.peers.catalogue import AT, Peer
 
-__all__ = ["MARK", "environment", "is_inside", "made_environments", "python_of"]
+__all__ = ["MARK", "environment", "is_inside", "made_environments", "python_of", "version_inside"]
 
 #: Environment variable that tells a process in which peer's environment it runs.
 MARK = "SEAMBENCH_PEER"
@@ -34,7 +34,13 @@ _SECONDS = 900
 
 def is_inside(peer: Peer, version: str) -> bool:
     """Whether this process runs in the environment of a version of a peer."""
-    return os.environ.get(MARK) == f"{peer.name}@{version}"
+    return os.environ.get(MARK) == f"{peer.name}{AT}{version}"
+
+
+def version_inside(name: str) -> str:
+    """The version of a peer in whose environment this process runs; empty outside of one."""
+    base, _, version = os.environ.get(MARK, "").partition(AT)
+    return version if base == name else ""
 
 
 def environment(peer: Peer, version: str) -> Path:
@@ -72,7 +78,7 @@ def _requirements(peer: Peer, version: str) -> list[str]:
     """What is installed: the peer, what its adapter needs, and what the harness needs to judge."""
     brings_duckdb = any(one.startswith("duckdb==") for one in peer.requires)
     return [
-        f"{peer.package}=={version}",
+        *([f"{peer.package}=={version}"] if peer.package else []),
         *peer.requires,
         *([] if peer.package == "pyarrow" else [f"pyarrow{peer.pyarrow}"]),
         *([] if brings_duckdb else [f"duckdb=={metadata.version('duckdb')}"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 from pathlib import Path
 
@@ -111,6 +112,22 @@ def test_an_environment_has_our_packages_and_no_others(bare: Path) -> None:
     assert list(environments.made_environments(PEER)) == ["1.0"]
     assert [folder.name for folder in bare.iterdir()] == [python.parents[1].name]
     assert environments.python_of(PEER, "1.0") == python
+
+
+def test_an_environment_tells_whose_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that no package of PyPI brings learns its version from the environment it runs in."""
+    assert environments.version_inside("some") == ""
+    monkeypatch.setenv(environments.MARK, "some@1.0")
+    assert environments.version_inside("some") == "1.0"
+    assert environments.version_inside("another") == ""
+
+
+def test_no_package_is_installed_for_a_peer_without_one() -> None:
+    """What is installed for it is what its adapter needs, and nothing by the peer's version."""
+    peer = dataclasses.replace(PEER, package="", requires=["some-compiler"])
+    commands = environments._commands(Path("work"), environments._requirements(peer, "1.0"))
+    assert "some-compiler" in commands[-1]
+    assert not [word for word in commands[-1] if word.endswith("==1.0")]
 
 
 def test_what_cannot_be_installed_is_unavailable(
