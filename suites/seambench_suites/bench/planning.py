@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from seambench.bench.memory import peak_of_own_process
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 from seambench_suites.history.plan_kernels import write_table
@@ -150,11 +150,11 @@ def _plan(address: str) -> None:
     if address.startswith("delayed://"):
         import seambench.bench.delayed_storage  # noqa: F401 - makes the address known
     scanner = registry.resolve("scan", "auto")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_of_own_process()
     begin = time.perf_counter(), time.process_time()
     scan = scanner.open(ScanRequest(table=address))
     wall, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    most = peak_of_own_process()
     found = {"units": scan.n_parts, "seconds": wall, "cpu": cpu, "before": before, "most": most}
     sys.stdout.write(json.dumps(found) + "\n")
 
@@ -182,8 +182,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = json.loads(done.stdout)
                 sys.stdout.write(
                     f"{name} {where}: {found['units']} units in {found['seconds']:.2f} s "
-                    f"({found['cpu']:.2f} s of CPU), {found['most'] >> 10} MiB at most, "
-                    f"{found['before'] >> 10} MiB before\n"
+                    f"({found['cpu']:.2f} s of CPU), {found['most'] >> 20} MiB at most, "
+                    f"{found['before'] >> 20} MiB before\n"
                 )
                 sys.stdout.flush()
     return 0
