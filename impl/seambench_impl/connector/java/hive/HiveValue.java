@@ -19,17 +19,17 @@ import org.apache.hadoop.hive.serde2.objectinspector.PrimitiveObjectInspector;
 import org.apache.hadoop.hive.serde2.objectinspector.StructField;
 import org.apache.hadoop.hive.serde2.objectinspector.StructObjectInspector;
 
+import seamkit.offheap.BoxedValue;
 import seamkit.offheap.ColumnValue;
 import seamkit.offheap.Kind;
 import seamkit.offheap.RefusedException;
 
 /** A value as a serde of Hive gives it: an object, and the inspector that looks into it. */
-final class HiveValue extends ColumnValue {
-    private final Object item;
+final class HiveValue extends BoxedValue {
     private final ObjectInspector inspector;
 
     private HiveValue(Object item, ObjectInspector inspector) {
-        this.item = item;
+        super(item);
         this.inspector = inspector;
     }
 
@@ -43,16 +43,6 @@ final class HiveValue extends ColumnValue {
             return plain == null ? null : new HiveValue(plain, inspector);
         }
         return new HiveValue(item, inspector);
-    }
-
-    @Override
-    public boolean getBoolean() {
-        return ((Boolean) item).booleanValue();
-    }
-
-    @Override
-    public byte getByte() {
-        return ((Byte) item).byteValue();
     }
 
     @Override
@@ -71,11 +61,6 @@ final class HiveValue extends ColumnValue {
     }
 
     @Override
-    public float getFloat() {
-        return ((Float) item).floatValue();
-    }
-
-    @Override
     public double getDouble() {
         return ((Number) item).doubleValue();
     }
@@ -83,11 +68,6 @@ final class HiveValue extends ColumnValue {
     @Override
     public String getString() {
         return item instanceof HiveChar ? ((HiveChar) item).getPaddedValue() : item.toString();
-    }
-
-    @Override
-    public byte[] getBytes() {
-        return (byte[]) item;
     }
 
     @Override

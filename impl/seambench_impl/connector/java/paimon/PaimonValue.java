@@ -19,17 +19,17 @@ import org.apache.paimon.types.MapType;
 import org.apache.paimon.types.MultisetType;
 import org.apache.paimon.types.RowType;
 
+import seamkit.offheap.BoxedValue;
 import seamkit.offheap.ColumnValue;
 import seamkit.offheap.Kind;
 
 /** A value as Paimon's internal rows hold it. It is good until the reader goes on to the next row. */
-final class PaimonValue extends ColumnValue {
-    private final Object item;
+final class PaimonValue extends BoxedValue {
     private final DataType type;
     private final ZoneId zone;
 
     PaimonValue(Object item, DataType type, ZoneId zone) {
-        this.item = item;
+        super(item);
         this.type = type;
         this.zone = zone;
     }
@@ -39,53 +39,8 @@ final class PaimonValue extends ColumnValue {
     }
 
     @Override
-    public boolean getBoolean() {
-        return ((Boolean) item).booleanValue();
-    }
-
-    @Override
-    public byte getByte() {
-        return ((Byte) item).byteValue();
-    }
-
-    @Override
-    public short getShort() {
-        return ((Short) item).shortValue();
-    }
-
-    @Override
-    public int getInt() {
-        return ((Integer) item).intValue();
-    }
-
-    @Override
-    public long getLong() {
-        return ((Long) item).longValue();
-    }
-
-    @Override
-    public float getFloat() {
-        return ((Float) item).floatValue();
-    }
-
-    @Override
-    public double getDouble() {
-        return ((Double) item).doubleValue();
-    }
-
-    @Override
-    public String getString() {
-        return item.toString();
-    }
-
-    @Override
     public byte[] getUtf8() {
         return ((BinaryString) item).toBytes();
-    }
-
-    @Override
-    public byte[] getBytes() {
-        return (byte[]) item;
     }
 
     @Override
