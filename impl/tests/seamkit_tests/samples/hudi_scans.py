@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from seambench_impl.connector.slice_rows import read_unit
 from seamkit.scan.events_cache import FreshEvents
@@ -25,6 +26,19 @@ def scan_on(table: HudiTable, path: str, *args: Any, **options: Any) -> UnitScan
     scan = table.scan(*args, path=planned, **options)
     assert isinstance(scan, UnitScan | ChangeScan)
     return scan.read_by(path, read_unit) if path == "connector" else scan
+
+
+def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """A list that grows by the columns of each decoding of logs from now on."""
+    asked: list[Sequence[str]] = []
+    original = SliceChanges.load
+
+    def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
+        asked.append(names)
+        return original(self, names, context)
+
+    monkeypatch.setattr(SliceChanges, "load", counting)
+    return asked
 
 
 def changes_of(table: HudiTable) -> list[SliceChanges]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +12,9 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import Kept
 from seamkit.scan.events_cache import EventsCache
 from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.merge.changes import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hudi_scans import changes_of
+from seamkit_tests.samples.hudi_scans import changes_of, counted_loads
 
 ASKED: list[list[str]] = [["s"], ["id"], [], ["ts", "s"], ["s"], ["id", "i", "s", "l"]]
 
@@ -45,14 +42,7 @@ def test_events_are_loaded_once_where_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, reads: int
 ) -> None:
     """And once more for columns that nobody asked for before."""
-    asked: list[Sequence[str]] = []
-    original = SliceChanges.load
-
-    def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
-        asked.append(names)
-        return original(self, names, context)
-
-    monkeypatch.setattr(SliceChanges, "load", counting)
+    asked = counted_loads(monkeypatch)
     (changes,) = changes_of(HudiTable(str(unpack_table("mor-v9-types", tmp_path))))
     cache = EventsCache(room)
     for names in (["s"], ["s"], ["s", "i"]):

@@ -18,9 +18,8 @@ from seamkit.files import kept
 from seamkit.files.kept import KEPT, Kept
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.merge.changes import SliceChanges
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import counted_loads
 
 
 @pytest.fixture(autouse=True)
@@ -37,15 +36,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
     """The columns of each decoding of logs."""
-    asked: list[Sequence[str]] = []
-    original = SliceChanges.load
-
-    def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
-        asked.append(names)
-        return original(self, names, context)
-
-    monkeypatch.setattr(SliceChanges, "load", counting)
-    return asked
+    return counted_loads(monkeypatch)
 
 
 def _rows(table: Path) -> Counter[str]:
