@@ -11,6 +11,7 @@ needs neither a JDK nor files built beforehand.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import importlib.util
@@ -22,6 +23,7 @@ from typing import Any, Self
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambase.extras import not_installed
 from seambase.java import Java, find_java
+from seamkit.core._seam import lib
 
 __all__ = ["JavaClasses", "java_failure", "spark_classes", "spark_jars", "start"]
 
@@ -90,6 +92,11 @@ def start() -> Any:
                 jpype.startJVM(str(library), *_flags(), convertStrings=False, interrupt=False)
             except (OSError, RuntimeError) as error:
                 raise UnavailableError(f"the JVM {library} does not start: {error}") from error
+            lib.seam_jvm_signals_keep()
+            # Runs before jpype ends the JVM. By then a test runner, say, has switched Python's
+            # faulthandler off, and the JVM's handlers with it.
+            atexit.register(lib.seam_jvm_signals_restore)
+        lib.seam_jvm_signals_restore()
     _require_open(jpype)
     # Threads that Python made must be known to the JVM before they call it.
     if not jpype.java.lang.Thread.isAttached():

@@ -77,4 +77,11 @@ void seam_jni_scanner_counters(const struct seam_jni_scanner *scanner,
 /* Closes the scanner, gives its chunk back and frees it, whatever Java says; the code is Java's. */
 int seam_jni_scanner_close(struct seam_jni_scanner *scanner, struct seam_error *error);
 
+/* A JVM finds null references and stops its threads by faults that its own signal handlers catch.
+ * Whoever replaces these (Python's faulthandler does when it is switched off and on again) kills
+ * the process at the next one. `keep` remembers the handlers that stand now, just after the JVM has
+ * started; `restore` puts them back, and does nothing before `keep`. One thread at a time. */
+void seam_jvm_signals_keep(void);
+void seam_jvm_signals_restore(void);
+
 #endif
