@@ -29,9 +29,7 @@ def bounds(
         yield or_null(column <= most, column, nullable=nullable)
 
 
-def or_null(
-    comparison: pc.Expression, column: pc.Expression, *, nullable: bool
-) -> pc.Expression:
+def or_null(comparison: pc.Expression, column: pc.Expression, *, nullable: bool) -> pc.Expression:
     """A comparison that holds for all values of a column, of which some may be NULL.
 
     pyarrow reasons about a column with NULLs only where each comparison stands with `is_null` by
