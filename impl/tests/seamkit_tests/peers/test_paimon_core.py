@@ -1,4 +1,4 @@
-"""Paimon's own core as a peer, alone and in Spark: what a request becomes, and what it does not take."""
+"""Paimon's own core as a peer, alone and in Spark: what a request becomes, what is refused."""
 
 from __future__ import annotations
 
