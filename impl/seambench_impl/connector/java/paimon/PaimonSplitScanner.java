@@ -83,9 +83,11 @@ public final class PaimonSplitScanner extends ConnectorScanner {
         int count = 0;
         for (; count < fetchSize && rows.hasNext(); count++) {
             InternalRow row = (InternalRow) rows.next();
+            rowBegins();
             for (int i = 0; i < types.length; i++) {
                 appendData(i, PaimonValue.of(getters[i].getFieldOrNull(row), types[i], zone));
             }
+            rowEnds();
         }
         return count;
     }
