@@ -6,20 +6,20 @@ program in Java does not need.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import InputError, RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.peers.catalogue import stated
 from seambench.contracts.peers.environments import version_inside
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.connector.paimon_java import FETCH_SIZE, SCANNER, VERSIONS, paimon_loader
+from seambench_impl.peers.paimon_options import paimon_options
 from seambench_impl.peers.peer_scan import PeerScan, select_columns
 from seambench_impl.peers.snapshot_reader import XFAILS
 from seamkit.core.memory import TrackedAllocator
@@ -29,11 +29,9 @@ from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.tables.paimon.metadata.types import parse_fields
 
-__all__ = ["PaimonCoreReader", "paimon_options"]
+__all__ = ["PaimonCoreReader"]
 
 _MAIN = ""
-#: The end of the year 9999, in milliseconds.
-_FOREVER = 253_402_300_799_000
 
 
 class PaimonCoreReader:
@@ -84,7 +82,7 @@ class PaimonCoreReader:
         with classes.inside():
             try:
                 plans = classes.java_class("seambench.paimon.PaimonPlan")
-                options = paimon_options(request, lambda: int(plans.newest(path, _MAIN)))
+                options = paimon_options(request)
                 given = texts([text for pair in options.items() for text in pair])
                 optimized = request.query == "read-optimized"
                 plan = plans(path, _MAIN, given, request.as_of is not None, optimized)
@@ -115,47 +113,3 @@ class PaimonCoreReader:
 
     def _failed(self, request: ScanRequest, error: BaseException) -> InputError:
         return InputError(f"{self.name}: {request.table}: {java_failure(error)}")
-
-
-def paimon_options(request: ScanRequest, newest: Callable[[], int]) -> dict[str, str]:
-    """Paimon's options for what a request means.
-
-    Args:
-        request: what was asked for.
-        newest: gives the number of the newest snapshot.
-    """
-    if request.query == "incremental":
-        if request.as_of is not None:
-            raise UsageError("a query incremental has begin and end, not as_of")
-        return _between(request.begin, request.end, newest)
-    if request.begin is not None or request.end is not None:
-        raise UsageError(f"a query {request.query} has neither begin nor end")
-    point = request.as_of
-    if point is None:
-        return {}
-    if point.isascii() and point.isdigit():
-        return {"scan.snapshot-id": point}
-    millis = _millis(point)
-    return {"scan.tag-name": point} if millis is None else {"scan.timestamp-millis": millis}
-
-
-def _between(begin: str | None, end: str | None, newest: Callable[[], int]) -> dict[str, str]:
-    """The options for a window: two times, or two snapshots or tags."""
-    times = [None if point is None else _millis(point) for point in (begin, end)]
-    if any(times):
-        if any(given and not time for given, time in zip((begin, end), times, strict=True)):
-            raise RefusedError(f"{begin} to {end}: Paimon takes two times or none")
-        return {"incremental-between-timestamp": f"{times[0] or 0},{times[1] or _FOREVER}"}
-    return {"incremental-between": f"{begin or 0},{newest() if end is None else end}"}
-
-
-def _millis(point: str) -> str | None:
-    """Milliseconds since 1970 of a time in ISO 8601, as a text; None for anything else."""
-    if point.isascii() and point.isdigit():
-        return None
-    try:
-        moment = dt.datetime.fromisoformat(point)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-    return str(int(moment.timestamp() * 1000))

@@ -1,4 +1,4 @@
-"""Paimon's own core as a peer: what a request becomes, and what it does not take."""
+"""Paimon's own core as a peer, alone and in Spark: what a request becomes, what is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.engines.paimon_core import PaimonCoreReader, paimon_options
+from seambench_impl.peers.engines.paimon_core import PaimonCoreReader
+from seambench_impl.peers.paimon_options import paimon_options
+from seambench_impl.peers.spark_tables.paimon import SparkPaimonReader
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
 
@@ -28,10 +30,14 @@ from seamkit_tests.samples.paimon_tables import unpack_paimon
     ],
 )
 def test_a_request_becomes_options_of_paimon(
-    asked: dict[str, str], options: dict[str, str]
+    asked: dict[str, str], options: dict[str, str], tmp_path: Path
 ) -> None:
     """Snapshots, tags, times and windows are told apart as Paimon's documents name them."""
-    assert paimon_options(ScanRequest("t", **asked), lambda: 9) == options  # type: ignore[arg-type]
+    for name in ("snapshot-8", "snapshot-9", "LATEST"):
+        (tmp_path / "snapshot").mkdir(exist_ok=True)
+        (tmp_path / "snapshot" / name).touch()
+    request = ScanRequest(str(tmp_path), **asked)  # type: ignore[arg-type]
+    assert paimon_options(request) == options
 
 
 @pytest.mark.parametrize(
@@ -45,7 +51,22 @@ def test_a_request_becomes_options_of_paimon(
 def test_bounds_that_do_not_fit_are_refused(asked: dict[str, str], says: str) -> None:
     """What Paimon has no option for is not asked of it in another way."""
     with pytest.raises((UsageError, RefusedError), match=says):
-        paimon_options(ScanRequest("t", **asked), lambda: 9)  # type: ignore[arg-type]
+        paimon_options(ScanRequest("t", **asked))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        (ScanRequest("t", query="cdc"), "cdc queries are not offered"),
+        (ScanRequest("t", strict=True), "nor changes"),
+        (ScanRequest("t", where="k > 1"), "nor changes"),
+        (ScanRequest("t"), "t is no Paimon table"),
+    ],
+)
+def test_spark_is_not_started_for_what_it_cannot_do(request_: ScanRequest, says: str) -> None:
+    """What Spark has no word for, and what is no table, is told by name before it starts."""
+    with pytest.raises((RefusedError, InputError), match=says):
+        SparkPaimonReader().open(request_)
 
 
 @pytest.mark.jvm

@@ -30,7 +30,10 @@ public final class PaimonPlan {
      */
     public PaimonPlan(
             String path, String branch, String[] options, boolean travels, boolean readOptimized) {
-        FileStoreTable found = open(path, branch);
+        FileStoreTable found = FileStoreTableFactory.create(LocalFileIO.create(), new Path(path));
+        if (!branch.isEmpty()) {
+            found = found.switchToBranch(branch);
+        }
         Map<String, String> named = new HashMap<String, String>();
         for (int i = 0; i < options.length; i += 2) {
             named.put(options[i], options[i + 1]);
@@ -38,17 +41,6 @@ public final class PaimonPlan {
         whole = travels ? found.copy(named) : found.copyWithoutTimeTravel(named);
         table = readOptimized ? (Table) new ReadOptimizedTable(whole) : (Table) whole;
         splits = (List<Split>) (List) table.newReadBuilder().newScan().plan().splits();
-    }
-
-    private static FileStoreTable open(String path, String branch) {
-        FileStoreTable found = FileStoreTableFactory.create(LocalFileIO.create(), new Path(path));
-        return branch.isEmpty() ? found : found.switchToBranch(branch);
-    }
-
-    /** Number of a branch's newest snapshot; 0 if nothing was ever written. */
-    public static long newest(String path, String branch) throws IOException {
-        Long number = open(path, branch).snapshotManager().latestSnapshotId();
-        return number == null ? 0 : number.longValue();
     }
 
     /** The parameter `native_table`. */
