@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -38,20 +39,32 @@ class Filter:
         Raises:
             UsageError: it fails on a value.
         """
+        with self.test() as keep:
+            return keep(batch)
+
+    @contextmanager
+    def test(self) -> Iterator[Callable[[pa.RecordBatch], pa.Array]]:
+        """`keep` for many batches, one at a time: to connect takes longer than to test a batch."""
         duckdb = _duckdb()
-        # A condition that names no column still has a row to be true of.
-        rows = batch.select(self.columns) if self.columns else _rows_alone(batch.num_rows)
-        with duckdb.connect() as connection:
-            connection.execute("SET TimeZone = 'UTC'")
+        query = f"SELECT {self.sql} AS keep FROM rows"  # noqa: S608 - bound and checked
+
+        def keep(batch: pa.RecordBatch) -> pa.Array:
+            # A condition that names no column still has a row to be true of.
+            rows = batch.select(self.columns) if self.columns else _rows_alone(batch.num_rows)
             connection.register("rows", rows)
-            query = f"SELECT {self.sql} AS keep FROM rows"  # noqa: S608 - bound and checked
             try:
-                keep = connection.sql(query).to_arrow_table().column("keep")
+                found = connection.sql(query).to_arrow_table().column("keep")
             except duckdb.Error as error:
                 raise UsageError(
                     f"the filter {self.sql} fails on a row: {_first_line(error)}"
                 ) from error
-        return keep.combine_chunks()
+            finally:
+                connection.unregister("rows")
+            return found.combine_chunks()
+
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            yield keep
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:

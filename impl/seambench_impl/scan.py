@@ -29,6 +29,7 @@ __all__ = [
     "ConnectorReader",
     "MergeReader",
     "MetadataReader",
+    "NativeConnectorReader",
     "NativeReader",
     "PositionsReader",
 ]
@@ -144,12 +145,23 @@ class ConnectorReader(_Reader):
     kind: Kind = "reference"
     formats = (hudi("merge"),)
     capabilities = _stated(formats)
+    _only_merged: ClassVar = False
 
     def open(self, request: ScanRequest) -> Scan:
-        """As planned for the merge path; rows come one at a time."""
+        """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         scan = super().open(request)
         assert isinstance(scan, UnitScan | ChangeScan)
-        return scan.read_by(self.name, read_unit)
+        return scan.read_by("connector", read_unit, only_merged=self._only_merged)
+
+
+class NativeConnectorReader(ConnectorReader):
+    """What needs no merge natively, the rest as `connector`."""
+
+    name = "native+connector"
+    kind: Kind = "variant"
+    formats = (hudi(),)
+    capabilities = _stated(formats)
+    _only_merged: ClassVar = True
 
 
 class NativeReader(_Reader):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from seambase.errors import RefusedError, SeambenchError
+from seambase.errors import RefusedError, SeambenchError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.payloads import flat, size_of
 from seamkit.exchange.logic.messages import Chunk, Request
@@ -63,6 +63,7 @@ class SinkDriver:
         self._sink = sink
         self._waiting = [_Waiting() for _ in sink.channels]
         self.rows = self.dropped_rows = 0
+        self._finished = False
         routing = sink.routing
         local = [number for number, way in enumerate(sink.channels) if way.pass_through]
         #: Channels of `random`, and whose turn it is.
@@ -81,10 +82,13 @@ class SinkDriver:
         """Send the rows of a batch on their way; waits while the sink is full.
 
         Raises:
+            UsageError: the driver has finished.
             ExchangeFailedError: the query has failed.
             RefusedError: a row of a bucket that nobody has; the query has failed by it.
             NativeMemoryError: the sink's limit; likewise.
         """
+        if self._finished:
+            raise UsageError("rows were written to a driver that has finished")
         self.rows += batch.num_rows
         if self._partitioner is not None:
             self._deal(lambda dealer: dealer.deal(batch))
@@ -109,6 +113,8 @@ class SinkDriver:
             self._flush(channel)
         for channel in range(len(self._waiting)):
             self._sink.add(channel, self._request(channel, (), eos=True))
+        self._partitioner = None  # the memory of its parts goes now, whoever still knows the sink
+        self._finished = True
 
     def _deal(self, deal: Callable[[Partitioner], Iterator[DealtChunk]]) -> None:
         assert self._partitioner is not None

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
-__all__ = ["that_may_match"]
+__all__ = ["bounds", "or_null", "that_may_match"]
+
+
+def bounds(
+    name: str, least: pa.Scalar | None, most: pa.Scalar | None, *, nullable: bool
+) -> Iterator[pc.Expression]:
+    """What bounds say of a column, as expressions that all hold.
+
+    Args:
+        name: the column.
+        least: no value is less; None or NULL where that is not known.
+        most: no value is greater; likewise.
+        nullable: whether there may be rows without a value.
+    """
+    column = pc.field(name)
+    if least is not None and least.is_valid:
+        yield or_null(column >= least, column, nullable=nullable)
+    if most is not None and most.is_valid:
+        yield or_null(column <= most, column, nullable=nullable)
+
+
+def or_null(comparison: pc.Expression, column: pc.Expression, *, nullable: bool) -> pc.Expression:
+    """A comparison that holds for all values of a column, of which some may be NULL.
+
+    pyarrow reasons about a column with NULLs only where each comparison stands with `is_null` by
+    itself.
+    """
+    return comparison | column.is_null() if nullable else comparison
 
 
 def that_may_match(

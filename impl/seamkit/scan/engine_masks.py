@@ -144,11 +144,9 @@ def changed_rows(
     if found is None:
         merge = UnitMerge(changed.file, changed.changes, schema, wanted, context, events)
         return merge.all_rows()
-    rows = np.concatenate([found.sources[found.sources > KEEP], found.rest])
-    if not len(rows):
+    if not len(found.changed):
         return iter(())
-    rows.sort()
-    only = _OnlyRows(events, rows, found.n_events)
+    only = _OnlyRows(events, found.changed, found.n_events)
     return UnitMerge(None, changed.changes, schema, wanted, context, only).all_rows()
 
 

@@ -136,6 +136,6 @@ class SqlScan(Scan):
         return pa.RecordBatchReader.from_batches(schema, self._kept(reader, list(columns)))
 
     def _kept(self, reader: pa.RecordBatchReader, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        with reader:
+        with reader, self._condition.test() as keep:
             for batch in reader:
-                yield batch.filter(self._condition.keep(batch)).select(columns)
+                yield batch.filter(keep(batch)).select(columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -16,6 +17,8 @@ from seambench.seams.column.cases import ColumnCase, kinds_of
 __all__ = ["check_column", "masked_difference", "request_of"]
 
 _NESTED = frozenset({"array", "map", "struct"})
+#: Bytes of golden hex that are determined.
+_KNOWN = re.compile("[^?]+")
 
 
 def check_column(case: ColumnCase, table: ColumnTable) -> None:
@@ -91,10 +94,11 @@ def masked_difference(golden: str | None, content: bytes | None) -> str | None:
     if len(golden) != 2 * len(content):
         return f"{len(golden) // 2} bytes expected, {len(content)} came"
     text = content.hex()
-    for at in range(0, len(golden), 2):
-        byte = golden[at : at + 2]
-        if byte not in ("??", text[at : at + 2]):
-            return f"byte {at // 2} must be {byte}, it is {text[at : at + 2]}"
+    for known in _KNOWN.finditer(golden):
+        begin, end = known.span()
+        if known[0] != text[begin:end]:
+            at = next(at for at in range(begin, end, 2) if golden[at : at + 2] != text[at : at + 2])
+            return f"byte {at // 2} must be {golden[at : at + 2]}, it is {text[at : at + 2]}"
     return None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from seambench.seams.column.oracle import TypeTree
@@ -50,8 +52,16 @@ def column_values(tree: TypeTree, count: int, nulls: Nulls, seed: str) -> list[A
     Returns:
         Plain values as golden tables spell them. The first ones are the kind's extremes.
     """
+    values, more = _drawn(tree, nulls, seed)
+    values += itertools.islice(more, max(0, count - len(values)))
+    return values[:count]
+
+
+@functools.lru_cache(maxsize=256)
+def _drawn(tree: TypeTree, nulls: Nulls, seed: str) -> tuple[list[Any], Iterator[Any]]:
+    """Values drawn so far, and those that follow: cases differ in how many of them they take."""
     dice = random.Random(f"{seed}:{tree}:{nulls}")
-    return [_value(tree, nulls, dice, at) for at in range(count)]
+    return [], (_value(tree, nulls, dice, at) for at in itertools.count())
 
 
 def _value(tree: TypeTree, nulls: Nulls, dice: random.Random, at: int) -> Any:

@@ -38,7 +38,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -172,7 +172,7 @@ class ExchangeCase(Case):
         """What goes wrong on purpose."""
         return _load(self.file).fault
 
-    @property
+    @cached_property
     def request(self) -> ExchangeRequest:
         """What is asked of the implementation."""
         asked, shape = _load(self.file).exchange, self.shape

@@ -205,11 +205,12 @@ def _must_fail(case: ExchangeCase, course: _Course) -> None:
 
 def _check_rows(case: ExchangeCase, course: _Course) -> None:
     numbers: dict[int, list[int]] = {}
-    given = _plain_rows(case.sent())
+    sent = case.sent()
+    given = _plain_rows(sent)
     for part, batches in sorted(course.parts.items()):
         numbers[part] = []
         for batch in batches:
-            _check_types(case, part, batch)
+            _check_types(case.encoding, sent.schema, part, batch)
             for row in _rows_of(batch):
                 _check_row(part, row, given)
                 numbers[part].append(row[-1])
@@ -232,12 +233,11 @@ def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
     return zip(*(plain_values(column) for column in batch.columns), strict=True)
 
 
-def _check_types(case: ExchangeCase, part: int, batch: pa.RecordBatch) -> None:
-    want = case.sent().schema
+def _check_types(encoding: str, want: pa.Schema, part: int, batch: pa.RecordBatch) -> None:
     if batch.schema.names != want.names:
         raise Mismatch(f"part {part}: columns {want.names} went in, {batch.schema.names} came")
     for column, wanted in zip(batch.schema, want, strict=True):
-        if case.encoding in ("plain", "sliced") and flat_type(column.type) != wanted.type:
+        if encoding in ("plain", "sliced") and flat_type(column.type) != wanted.type:
             raise Mismatch(f"column {column.name!r} must be {wanted.type}, it is {column.type}")
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seamkit.files.statistics import bounds
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
@@ -68,17 +69,11 @@ def _of_column(told: Mapping[str, Any], field: Field) -> Iterator[pc.Expression]
         return
     if nulls == rows and told.get("tightBounds") is not False:
         yield pc.field(field.name).is_null()
-    if nulls:
-        # pyarrow does not reason about ranges of columns that may hold nulls.
-        return
     low = _value((told.get("minValues") or {}).get(field.physical), field.type)
     high = _value((told.get("maxValues") or {}).get(field.physical), field.type)
-    if low is not None:
-        yield pc.field(field.name) >= low
-    if high is not None:
-        if pa.types.is_timestamp(field.type):
-            high = pc.add(high, _MILLISECOND)
-        yield pc.field(field.name) <= high
+    if high is not None and pa.types.is_timestamp(field.type):
+        high = pc.add(high, _MILLISECOND)
+    yield from bounds(field.name, low, high, nullable=nulls > 0)
 
 
 def _value(value: Any, kind: pa.DataType) -> pa.Scalar | None:

@@ -72,6 +72,7 @@ class ChangeScan(Scan):
         self._moments = moments
         self._options = options
         self._other_path: tuple[str, ReadRows] | None = None
+        self._only_merged = False
         self._report = ScanReport()
 
     @property
@@ -112,10 +113,11 @@ class ChangeScan(Scan):
         piece._moments, piece._report = [self._moments[number]], ScanReport()
         return piece
 
-    def read_by(self, path: str, read: ReadRows) -> ChangeScan:
+    def read_by(self, path: str, read: ReadRows, *, only_merged: bool = False) -> ChangeScan:
         """The same changes, told by states that a function reads; see `UnitScan.read_by`."""
         other = copy.copy(self)
-        other._other_path, other._report = (path, read), ScanReport()
+        other._other_path, other._only_merged = (path, read), only_merged
+        other._report = ScanReport()
         return other
 
     def _narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> ChangeScan:
@@ -138,7 +140,7 @@ class ChangeScan(Scan):
     def _read(self, scan: UnitScan) -> pa.RecordBatch:
         """One state, in the order of the plan."""
         if self._other_path is not None:
-            scan = scan.read_by(*self._other_path)
+            scan = scan.read_by(*self._other_path, only_merged=self._only_merged)
         limit = self._options.memory_limit_bytes
         if limit is None:
             rows = concat_batches(scan.to_table().to_batches(), scan.schema)

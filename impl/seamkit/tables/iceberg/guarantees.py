@@ -1,8 +1,8 @@
 """What metadata says of all rows of a data file, and of all data files of a manifest.
 
 Bounds need not be values themselves: texts are cut, the upper one rounded up. So they serve to
-leave files out, and for nothing else. Bounds of columns that hold nulls are passed over, and those
-of numbers with a floating point, which say nothing of what is not a number.
+leave files out, and for nothing else. Those of numbers with a floating point are passed over: they
+say nothing of what is not a number.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seamkit.files.statistics import bounds, or_null
 from seamkit.tables.iceberg.content.values import bound_value
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
 from seamkit.tables.iceberg.metadata.manifests import Entry, PartitionSummary
@@ -77,17 +78,15 @@ def _of_summary(
         return []  # what is not a number is neither null nor within bounds
     if summary.lower is None or summary.upper is None:
         return _of_partition(one, (None, None), source) if summary.has_null else []
-    if summary.has_null:
-        # pyarrow does not reason about ranges of columns that may hold nulls.
-        return []
     kind = pa.int32() if one.transform in _STARTS else source.type
     ends = [bound_value(end, kind) for end in (summary.lower, summary.upper)]
     if any(end is None for end in ends):
         return []
     if one.transform == "identity":
-        return [pc.field(source.name) >= ends[0], pc.field(source.name) <= ends[1]]
+        return list(bounds(source.name, *ends, nullable=summary.has_null))
     least, most = (end.as_py() for end in ends if end is not None)
-    return _of_partition(one, (least, most), source)
+    column, found = pc.field(source.name), _of_partition(one, (least, most), source)
+    return [or_null(each, column, nullable=summary.has_null) for each in found]
 
 
 def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
@@ -98,17 +97,11 @@ def _of_column(entry: Entry, field: Field) -> Iterator[pc.Expression]:
     nulls, values = entry.null_counts.get(field.id), entry.value_counts.get(field.id)
     if nulls is None or values is None:
         return
-    column = pc.field(field.name)
     if nulls == values == entry.records and values:
-        yield column.is_null()
-    if nulls:
-        # pyarrow does not reason about ranges of columns that may hold nulls.
-        return
-    lower, upper = entry.lower.get(field.id), entry.upper.get(field.id)
-    if lower is not None and (least := bound_value(lower, field.type)) is not None:
-        yield column >= least
-    if upper is not None and (most := bound_value(upper, field.type)) is not None:
-        yield column <= most
+        yield pc.field(field.name).is_null()
+    ends = (entry.lower.get(field.id), entry.upper.get(field.id))
+    least, most = (None if end is None else bound_value(end, field.type) for end in ends)
+    yield from bounds(field.name, least, most, nullable=nulls > 0)
 
 
 def _of_partition(

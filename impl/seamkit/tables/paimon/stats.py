@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seamkit.files.statistics import bounds
 from seamkit.tables.paimon.metadata.binary_row import row_values
 from seamkit.tables.paimon.metadata.manifests import FileEntry
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
@@ -60,10 +61,4 @@ def _of_column(
         return
     if nulls == rows:
         yield pc.field(name).is_null()
-    if nulls:
-        # pyarrow does not reason about ranges of columns that may hold nulls.
-        return
-    if low.is_valid:
-        yield pc.field(name) >= low
-    if high.is_valid:
-        yield pc.field(name) <= high
+    yield from bounds(name, low, high, nullable=nulls > 0)

@@ -2,24 +2,93 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seamkit.files.statistics import that_may_match
+from seamkit.files.statistics import bounds, that_may_match
 
-_I = pc.field("i")
-_SCHEMA = pa.schema([("i", pa.int64())])
+_X = pc.field("x")
+_SCHEMA = pa.schema([("x", pa.int64())])
 
 
 def test_what_cannot_match_is_ruled_out_and_what_nothing_is_known_of_is_not() -> None:
     """A range outside of the condition goes; what has no guarantee stays."""
-    low, high = (_I >= 0) & (_I <= 9), (_I >= 10) & (_I <= 19)
-    assert that_may_match([low, high, None], _I > 9, _SCHEMA) == [1, 2]
+    low, high = (_X >= 0) & (_X <= 9), (_X >= 10) & (_X <= 19)
+    assert that_may_match([low, high, None], _X > 9, _SCHEMA) == [1, 2]
 
 
-@pytest.mark.parametrize("condition", [_I > 34.5, _I == 34.5, _I < 1e20], ids=str)
+@pytest.mark.parametrize("condition", [_X > 34.5, _X == 34.5, _X < 1e20], ids=str)
 def test_bounds_that_the_condition_cannot_hold_rule_nothing_out(condition: pc.Expression) -> None:
     """Arrow compares no 2**53 + 1 with a fraction: rows decide, statistics do not fail."""
-    large = (_I >= 1) & (_I <= 2**53 + 1)
+    large = (_X >= 1) & (_X <= 2**53 + 1)
     assert that_may_match([large, None], condition, _SCHEMA) == [0, 1]
+
+
+def _guarantee(values: Sequence[int | None]) -> pc.Expression:
+    valid = [value for value in values if value is not None]
+    ends = (pa.scalar(end, pa.int64()) for end in (min(valid), max(valid)))
+    lower, upper = bounds("x", *ends, nullable=len(valid) < len(values))
+    return lower & upper
+
+
+@pytest.mark.parametrize("values", [[1, 5], [1, 5, None]])
+@pytest.mark.parametrize(
+    ("condition", "may_match"),
+    [
+        (_X > 5, False),
+        (_X < 1, False),
+        (_X == 6, False),
+        (_X.isin([0, 9]), False),
+        ((_X > 5) & _X.is_valid(), False),
+        (_X > 3, True),
+        (_X == 1, True),
+        ((_X > 5) | (_X < 2), True),
+    ],
+)
+def test_what_lies_outside_of_bounds_is_ruled_out(
+    values: list[int | None], condition: pc.Expression, *, may_match: bool
+) -> None:
+    """Whether or not some rows have no value: no comparison holds for these."""
+    assert that_may_match([_guarantee(values)], condition, _SCHEMA) == [0] * may_match
+
+
+def test_rows_without_a_value_are_not_ruled_out() -> None:
+    """A column that may hold NULLs is not said to have a value."""
+    missing = [_guarantee([1, None]), _guarantee([1, 2])]
+    assert that_may_match(missing, _X.is_null(), _SCHEMA) == [0]
+
+
+def test_unknown_ends_say_nothing() -> None:
+    """A bound that is not known, or NULL, leaves the other one."""
+    [lower] = bounds("x", pa.scalar(3), None, nullable=False)
+    [upper] = bounds("x", pa.scalar(None, pa.int64()), pa.scalar(3), nullable=True)
+    assert that_may_match([lower, upper], _X > 3, _SCHEMA) == [0]
+    assert that_may_match([lower, upper], _X < 3, _SCHEMA) == [1]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_row_that_matches_is_ruled_out(seed: int) -> None:
+    """Conditions and values by chance: whatever pyarrow finds in the rows was left to be read."""
+    dice = random.Random(seed)
+    for _ in range(20):
+        values = [dice.randint(-4, 4), *dice.choices([None, *range(-4, 5)], k=3)]
+        condition = _by_chance(dice, 2)
+        found = pa.table({"x": pa.array(values, pa.int64())}).filter(condition).num_rows
+        if found:
+            assert that_may_match([_guarantee(values)], condition, _SCHEMA), (values, condition)
+
+
+def _by_chance(dice: random.Random, depth: int) -> pc.Expression:
+    number = dice.randint(-5, 5)
+    kind = dice.randrange(9 if depth else 7)
+    simple = [number < _X, number <= _X, number > _X, number == _X, number != _X, _X.is_null()]
+    if kind < 6:
+        return simple[kind]
+    if kind == 6:
+        return _X.isin([number, number + 2])
+    one, other = _by_chance(dice, depth - 1), _by_chance(dice, depth - 1)
+    return dice.choice([one & other, one | other, ~one])

@@ -28,13 +28,13 @@ def _day(day: int, month: int = 1, year: int = 2024) -> dt.datetime:
 
 #: A filter; the same in Python; manifests, and data files of others, that are left out.
 _FILTERS: list[tuple[pc.Expression, Callable[[Row], bool], int, int]] = [
-    (pc.field("p") == "c", lambda r: r["p"] == "c", 4, 3),
-    (pc.field("p") > "f", lambda r: r["p"] is not None and r["p"] > "f", 4, 2),
+    (pc.field("p") == "c", lambda r: r["p"] == "c", 5, 1),
+    (pc.field("p") > "f", lambda r: r["p"] is not None and r["p"] > "f", 5, 0),
     (pc.field("p").is_null(), lambda r: r["p"] is None, 5, 1),
-    (pc.field("ts") >= _day(3), lambda r: r["ts"] is not None and r["ts"] >= _day(3), 3, 2),
+    (pc.field("ts") >= _day(3), lambda r: r["ts"] is not None and r["ts"] >= _day(3), 4, 0),
     (pc.field("ts") < _day(2), lambda r: r["ts"] is not None and r["ts"] < _day(2), 2, 2),
-    (pc.field("n") == 19, lambda r: r["n"] == 19, 4, 3),
-    (pc.field("n") < -10, lambda r: r["n"] is not None and r["n"] < -10, 3, 2),
+    (pc.field("n") == 19, lambda r: r["n"] == 19, 5, 1),
+    (pc.field("n") < -10, lambda r: r["n"] is not None and r["n"] < -10, 4, 0),
     (pc.field("k") == 1, lambda r: r["k"] == 1, 3, 3),
     (pc.field("k").isin([6, 7]), lambda r: r["k"] in (6, 7), 2, 4),
     (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from seambench_impl.scan import (
     ConnectorReader,
     MergeReader,
     MetadataReader,
+    NativeConnectorReader,
     NativeReader,
     PositionsReader,
 )
@@ -36,6 +38,7 @@ READERS = [
     ConnectorReader,
     MergeReader,
     MetadataReader,
+    NativeConnectorReader,
     NativeReader,
     PositionsReader,
 ]
@@ -50,7 +53,9 @@ def test_a_reader_refuses_by_name_the_formats_that_it_does_not_state(
     table = UNPACK[name](tmp_path)
     reader = kind()
     if not reader.capabilities.get(f"formats.{name}"):
-        with pytest.raises(RefusedError, match=f"{reader.name} does not read {name.title()} table"):
+        with pytest.raises(
+            RefusedError, match=re.escape(f"{reader.name} does not read {name.title()} ")
+        ):
             reader.open(ScanRequest(str(table)))
 
     assert next(iter(reader.explain(table)), None) is not None

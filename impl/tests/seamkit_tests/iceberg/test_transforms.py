@@ -1,0 +1,126 @@
+"""What values of partitions say of the rows in them, held against pyiceberg's own transforms."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyiceberg.conversions import to_bytes
+from pyiceberg.transforms import parse_transform
+from pyiceberg.types import (
+    DateType,
+    DecimalType,
+    LongType,
+    PrimitiveType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from seamkit.files.statistics import that_may_match
+from seamkit.tables.iceberg.guarantees import manifest_guarantee
+from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
+from seamkit.tables.iceberg.metadata.manifests import PartitionSummary
+from seamkit.tables.iceberg.metadata.schema import Field
+
+_DAYS = pa.date32()
+_MICROS, _ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")
+_WHOLE, _TEXT, _DECIMAL = pa.int64(), pa.string(), pa.decimal128(9, 2)
+_TYPES: dict[pa.DataType, PrimitiveType] = {
+    _DAYS: DateType(),
+    _MICROS: TimestampType(),
+    _ZONED: TimestamptzType(),
+    _WHOLE: LongType(),
+    _TEXT: StringType(),
+    _DECIMAL: DecimalType(9, 2),
+}
+
+
+def _day(dice: random.Random) -> dt.date:
+    return dt.date(1970, 1, 1) + dt.timedelta(dice.randint(-3000, 30_000))
+
+
+def _moment(dice: random.Random) -> dt.datetime:
+    start = dt.datetime(1970, 1, 1)
+    return start + dt.timedelta(
+        dice.randint(-3000, 30_000), microseconds=dice.randrange(86 * 10**9)
+    )
+
+
+#: By type: a value by chance, and one that lies beyond all of these.
+_DRAWN: dict[pa.DataType, tuple[Callable[[random.Random], Any], Any]] = {
+    _DAYS: (_day, dt.date(2300, 1, 1)),
+    _MICROS: (_moment, dt.datetime(2300, 1, 1)),
+    _ZONED: (
+        lambda dice: _moment(dice).replace(tzinfo=dt.UTC),
+        dt.datetime(2300, 1, 1, tzinfo=dt.UTC),
+    ),
+    _WHOLE: (lambda dice: dice.randint(-500, 500), 5000),
+    _TEXT: (lambda dice: "".join(dice.choices("abcé", k=dice.randrange(6))), None),
+    _DECIMAL: (lambda dice: Decimal(dice.randint(-50_000, 50_000)).scaleb(-2), Decimal(5000)),
+}
+_CASES = [
+    *(
+        (transform, kind)
+        for transform in ("year", "month", "day")
+        for kind in (_DAYS, _MICROS, _ZONED)
+    ),
+    *(("hour", kind) for kind in (_MICROS, _ZONED)),
+    *(("identity", kind) for kind in _TYPES),
+    *(("truncate[7]", kind) for kind in (_WHOLE, _DECIMAL)),
+    *(("truncate[2]", kind) for kind in (_TEXT,)),
+]
+
+
+def _summary(transform: str, kind: pa.DataType, values: Sequence[Any]) -> PartitionSummary:
+    """What pyiceberg makes of the values of a manifest's partitions."""
+    made, source = parse_transform(transform), _TYPES[kind]
+    stored = [
+        None if one is None else pa.scalar(one, kind).cast(_stored(kind)).as_py() for one in values
+    ]
+    ends = [made.transform(source)(one) for one in stored if one is not None]
+    result = made.result_type(source)
+    least, most = (to_bytes(result, end) for end in (min(ends), max(ends)))
+    return PartitionSummary(None in values, least, most)
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """What pyiceberg's transforms take: whole numbers for dates and moments."""
+    if kind == _DAYS:
+        return pa.int32()
+    return pa.int64() if pa.types.is_timestamp(kind) else kind
+
+
+@pytest.mark.parametrize("with_null", [False, True], ids=["values", "with-null"])
+@pytest.mark.parametrize(("transform", "kind"), _CASES, ids=str)
+def test_no_value_of_a_partition_is_ruled_out(
+    transform: str, kind: pa.DataType, *, with_null: bool
+) -> None:
+    """Each value that went in may match; one beyond all of them may not."""
+    dice = random.Random(f"{transform} {kind}")
+    draw, beyond = _DRAWN[kind]
+    spec = PartitionSpec(0, [PartitionField(1000, 1, "part", transform)])
+    schema, field = pa.schema([("x", kind)]), Field(1, "x", kind, required=False)
+    for _ in range(8):
+        values = [draw(dice) for _ in range(dice.randint(1, 3))] + [None] * with_null
+        guarantee = manifest_guarantee([_summary(transform, kind, values)], spec, [field])
+
+        def may_match(condition: pc.Expression) -> bool:
+            return that_may_match([guarantee], condition, schema) == [0]  # noqa: B023
+
+        for value in values:
+            same = (
+                pc.field("x").is_null()
+                if value is None
+                else pc.field("x") == pa.scalar(value, kind)
+            )
+            assert may_match(same), (values, value)
+        if beyond is not None:
+            assert guarantee is not None
+            assert not may_match(pc.field("x") >= pa.scalar(beyond, kind))
