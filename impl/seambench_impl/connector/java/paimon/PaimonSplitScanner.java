@@ -89,9 +89,11 @@ public final class PaimonSplitScanner extends ConnectorScanner {
             if (dropsRetracts && row.getRowKind().isRetract()) {
                 continue;
             }
+            rowBegins();
             for (int i = 0; i < types.length; i++) {
                 appendData(i, PaimonValue.of(getters[i].getFieldOrNull(row), types[i], zone));
             }
+            rowEnds();
             count++;
         }
         return count;
