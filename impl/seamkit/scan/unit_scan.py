@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, SeambenchError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
+from seambase.statistics import TableStatistics
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EnginePlan
@@ -35,6 +36,7 @@ from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
+from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.units import (
     DataFile,
     Keyed,
@@ -261,6 +263,19 @@ class UnitScan(Scan):
                 seconds=seconds,
             )
 
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """What the plan and the footers of its files tell of the rows; see `Scan.statistics`.
+
+        Figures are exact where nothing changes the rows of the files and nothing was asked but
+        columns; bounds otherwise.
+        """
+        plan = self._plan
+        may_match = units_that_may_match(plan.units, self._condition, plan.schema)
+        kept = list(itertools.compress(plan.units, may_match))
+        threads = self._options.n_threads
+        found = unit_statistics(kept, self.schema, footers=footers, threads=threads)
+        return found if self._condition is None else found.of_some_rows(self._columns)
+
     def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
         plan = self._plan
@@ -273,7 +288,7 @@ class UnitScan(Scan):
     def _own_ways(self) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
         plan = self._plan
-        partitions = [replace(unit, guarantee=None, bucket=None) for unit in plan.units]
+        partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
         in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
