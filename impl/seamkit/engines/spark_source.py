@@ -67,6 +67,7 @@ def frame_of_parts(
         types.json(),
         rest.n_parts,
         -1 if plan.rest_bytes is None else plan.rest_bytes,
+        -1 if plan.rest_rows is None else plan.rest_rows,
         function,
     )
     return DataFrame(frame, session)

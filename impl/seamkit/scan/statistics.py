@@ -90,7 +90,9 @@ def _of_unit(unit: ReadUnit, schema: pa.Schema, footers: bool) -> _Known:
 
 def _of_file(file: DataFile, schema: pa.Schema, footers: bool) -> FileStatistics:
     """What the metadata tells of a file; its footer, where that leaves something open."""
-    known = FileStatistics() if file.statistics is None else file.statistics(schema.names)
+    known = FileStatistics()
+    if file.statistics is not None and schema.names:
+        known = file.statistics(schema.names)
     known = replace(known, rows=known.rows if file.rows is None else file.rows)
     open_ = [one for one in schema if _is_open(known.columns.get(one.name), one.type, known.rows)]
     if not footers or not (open_ or known.rows is None):

@@ -166,7 +166,7 @@ class UnitScan(Scan):
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema, self._plan.size_bytes)
+            return EnginePlan([], self, self.schema, *_sizes(self._plan))
         matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
         share = engine_share(self._plan, self._columns, matches)
         files = [*share.files, *share.masked(self._context(), self._options.n_threads)]
@@ -177,7 +177,7 @@ class UnitScan(Scan):
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
         rest._matches = matches
-        return EnginePlan(files, rest, self.schema, share.rest.size_bytes)
+        return EnginePlan(files, rest, self.schema, *_sizes(share.rest))
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -530,6 +530,12 @@ class UnitScan(Scan):
         held_bytes = None if limit is None else limit // (4 * self._units_at_once)
         run = self._run
         return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
+
+
+def _sizes(plan: ReadPlan) -> tuple[int, int | None]:
+    """Bytes of a plan's files, and about how many rows it has, as far as it knows itself."""
+    known = unit_statistics(plan.units, pa.schema([]), footers=False, threads=1)
+    return plan.size_bytes, None if known.rows is None else known.rows.value
 
 
 def _groups_by_key(

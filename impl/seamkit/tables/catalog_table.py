@@ -32,6 +32,7 @@ class CatalogTable:
 
     Attributes:
         entry: what the metastore says.
+        location: the table's folder, or the metadata file of one of Iceberg's.
         own: the table, as its format's class opened it.
         query: what a scan reads where it does not say.
 
@@ -63,21 +64,21 @@ class CatalogTable:
         self.entry = _METASTORE.table(TableName.parse(address), max_age_s)
         self._max_age_s = max_age_s
         self.format = format_of(self.entry)
-        self._open = opened
         is_view = self.format == "hudi" and not _is_realtime(self.entry)
         self.query = "read-optimized" if is_view else "snapshot"
-        self.own = self._opened(storage_options, options)
-
-    def _opened(self, storage_options: Mapping[str, Any] | None, options: dict[str, Any]) -> Table:
-        """The table by its format's own class, as `open_table` opens it."""
-        entry, location = self.entry, self.entry.location
-        if self.format == "iceberg":
-            location = entry.parameters.get("metadata_location", "")
-        if not location:
-            raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
+        self.location = self._located()
         if self.format == "hive":
             options = {**self._hive_options(), **options}
-        return self._open(local_path(location), storage_options, format=self.format, **options)
+        self.own = opened(self.location, storage_options, format=self.format, **options)
+
+    def _located(self) -> str:
+        """Where the table lies, by its own metadata where the metastore names that."""
+        entry = self.entry
+        is_file = self.format == "iceberg"
+        stated = entry.parameters.get("metadata_location", "") if is_file else entry.location
+        if not stated:
+            raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
+        return local_path(stated)
 
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry

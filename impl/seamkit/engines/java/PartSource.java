@@ -51,12 +51,13 @@ public final class PartSource {
      *
      * @param schema of all columns, as Spark writes it in JSON
      * @param bytes of the files of all parts, by which Spark plans joins; -1 if unknown
+     * @param rows of all parts, or a bound or estimate of them; -1 if unknown
      * @param read what a worker runs; pickled
      */
     public Dataset frame(
-            SparkSession session, String schema, int parts, long bytes, PythonFunction read) {
+            SparkSession session, String schema, int parts, long bytes, long rows, PythonFunction read) {
         StructType columns = (StructType) DataType.fromJson(schema);
-        PartTable table = new PartTable(columns, parts, bytes, read);
+        PartTable table = new PartTable(columns, parts, bytes, rows, read);
         DataSourceV2Relation relation =
                 DataSourceV2Relation.create(
                         table, scala.Option.empty(), scala.Option.empty(),
@@ -70,12 +71,14 @@ final class PartTable implements Table, SupportsRead {
     final StructType schema;
     final int parts;
     final long bytes;
+    final long rows;
     final PythonFunction read;
 
-    PartTable(StructType schema, int parts, long bytes, PythonFunction read) {
+    PartTable(StructType schema, int parts, long bytes, long rows, PythonFunction read) {
         this.schema = schema;
         this.parts = parts;
         this.bytes = bytes;
+        this.rows = rows;
         this.read = read;
     }
 
@@ -151,13 +154,14 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
         return this;
     }
 
-    /** A file's bytes are those of all columns. */
+    /** A file's bytes are those of all columns; rows are those before any filter. */
     public Statistics estimateStatistics() {
-        if (table.bytes < 0) {
-            return new PartStatistics(OptionalLong.empty());
-        }
         double share = (schema.size() + 1.0) / (table.schema.size() + 1.0);
-        return new PartStatistics(OptionalLong.of((long) (table.bytes * share)));
+        return new PartStatistics(
+                table.bytes < 0
+                        ? OptionalLong.empty()
+                        : OptionalLong.of((long) (table.bytes * share)),
+                table.rows < 0 ? OptionalLong.empty() : OptionalLong.of(table.rows));
     }
 
     public InputPartition[] planInputPartitions() {
@@ -194,9 +198,11 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
 /** How much is read. */
 final class PartStatistics implements Statistics {
     private final OptionalLong bytes;
+    private final OptionalLong rows;
 
-    PartStatistics(OptionalLong bytes) {
+    PartStatistics(OptionalLong bytes, OptionalLong rows) {
         this.bytes = bytes;
+        this.rows = rows;
     }
 
     public OptionalLong sizeInBytes() {
@@ -204,7 +210,7 @@ final class PartStatistics implements Statistics {
     }
 
     public OptionalLong numRows() {
-        return OptionalLong.empty();
+        return rows;
     }
 }
 
