@@ -132,8 +132,8 @@ def test_columns_and_filters_of_a_query_reach_our_reader(session: Any, tmp_path:
 
 
 def test_spark_plans_by_the_rows_that_the_metadata_tells(session: Any, tmp_path: Path) -> None:
-    """Three files of a Paimon table are merged: there are at most all of their rows."""
-    with zipfile.ZipFile(SUITES_GOLDEN / "paimon" / "pk-life" / "table.zip") as archive:
+    """Sorted runs of a Paimon table are merged: there are at most all of their rows."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "paimon" / "pk-write-only" / "table.zip") as archive:
         archive.extractall(tmp_path)
     scan: Any = open_table(tmp_path).scan()
     plan = scan.spark_frame(session)._jdf.queryExecution().optimizedPlan()
