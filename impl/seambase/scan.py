@@ -36,7 +36,8 @@ class ScanReport:
         rows: rows handed out.
         peak_bytes: most bytes the scanner's own allocator held at once, if it counts.
         seconds: what it spent them on, of all its threads, if it counts: a reader in Java tells
-            `open`, `read` (rows read and appended in Java) and `fill` (columns copied out).
+            `open`, `read` (rows read in Java), `convert` (rows appended to columns there, if the
+            scanner tells it; `read` has it otherwise) and `fill` (columns copied out).
     """
 
     paths: dict[str, int] = field(default_factory=dict)

@@ -200,7 +200,7 @@ class Answered(_Timed, frozen=True, tag="answer", tag_field="kind"):
         paths: slices read by each path.
         warnings: what the reader said it skipped.
         spent: what the last run's threads spent seconds on, as the reader counts them: `open`,
-            `read` and `fill` of a reader in Java.
+            `read`, `convert` and `fill` of a reader in Java; without `convert`, `read` has it.
     """
 
     query: Query | None = None

@@ -19,10 +19,10 @@ from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.merge.changes import SliceChanges
 
-__all__ = ["java_loader", "read_unit_in_java"]
+__all__ = ["SCANNER", "java_loader", "read_unit_in_java", "slice_parameters"]
 
 _JAVA = Path(__file__).parent / "java" / "hudi"
-_SCANNER = "seambench.hudi.HudiSliceScanner"
+SCANNER = "seambench.hudi.HudiSliceScanner"
 _BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 _FETCH_SIZE = 4096
 
@@ -50,11 +50,25 @@ def read_unit_in_java(
         batch_rows: most rows in a batch; Hudi's chunks have 4096 at most.
         context: what the read lends.
     """
+    parameters = slice_parameters(unit, schema)
+    expected = EngineSchema(schema)
+    rows = min(batch_rows, _FETCH_SIZE)
+    loader = java_loader()
+    with JniScanner(loader, SCANNER, rows, parameters, context.allocator) as scanner:
+        try:
+            scanner.open()
+            yield from scanner.batches(expected)
+        finally:
+            context.spent.extend(scanner.counters().spent)
+
+
+def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:
+    """What the scanner `SCANNER` is handed for a slice that was planned for the merge path."""
     changes = unit.changes
     assert isinstance(changes, SliceChanges)  # so the merge path is planned
     source, slice_ = changes.source, changes.slice_
     instant = source.window.up_to or source.timeline.last_completed()
-    parameters = {
+    return {
         "base_path": source.storage.full("").rstrip("/"),
         "instant_time": instant or "",
         "hive_column_names": join_names(schema.names),
@@ -63,12 +77,3 @@ def read_unit_in_java(
         "data_file_path": source.storage.full(slice_.base.path) if slice_.base else "",
         "delta_file_paths": join_names([source.storage.full(log.path) for log in slice_.logs]),
     }
-    expected = EngineSchema(schema)
-    rows = min(batch_rows, _FETCH_SIZE)
-    loader = java_loader()
-    with JniScanner(loader, _SCANNER, rows, parameters, context.allocator) as scanner:
-        try:
-            scanner.open()
-            yield from scanner.batches(expected)
-        finally:
-            context.spent.extend(scanner.counters().spent)

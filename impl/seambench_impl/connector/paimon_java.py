@@ -24,13 +24,16 @@ from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit, Runs
 
-__all__ = ["VERSIONS", "PaimonSplits", "paimon_loader"]
+__all__ = ["FETCH_SIZE", "SCANNER", "VERSIONS", "PaimonSplits", "paimon_loader"]
 
 #: Of Paimon's core, the first by default.
 VERSIONS = ("1.4.2", "0.9.0")
 
 _JAVA = Path(__file__).parent / "java" / "paimon"
-_FETCH_SIZE = 4096
+#: Rows of a batch at most.
+FETCH_SIZE = 4096
+#: The class that reads a split.
+SCANNER = "seambench.paimon.PaimonSplitScanner"
 
 
 @functools.cache
@@ -93,9 +96,8 @@ class PaimonSplits:
             "split_info": split,
             "required_fields": join_names(schema.names),
         }
-        rows = min(batch_rows, _FETCH_SIZE)
-        name = "seambench.paimon.PaimonSplitScanner"
-        with JniScanner(loader, name, rows, parameters, context.allocator) as scanner:
+        rows = min(batch_rows, FETCH_SIZE)
+        with JniScanner(loader, SCANNER, rows, parameters, context.allocator) as scanner:
             try:
                 scanner.open()
                 yield from scanner.batches(EngineSchema(schema, scanner.schema().types))

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.footers import footer_statistics
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
@@ -128,6 +129,9 @@ class ParquetReader:
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
+        self._decimals: Mapping[str, pa.DataType] = byte_decimals(self._file.metadata)
+        self._of_bytes: pq.ParquetFile | None = None
+        self._footer_of_bytes: pq.FileMetaData | None = None
 
     def _opened(self) -> tuple[pa.NativeFile, pq.ParquetFile]:
         """The file; its footer may be known from an earlier read of the same file."""
@@ -184,6 +188,7 @@ class ParquetReader:
         try:
             for batch in self._read(file, batch_rows, present, row_groups, use_threads):
                 rows += batch.num_rows
+                batch = decimals_of(batch, self._decimals)
                 yield resolve_batch(batch, schema, self._rules, self.name)
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
@@ -231,23 +236,36 @@ class ParquetReader:
     def _encoded(
         self, schema: pa.Schema, names: Collection[str], row_groups: Sequence[int] | None
     ) -> tuple[pq.ParquetFile, pa.Schema]:
-        """The file opened to hand out texts as dictionaries, and the schema that this gives."""
+        """The file opened to hand out texts as dictionaries, and the schema that this gives.
+
+        Decimals may come as bytes, unless it is the file as it was opened first.
+        """
         read = self._names.intersection(schema.names)
         names = dictionary_columns(self._file, schema, names)
+        decimals = not self._decimals.keys().isdisjoint(read)
         if not names:
             self._expect(self._content, read, row_groups)
-            return self._file, schema
+            return self._file_of_bytes() if decimals else self._file, schema
         content = self._opened_again()
         self._expect(content, read, row_groups)
-        # The footer goes along: parsing it again would cost more than is gained.
-        file = pq.ParquetFile(
-            content,
-            metadata=self._file.metadata,
-            read_dictionary=names,
-            **_how(content),
-            **self._how,
-        )
+        file = self._opened_by(content, decimals=decimals, read_dictionary=names)
         return file, with_dictionaries(schema, names)
+
+    def _file_of_bytes(self) -> pq.ParquetFile:
+        """The file opened to hand out decimals as bytes."""
+        if self._of_bytes is None:
+            self._of_bytes = self._opened_by(self._content, decimals=True)
+        return self._of_bytes
+
+    def _opened_by(
+        self, content: pa.NativeFile, *, decimals: bool, **options: Any
+    ) -> pq.ParquetFile:
+        """The file opened once more by the known footer: to parse it anew would cost more."""
+        if decimals and self._footer_of_bytes is None:
+            self._footer_of_bytes = footer_of_bytes(self._file.metadata, self._decimals)
+            self._decimals = {} if self._footer_of_bytes is None else self._decimals
+        footer = self._footer_of_bytes if decimals and self._decimals else self._file.metadata
+        return pq.ParquetFile(content, metadata=footer, **options, **_how(content), **self._how)
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """See `FileReader.greatest`."""

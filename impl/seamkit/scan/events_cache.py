@@ -10,13 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from seambase.errors import InputError
 from seamkit.files.kept import CACHE_BYTES, Kept
-from seamkit.scan.merge import Words
+from seamkit.scan.merge import KEEP, Words
 from seamkit.scan.units import Events, Keyed, Positions, ReadContext
 
 __all__ = ["EventsCache", "EventsSource", "FreshEvents", "Matches"]
@@ -35,6 +36,20 @@ class Matches:
     sources: Words
     rest: Words
     n_events: int
+
+    @cached_property
+    def changed(self) -> Words:
+        """Rows of the events that replace a row of the file, or match none; ascending."""
+        rows = np.concatenate([self.sources[self.sources > KEEP], self.rest])
+        flags = np.zeros(self.n_events, dtype=np.bool_)
+        flags[rows] = True
+        once = np.flatnonzero(flags).astype(np.int32)
+        return once if len(once) == len(rows) else np.sort(rows)  # an event may replace several
+
+    @property
+    def size_bytes(self) -> int:
+        """Of memory, with `changed`."""
+        return self.sources.nbytes + self.rest.nbytes + self.n_events * self.rest.itemsize
 
     def check(self, events: Events) -> None:
         """Make sure that rows of events are those that were looked at.
@@ -159,8 +174,7 @@ class EventsCache:
         events = store.get(("events", key))
         if events is None or events[1].data.num_rows != matches.n_events:
             return
-        taken = matches.sources.nbytes + matches.rest.nbytes
-        store.put(("matches", key), (changes, matches), taken)
+        store.put(("matches", key), (changes, matches), matches.size_bytes)
 
     def _place(self, changes: Keyed) -> tuple[Kept, Hashable]:
         """Where events are kept, and by what."""

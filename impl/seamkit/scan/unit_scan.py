@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,12 +22,12 @@ from seambase.scan import ScanReport, ScanWarning
 from seambase.statistics import TableStatistics
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task, run_tasks
-from seamkit.engines.files import EnginePlan
+from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import is_far
-from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows
-from seamkit.scan.engine_units import engine_share
+from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows, gone_rows
+from seamkit.scan.engine_units import engine_share, masked_file
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
 from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.masks import SharedMask
@@ -240,6 +241,57 @@ class UnitScan(Scan):
         piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
         return piece
+
+    @property
+    def part_values(self) -> frozenset[str]:
+        """See `Scan.part_values`."""
+        return frozenset(name for unit in self._plan.units for name in unit.partition)
+
+    def masked_part(
+        self, number: int, columns: Sequence[str], condition: pc.Expression | None
+    ) -> MaskedPart:
+        """One unit, split; see `Scan.masked_part`.
+
+        All of its rows come from us where a filter on its keys leaves row groups out, as the engine
+        would have us look at all keys of its file.
+        """
+        piece = self.part(number, columns, condition)
+        whole = super().masked_part(number, columns, condition)
+        unit = self._plan.units[number]
+        tested = filter_columns(condition, self._plan.schema)
+        values = self.part_values.intersection(columns)
+        if self._alone() is not None or values != unit.partition.keys() & {*columns}:
+            return whole
+        matches = UnitMatches(self._plan.schema, EventsCache())
+        matches.columns = list(dict.fromkeys([*columns, *tested]))
+        split = masked_file(unit, piece.schema, matches)
+        if split is None or self._leaves_out(unit, condition, tested):
+            return whole
+        file, changed = split
+        gone = np.empty(0, np.bool_)
+        if changed.changes is not None:
+            found = gone_rows(changed, matches, piece._context())
+            if found is None:
+                return whole
+            gone = found
+        keyed = isinstance(changed.changes, ChangedRows)
+        piece._plan = replace(piece._plan, units=[changed] if keyed else [])
+        return MaskedPart(file, gone, piece)
+
+    def _leaves_out(
+        self, unit: ReadUnit, condition: pc.Expression | None, tested: Sequence[str]
+    ) -> bool:
+        """Whether a condition leaves out a unit, or row groups of its file by their keys."""
+        if not units_that_may_match([unit], condition, self._plan.schema)[0]:
+            return True
+        if condition is None or isinstance(unit.changes, Mask | KeyMask | Runs | None):
+            return False
+        keys = unit.changes.key_columns.intersection(tested)
+        if not keys:
+            return False
+        reader = unit.files[0].open()
+        groups = reader.row_groups_that_may_match(condition, self._fields(tested), counted=keys)
+        return len(groups) < reader.num_row_groups
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what belongs to this process, or tells of reads so far."""

@@ -33,9 +33,10 @@ struct seam_jni_text {
 };
 
 struct seam_jni_counters {
-    int64_t open_ns; /* in the scanner's constructor and open */
-    int64_t read_ns; /* in Java, making chunks: reading and appending */
-    int64_t fill_ns; /* here, copying them out */
+    int64_t open_ns;    /* in the scanner's constructor and open */
+    int64_t read_ns;    /* in Java, making chunks, but for what is told to be conversion */
+    int64_t convert_ns; /* in Java, appending to columns, where a scanner tells it; else 0 */
+    int64_t fill_ns;    /* here, copying them out */
     int64_t rows;
     int64_t chunks;
     int64_t bytes; /* of flags, values, offsets and texts that were copied */

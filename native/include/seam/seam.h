@@ -10,6 +10,7 @@
 #include "seam/chunk.h"
 #include "seam/column_type.h"
 #include "seam/compact_row.h"
+#include "seam/decimals.h"
 #include "seam/engine.h"
 #include "seam/error.h"
 #include "seam/gather.h"

@@ -378,12 +378,60 @@ static inline const uint8_t *decode_value(const struct context *context, const s
     }
 }
 
+/* Passes over plain values, as many as have nothing unusual about them, and moves `*at` behind
+ * their ops. The one that it stops at, should it be broken, is for decode_value to judge. Returns
+ * the first byte behind them. */
+static inline __attribute__((always_inline)) const uint8_t *
+skip_plain(const struct op **at, const uint8_t *p, const uint8_t *end) {
+    const struct op *op = *at;
+    for (const struct op *const last = op + op->n_skips; op < last && p <= end; op++) {
+        const uint8_t *from = p;
+        if (op->nullable) {
+            uint8_t branch = *from++;
+            if (UNLIKELY(branch != op->present)) {
+                if (branch != op->absent) {
+                    break;
+                }
+                p = from;
+                continue;
+            }
+        }
+        uint64_t word = (uint64_t)op->size;
+        if (op->code == OP_SKIP_BYTES) {
+            from = read_varint(from, &word);
+            if (UNLIKELY(from == NULL || (word & 1) != 0)) { /* less than nothing */
+                break;
+            }
+            word >>= 1;
+        } else if (op->code == OP_SKIP_VARINT) {
+            uint64_t stops = ~load_le64(from) & UINT64_C(0x8080808080808080);
+            if (UNLIKELY(stops == 0)) {
+                break;
+            }
+            p = from + (__builtin_ctzll(stops) >> 3) + 1;
+            continue;
+        }
+        if (UNLIKELY((int64_t)word > end - from)) {
+            break;
+        }
+        p = from + word;
+    }
+    *at = op;
+    return p;
+}
+
 /* Decodes fields one after the other. Every one must start within the record; what is read without
  * asking lies within SLACK_BYTES behind it. Returns the first byte behind them, or NULL with the
  * fault set, which is the innermost field's. */
 static inline __attribute__((always_inline)) const uint8_t *
 decode_fields(const struct context *context, const struct op *op, int32_t n_ops, const uint8_t *p) {
     for (const struct op *const last = op + n_ops; op < last; op++) {
+        if (op->n_skips > 0) {
+            p = skip_plain(&op, p, context->end);
+            if (op == last) {
+                break;
+            }
+        }
         const uint8_t *next = p;
         int present = 1;
         if (UNLIKELY(p > context->end)) {

@@ -69,6 +69,7 @@ struct builder {
 
 /* What to do with one field, or, for skips, with its bytes. */
 enum op_code {
+    /* Plain values come first. */
     OP_SKIP_VARINT,
     OP_SKIP_BYTES,
     OP_SKIP_FIXED,
@@ -105,10 +106,11 @@ struct op {
     uint8_t absent;
     bool is_int; /* the writer's type has 32 bits */
     int32_t size;
-    int32_t node;   /* of the value, behind the union */
-    int32_t field;  /* of the field itself, for messages */
-    int32_t n_ops;  /* nested columns: what to do with each field, item, or key and value */
-    struct op *ops; /* these */
+    int32_t node;    /* of the value, behind the union */
+    int32_t field;   /* of the field itself, for messages */
+    int32_t n_ops;   /* nested columns: what to do with each field, item, or key and value */
+    int32_t n_skips; /* this op and those behind it that pass over plain values; 0: not this one */
+    struct op *ops;  /* these */
     struct builder *builder; /* NULL for skips */
 };
 

@@ -303,6 +303,10 @@ static int plan_ops(struct seam_avro_decoder *decoder, const struct seam_avro_no
             return code;
         }
     }
+    for (int32_t i = record->n_children - 1, n_skips = 0; i >= 0; i--) {
+        n_skips = ops[i].code <= OP_SKIP_FIXED ? n_skips + 1 : 0;
+        ops[i].n_skips = n_skips;
+    }
     return SEAM_OK;
 }
 

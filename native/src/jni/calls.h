@@ -14,6 +14,7 @@ struct seam_jni_loader {
     java_method create;
     java_method open;
     java_method next;
+    java_method converted;
     java_method release_column;
     java_method describe;
     java_method close;

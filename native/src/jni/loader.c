@@ -91,6 +91,7 @@ static void find_methods(struct seam_jni_loader *loader, java_env env) {
          "(Ljava/lang/ClassLoader;Ljava/lang/String;I[Ljava/lang/String;J)" SCANNER},
         {&loader->open, "open", "(" SCANNER ")V"},
         {&loader->next, "next", "(" SCANNER ")J"},
+        {&loader->converted, "converted", "(" SCANNER ")J"},
         {&loader->release_column, "releaseColumn", "(" SCANNER "I)V"},
         {&loader->describe, "describe", "(" SCANNER ")[B"},
         {&loader->close, "close", "(" SCANNER ")V"},

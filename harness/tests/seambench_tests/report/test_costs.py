@@ -259,7 +259,7 @@ def test_slices_with_logs_are_compared_with_the_engine_on_the_jvm(tmp_path: Path
     for timing in ours["timings"]:
         share = timing["over"]["dimensions"]["slice_share"]
         timing["paths"] = {"native": 4, "jni": 1} if share == 20 else {"jni": 5}
-        timing["spent"] = {"open": 1.0, "read": 2.0, "fill": 1.0}
+        timing["spent"] = {"open": 1.0, "read": 1.5, "convert": 0.5, "fill": 1.0}
     write_record(tmp_path, ours)
     engine = with_times("auto", {key: [12.0] for key in at})
     engine["implementation"]["name"] = "spark-hudi"
@@ -271,7 +271,7 @@ def test_slices_with_logs_are_compared_with_the_engine_on_the_jvm(tmp_path: Path
     assert table.shares == [0, 20, 100]
     assert [cells[share].times for share in table.shares] == [12.0, 6.0, 3.0]
     assert [cells[share].native for share in table.shares] == [0.0, 80.0, 0.0]
-    assert cells[20].spent == {"open": 25.0, "read": 50.0, "fill": 25.0}
+    assert cells[20].spent == {"open": 25.0, "read": 37.5, "convert": 12.5, "fill": 25.0}
     assert all(cell.times is None for cell in rows["spark-hudi"].cells.values())
 
 

@@ -11,8 +11,9 @@ import java.util.List;
  * A value that knows how to give itself as any kind it can be. NULL is a null reference.
  *
  * <p>A reader has one subclass for the objects of its format and writes the getters of the kinds that
- * it has. A getter that is not written refuses by name. `getUtf8`, `getDays` and `getMicros` are what
- * columns call; they go through the objects of the standard library unless a subclass knows better.
+ * it has. A getter that is not written refuses by name. `getUtf8`, `getDays`, `getMicros` and `getUnscaled`
+ * are what columns call; they go through the objects of the standard library unless a subclass knows
+ * better.
  */
 public abstract class ColumnValue {
     private RefusedException none(String kind) {
@@ -85,6 +86,19 @@ public abstract class ColumnValue {
 
     public BigDecimal getDecimal() {
         throw none("decimal");
+    }
+
+    /**
+     * Whether this decimal has just this scale, and an unscaled number that `getUnscaled` gives. What
+     * has it need make no objects of the standard library.
+     */
+    public boolean hasUnscaled(int scale) {
+        return false;
+    }
+
+    /** A decimal without its point; called where `hasUnscaled`. */
+    public long getUnscaled() {
+        throw none("unscaled decimal");
     }
 
     /** Appends the elements, null for NULL. */

@@ -17,6 +17,8 @@ public abstract class ConnectorScanner {
     private String[] names = new String[0];
     private ColumnType[] types = new ColumnType[0];
     private int tableSize;
+    private long convertedNanos;
+    private final RowClock rowClock = new RowClock();
 
     /** Makes ready to read. */
     public abstract void open() throws IOException;
@@ -58,6 +60,32 @@ public abstract class ConnectorScanner {
     /** Column `index` of the table that is being filled, for scanners that have plain numbers. */
     protected final OffHeapColumnVector column(int index) {
         return table.column(index);
+    }
+
+    /**
+     * Tells how long a scanner appended rows that it had read before: what is left of the time in
+     * `getNext` is its reader's. To be called for many rows at once: a clock costs as much as a value.
+     */
+    protected final void countConversion(long nanos) {
+        convertedNanos += nanos;
+    }
+
+    /**
+     * Tells that a row was read and is appended now, until `rowEnds`. For readers that give the same
+     * object for each row, so that rows cannot be collected first; a few rows stand for all.
+     */
+    protected final void rowBegins() {
+        rowClock.begin();
+    }
+
+    /** Tells that the row is appended. */
+    protected final void rowEnds() {
+        rowClock.end();
+    }
+
+    /** Nanoseconds that were spent on appending so far, as far as the scanner tells. */
+    public final long convertedNanos() {
+        return convertedNanos + rowClock.nanos();
     }
 
     /** Rows for which a table has room. */

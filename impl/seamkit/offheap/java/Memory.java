@@ -17,6 +17,8 @@ public final class Memory {
 
     private static final AtomicLong LIVE = new AtomicLong();
     private static final long BYTES = Unsafe.ARRAY_BYTE_BASE_OFFSET;
+    /** Up to so many bytes a call of the library's copy costs more than a loop. */
+    private static final int SHORT = 48;
 
     private final long allocator;
 
@@ -74,7 +76,17 @@ public final class Memory {
     }
 
     static void put(long address, byte[] source, int from, int length) {
-        UNSAFE.copyMemory(source, BYTES + from, null, address, length);
+        if (length > SHORT) {
+            UNSAFE.copyMemory(source, BYTES + from, null, address, length);
+            return;
+        }
+        int done = 0;
+        for (; done <= length - 8; done += 8) {
+            UNSAFE.putLong(address + done, UNSAFE.getLong(source, BYTES + from + done));
+        }
+        for (; done < length; done++) {
+            UNSAFE.putByte(address + done, source[from + done]);
+        }
     }
 
     private static native long allocate0(long allocator, long bytes);

@@ -314,7 +314,11 @@ public final class OffHeapColumnVector {
             case DECIMAL32:
             case DECIMAL64:
             case DECIMAL128:
-                appendDecimal(value.getDecimal());
+                if (value.hasUnscaled(type.scale)) {
+                    appendUnscaled(value.getUnscaled());
+                } else {
+                    appendDecimal(value.getDecimal());
+                }
                 break;
             case STRING:
                 byte[] text = value.getUtf8();

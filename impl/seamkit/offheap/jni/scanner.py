@@ -28,7 +28,9 @@ class JniCounters:
 
     Attributes:
         open_s: the scanner's constructor and `open`.
-        read_s: in Java, making chunks: reading rows and appending them.
+        read_s: in Java, making chunks, but for `convert_s`.
+        convert_s: in Java, appending rows to columns, where the scanner tells it; else 0, and
+            `read_s` has it.
         fill_s: in C, copying chunks into Arrow's columns.
         rows: rows handed over.
         chunks: chunks with rows.
@@ -37,6 +39,7 @@ class JniCounters:
 
     open_s: float
     read_s: float
+    convert_s: float
     fill_s: float
     rows: int
     chunks: int
@@ -45,7 +48,9 @@ class JniCounters:
     @property
     def spent(self) -> list[tuple[str, float]]:
         """The seconds by what they were spent on; see `seambase.scan.ScanReport`."""
-        return [("open", self.open_s), ("read", self.read_s), ("fill", self.fill_s)]
+        java = [("open", self.open_s), ("read", self.read_s)]
+        told = [("convert", self.convert_s)] if self.convert_s else []
+        return [*java, *told, ("fill", self.fill_s)]
 
 
 class JniScanner:
@@ -80,7 +85,7 @@ class JniScanner:
         self._loader, self._allocator = loader, allocator
         self._error = new_error()
         self._scanner: Any = None
-        self._counters = JniCounters(0, 0, 0, 0, 0, 0)
+        self._counters = JniCounters(0, 0, 0, 0, 0, 0, 0)
         kept: list[Any] = []
         named = [text for pair in parameters.items() for text in pair]
         texts = ffi.new("struct seam_jni_text[]", max(len(named), 1))
@@ -167,6 +172,7 @@ class JniScanner:
             self._counters = JniCounters(
                 open_s=out.open_ns / 1e9,
                 read_s=out.read_ns / 1e9,
+                convert_s=out.convert_ns / 1e9,
                 fill_s=out.fill_ns / 1e9,
                 rows=out.rows,
                 chunks=out.chunks,

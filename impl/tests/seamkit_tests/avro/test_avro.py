@@ -730,3 +730,33 @@ def test_floats_widen_as_the_rules_say() -> None:
     exact.decode(datum)
     assert exact.finish().to_pydict() == {"x": [0.30000001192092896]}
     assert decode(writer, schema, datum).to_pydict() == {"x": [0.3]}
+
+
+def test_what_is_passed_over_is_judged_as_what_is_read() -> None:
+    """Of every byte that became another: the same values of the last field, or the same error."""
+    fixed = [{"type": "fixed", "name": f"fixed{i}", "size": 3} for i in range(3)]
+    plain: list[list[Any]] = [["bytes"] * 3, ["long"] * 3, ["double"] * 3, fixed]
+    kinds = [kind for one in plain for kind in (one[0], ["null", one[1]], [one[2], "null"])]
+    writer = record(*((f"c{i}", kind) for i, kind in enumerate(kinds)), ("last", "long"))
+    types = [kind for kind in (pa.binary(), pa.int64(), pa.float64(), pa.binary(3)) for _ in "abc"]
+    last = pa.schema([("last", pa.int64())])
+    whole = pa.schema([*((f"c{i}", kind) for i, kind in enumerate(types)), *last])
+    rows = []
+    for number, size in enumerate((0, 1, 9, 70, 200)):
+        values = [b"x" * size, (1 << 15 * number) - 1, 1.5, b"abc"]
+        row = {f"c{i}": values[i // 3] if i % 3 < number else None for i in range(len(kinds))}
+        row |= {f"c{i}": values[i // 3] for i in range(0, len(kinds), 3)}
+        rows.append({**row, "last": number})
+
+    def outcome(schema: pa.Schema, block: bytes) -> Any:
+        try:
+            return decode(writer, schema, block).column("last").to_pylist()
+        except InputError as error:
+            return str(error)
+
+    good = block_of(writer, rows)
+    assert outcome(last, good) == outcome(whole, good) == list(range(len(rows)))
+    for at in range(8, len(good)):
+        for byte in {0, 1, 0x7F, 0xFF} - {good[at]}:
+            block = good[:at] + bytes([byte]) + good[at + 1 :]
+            assert outcome(last, block) == outcome(whole, block), (at, byte)

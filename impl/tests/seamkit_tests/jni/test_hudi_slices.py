@@ -34,3 +34,4 @@ def test_rows_are_those_of_the_merge_path(name: str, kind: type[JniReader], tmp_
     scan.to_reader().read_all()
     assert set(scan.report().paths) <= {"jni", "native"}
     assert "jni" in scan.report().paths
+    assert all(scan.report().seconds[word] > 0 for word in ("open", "read", "convert", "fill"))

@@ -153,7 +153,44 @@ def test_counters(loader: JniLoader) -> None:
     offsets = 2 * 4 * (250 + 3)
     assert found.bytes == 250 * (8 + 3) + texts + entries * 5 + offsets
     assert min(found.open_s, found.read_s, found.fill_s) > 0
+    assert found.convert_s == 0
+    assert [what for what, _ in found.spent] == ["open", "read", "fill"]
     assert sum(batch.num_rows for batch in batches) == 250
+
+
+@pytest.mark.parametrize(("told", "expected_s"), [(1, 4e-9), (-5, 0.0), (2**62, None)])
+def test_conversion_is_what_the_scanner_tells(
+    loader: JniLoader, told: int, expected_s: float | None
+) -> None:
+    """It is told with each chunk, and taken out of the time in Java, never more than there is."""
+    parameters = {"rows": "250", "text": "", "converted": str(told)}
+    with JniScanner(loader, FAULTY, 100, parameters, TrackedAllocator()) as scanner:
+        scanner.open()
+        list(scanner.batches(scanner.schema()))
+    found = scanner.counters()
+    if expected_s is None:  # sums of such numbers wrap, too
+        assert min(found.convert_s, found.read_s) >= 0
+        assert found.convert_s + found.read_s > 0
+    else:
+        assert found.convert_s == pytest.approx(expected_s)
+        assert found.read_s > 0
+
+
+def test_conversion_of_rows_is_told_by_a_few_of_them(loader: JniLoader) -> None:
+    """Where each row is marked, conversion is a part of the time in Java; marks may be missing."""
+    parameters = {"rows": "20000", "text": "", "clocked": ""}
+    with JniScanner(loader, FAULTY, 4096, parameters, TrackedAllocator()) as scanner:
+        scanner.open()
+        list(scanner.batches(scanner.schema()))
+    assert scanner.counters().convert_s > 0
+    assert scanner.counters().read_s >= 0
+
+
+def test_texts_of_any_length(loader: JniLoader) -> None:
+    """Texts are copied whole, whichever way their length has them copied."""
+    for length in (*range(18), *range(39, 50), 1000):
+        text = ("abcdefghi" * 112)[:length]
+        assert read(loader, TrackedAllocator(), rows="12", text=text).equals(expected(12, text))
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,10 @@ def test_units_that_need_no_merge_stay_native(tmp_path: Path) -> None:
     expected = {"native": ways.get("native", 0), "jni": ways["merge"]}
     mixed = dict(NativeJniReader().open(request).report().paths)
     assert mixed == {path: n for path, n in expected.items() if n}
-    assert dict(JniReader().open(request).report().paths) == {"jni": sum(ways.values())}
+    scan = JniReader().open(request)
+    assert dict(scan.report().paths) == {"jni": sum(ways.values())}
+    scan.to_reader().read_all()
+    assert all(scan.report().seconds[word] > 0 for word in ("open", "read", "fill"))
 
 
 def test_a_scan_is_pickled_with_what_it_reads_by(tmp_path: Path) -> None:

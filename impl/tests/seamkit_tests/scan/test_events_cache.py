@@ -10,7 +10,8 @@ import pytest
 
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import Kept
-from seamkit.scan.events_cache import EventsCache
+from seamkit.scan.events_cache import EventsCache, Matches
+from seamkit.scan.merge import KEEP, REMOVE
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -50,3 +51,20 @@ def test_events_are_loaded_once_where_there_is_room(
         assert not isinstance(events, np.ndarray)
         assert events.data.schema.names == names
     assert len(asked) == reads
+
+
+@pytest.mark.parametrize(
+    ("sources", "rest", "changed"),
+    [
+        ([KEEP, 3, REMOVE, 1], [4, 0], [0, 1, 3, 4]),
+        ([2, KEEP, 2, 0, 2], [1], [0, 1, 2, 2, 2]),  # an event for every row with its key
+        ([KEEP, REMOVE], [], []),
+    ],
+)
+def test_rows_that_are_not_those_of_the_file(
+    sources: list[int], rest: list[int], changed: list[int]
+) -> None:
+    """Each that replaces a row, as often as it does, and those that match none."""
+    found = Matches(np.array(sources, np.int32), np.array(rest, np.int32), 5)
+    assert found.changed.dtype == np.int32
+    assert found.changed.tolist() == changed

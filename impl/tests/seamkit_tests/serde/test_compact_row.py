@@ -174,7 +174,7 @@ def test_every_flipped_byte_is_an_error_or_another_value(case: str) -> None:
                 codec.deserialize(data, lengths=[len(data)]).validate(full=True)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 @given(row_batches(intervals=False))
 def test_batches_come_back(sample: Sample) -> None:
     """Rows of any schema, encoding and choice read back as the values they were made of."""

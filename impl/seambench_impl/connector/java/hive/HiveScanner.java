@@ -159,12 +159,14 @@ public final class HiveScanner extends ConnectorScanner {
             } catch (SerDeException error) {
                 throw new IOException("a row is broken", error);
             }
+            rowBegins();
             for (int i = 0; i < fields.length; i++) {
                 if (fields[i] != null) {
                     Object item = rows.getStructFieldData(row, fields[i]);
                     appendData(i, HiveValue.of(item, fields[i].getFieldObjectInspector()));
                 }
             }
+            rowEnds();
         }
         return count;
     }

@@ -24,7 +24,7 @@ import seamkit.offheap.Kind;
 
 /** A value as Avro's generic records hold it. */
 final class AvroValue extends ColumnValue {
-    private final Object item;
+    private Object item;
     private final ColumnType type;
     private final Schema schema;
 
@@ -32,6 +32,12 @@ final class AvroValue extends ColumnValue {
         this.item = item;
         this.type = type;
         this.schema = schema;
+    }
+
+    /** Another value of the same type in the same object; a column has taken the last one by then. */
+    AvroValue with(Object next) {
+        item = next;
+        return this;
     }
 
     /** A schema without the null of its union. */
@@ -144,6 +150,23 @@ final class AvroValue extends ColumnValue {
     public BigDecimal getDecimal() {
         LogicalTypes.Decimal decimal = (LogicalTypes.Decimal) schema.getLogicalType();
         return new BigDecimal(new BigInteger(getBytes()), decimal.getScale());
+    }
+
+    @Override
+    public boolean hasUnscaled(int scale) {
+        return item instanceof GenericFixed
+                && ((GenericFixed) item).bytes().length <= 8
+                && ((LogicalTypes.Decimal) schema.getLogicalType()).getScale() == scale;
+    }
+
+    @Override
+    public long getUnscaled() {
+        byte[] bytes = ((GenericFixed) item).bytes();
+        long number = bytes[0]; // with its sign
+        for (int i = 1; i < bytes.length; i++) {
+            number = number << 8 | bytes[i] & 0xFF;
+        }
+        return number;
     }
 
     @Override

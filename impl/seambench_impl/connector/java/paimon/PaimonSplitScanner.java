@@ -25,13 +25,15 @@ import seamkit.offheap.SelectedFields;
  * One split of a Paimon table by Paimon's own core (0.9.0 or 1.4.2).
  *
  * <p>Parameters: `native_table`, `split_info` and `predicate_info` (may be empty), objects of the same
- * version of Paimon as `Encoded` writes them; `required_fields`, `nested_fields`, `time_zone`. Rows
- * for which a predicate is not true are left out.
+ * version of Paimon as `Encoded` writes them; `required_fields`, `nested_fields`, `time_zone`;
+ * `retracts`, `drop` where a split of changes shall give no rows that take others back. Rows for
+ * which a predicate is not true are left out.
  */
 public final class PaimonSplitScanner extends ConnectorScanner {
     private final Parameters parameters;
     private final ZoneId zone;
     private final int fetchSize;
+    private final boolean dropsRetracts;
     private RecordReaderIterator<InternalRow> rows;
     private IOManager spilled;
     private DataType[] types;
@@ -41,6 +43,7 @@ public final class PaimonSplitScanner extends ConnectorScanner {
         this.fetchSize = fetchSize;
         this.parameters = new Parameters(parameters);
         zone = this.parameters.zone();
+        dropsRetracts = this.parameters.text("retracts").equals("drop");
     }
 
     @Override
@@ -81,11 +84,17 @@ public final class PaimonSplitScanner extends ConnectorScanner {
     @Override
     public int getNext() throws IOException {
         int count = 0;
-        for (; count < fetchSize && rows.hasNext(); count++) {
+        while (count < fetchSize && rows.hasNext()) {
             InternalRow row = (InternalRow) rows.next();
+            if (dropsRetracts && row.getRowKind().isRetract()) {
+                continue;
+            }
+            rowBegins();
             for (int i = 0; i < types.length; i++) {
                 appendData(i, PaimonValue.of(getters[i].getFieldOrNull(row), types[i], zone));
             }
+            rowEnds();
+            count++;
         }
         return count;
     }

@@ -6,11 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-import org.apache.paimon.fs.Path;
-import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.io.DataFileMeta;
-import org.apache.paimon.table.FileStoreTable;
-import org.apache.paimon.table.FileStoreTableFactory;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.DeletionFile;
 
@@ -21,7 +17,7 @@ import seamkit.offheap.RefusedException;
  * that the planner chose for them.
  */
 public final class PaimonSplits {
-    private final FileStoreTable table;
+    private final PaimonPlan plan;
     private final Map<String, DataSplit> splits = new HashMap<String, DataSplit>();
     private final Map<String, DataFileMeta> files = new HashMap<String, DataFileMeta>();
     private final Map<String, DeletionFile> vectors = new HashMap<String, DeletionFile>();
@@ -35,14 +31,8 @@ public final class PaimonSplits {
      * @param travels whether the snapshot's schema counts, in place of the newest
      */
     public PaimonSplits(String path, String branch, String[] point, boolean travels) {
-        FileStoreTable found = FileStoreTableFactory.create(LocalFileIO.create(), new Path(path));
-        if (!branch.isEmpty()) {
-            found = found.switchToBranch(branch);
-        }
-        Map<String, String> options = new HashMap<String, String>();
-        options.put(point[0], point[1]);
-        table = travels ? found.copy(options) : found.copyWithoutTimeTravel(options);
-        List<Object> planned = (List) table.newReadBuilder().newScan().plan().splits();
+        plan = new PaimonPlan(path, branch, point, travels, false);
+        List<Object> planned = (List) plan.splits();
         for (int i = 0; i < planned.size(); i++) {
             if (!(planned.get(i) instanceof DataSplit)) {
                 throw new RefusedException(path + ": a split of " + planned.get(i).getClass().getName());
@@ -64,7 +54,7 @@ public final class PaimonSplits {
 
     /** The parameter `native_table`. */
     public String table() throws IOException {
-        return Encoded.text(table);
+        return plan.table();
     }
 
     /**

@@ -68,6 +68,17 @@ final class PaimonValue extends BoxedValue {
     }
 
     @Override
+    public boolean hasUnscaled(int scale) {
+        Decimal decimal = (Decimal) item;
+        return decimal.isCompact() && decimal.scale() == scale;
+    }
+
+    @Override
+    public long getUnscaled() {
+        return ((Decimal) item).toUnscaledLong();
+    }
+
+    @Override
     public void unpackArray(List<ColumnValue> elements) {
         append((InternalArray) item, ((ArrayType) type).getElementType(), elements);
     }

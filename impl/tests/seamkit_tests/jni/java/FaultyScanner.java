@@ -56,14 +56,21 @@ public final class FaultyScanner extends ConnectorScanner {
         String text = (String) parameters.get("text");
         for (; count < fetchSize && next < rows; count++) {
             final int row = next++;
+            if (parameters.containsKey("clocked")) {
+                rowBegins();
+            }
             appendData(0, new Item(row, text));
             appendData(1, row % 3 == 0 ? null : new Item(row, text));
             if (count == fetchSize / 2 && chunks > 0) {
                 fault("next");
             }
             appendData(2, row % 5 == 0 ? null : new Item(row, text));
+            rowEnds();
         }
         chunks++;
+        if (parameters.containsKey("converted")) {
+            countConversion(Long.parseLong((String) parameters.get("converted")));
+        }
         return count;
     }
 

@@ -1,0 +1,131 @@
+"""A frame of Spark as a scan, and the process's session.
+
+Rows come back through Parquet files in a temporary folder: Spark 3.5 has no Arrow output of its
+own that does not hold all rows in the driver. `SparkScan.drop_rows` reads into Spark's noop sink
+instead, which times the read alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from seambase.errors import InputError
+from seambench.contracts.scan import Scanner, ScanRequest
+from seambench.contracts.tables import SparkBundle
+from seambench.engines.spark import SparkOptions, explain_failure, spark_session
+from seambench_impl.peers.peer_scan import PeerScan, select_columns
+
+__all__ = ["SparkScan", "open_frame"]
+
+_lock = threading.Lock()
+_stack = contextlib.ExitStack()
+_started: dict[str, tuple[Any, Path | None]] = {}
+
+
+def _session(bundle: SparkBundle) -> tuple[Any, Path | None]:
+    """The process's session, started on first use and stopped when the process ends.
+
+    Raises:
+        UnavailableError: it cannot be started, or runs without the bundle's jars.
+    """
+    with _lock:
+        if not _started:
+            atexit.register(_stack.close)
+        if bundle.title not in _started:
+            options = SparkOptions(memory="6g", bundle=bundle)
+            _started[bundle.title] = _stack.enter_context(spark_session(options))
+        return _started[bundle.title]
+
+
+def open_frame(
+    scanner: Scanner, request: ScanRequest, bundle: SparkBundle, load: Callable[[Any], Any]
+) -> SparkScan:
+    """Start Spark if need be, and let it plan a read.
+
+    Args:
+        scanner: the adapter.
+        request: what was asked for.
+        bundle: the jars and settings of a table format.
+        load: makes the frame of a session.
+
+    Raises:
+        UnavailableError: no pyspark, no Java, no jars.
+        InputError: the folder is no table, or it cannot be read.
+        UsageError: an unknown column.
+    """
+    session, log = _session(bundle)
+    # Rows come out through Parquet files: old dates must leave as they are in the table, and
+    # timestamps as the micro-seconds they are (INT96, the default, overflows before 1677).
+    session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    try:
+        frame = load(session)
+        whole = _arrow_schema(frame)
+    except Exception as error:
+        raise InputError(str(explain_failure(error, log, f"opening {request.table}"))) from error
+    return SparkScan(scanner, request, frame, select_columns(whole, request.columns), log)
+
+
+class SparkScan(PeerScan):
+    """One planned read."""
+
+    def __init__(
+        self,
+        scanner: Scanner,
+        request: ScanRequest,
+        frame: Any,
+        schema: pa.Schema,
+        log: Path | None,
+    ) -> None:
+        super().__init__(scanner, request, schema, self._read)
+        self._frame = frame
+        self._log = log
+
+    def drop_rows(self) -> float:
+        """Read the columns into Spark's noop sink; the seconds that took."""
+        begin = time.perf_counter()
+        with self._failures():
+            self._wanted(self.schema.names).write.format("noop").mode("overwrite").save()
+        return time.perf_counter() - begin
+
+    def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        with tempfile.TemporaryDirectory(prefix="seambench-spark-rows-") as folder:
+            target = Path(folder) / "rows"
+            with self._failures():
+                writer = self._wanted(names).write.option("compression", "uncompressed")
+                writer.parquet(target.as_uri())
+            files = sorted(str(file) for file in target.glob("*.parquet"))
+            if not files:
+                return
+            size = self._request.batch_rows or 131_072
+            yield from ds.dataset(files, format="parquet").to_batches(batch_size=size)
+
+    def _wanted(self, names: list[str]) -> Any:
+        # Parquet cannot hold rows without columns; one is enough to count them.
+        wanted = names or self._frame.columns[:1]
+        return self._frame.select(*(f"`{name}`" for name in wanted))
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            doing = f"reading {self._request.table}"
+            raise InputError(str(explain_failure(error, self._log, doing))) from error
+
+
+def _arrow_schema(frame: Any) -> pa.Schema:
+    """Arrow types of a frame as its Parquet files will have them."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.schema)

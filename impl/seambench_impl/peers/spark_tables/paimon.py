@@ -1,0 +1,60 @@
+"""Spark with Paimon's connector, as Paimon's documents read a table by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import InputError, RefusedError
+from seambench.contracts.common import Kind
+from seambench.contracts.scan import ScanRequest
+from seambench.formats.paimon import bundle
+from seambench_impl.peers.paimon_options import paimon_options
+from seambench_impl.peers.peer_scan import installed_version
+from seambench_impl.peers.snapshot_reader import XFAILS
+from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
+
+__all__ = ["SparkPaimonReader"]
+
+_WORDS = (
+    *("formats.paimon", "query.snapshot", "query.incremental", "as-of", "partitioned"),
+    *("merge.aggregation", "merge.deduplicate", "merge.first-row", "merge.partial-update"),
+    *("paimon.avro", "paimon.evolution", "paimon.manifests-orc", "paimon.orc", "paimon.tags"),
+    "paimon.vectors",
+)
+
+
+class SparkPaimonReader:
+    """Spark + Paimon 0.9.0 on `local[*]`."""
+
+    name = "spark-paimon"
+    kind: Kind = "peer"
+    capabilities: Mapping[str, bool] = dict.fromkeys(_WORDS, True)
+    #: What conformance is known to find in it.
+    xfails = XFAILS / "spark-paimon.toml"
+
+    def __init__(self) -> None:
+        self.version = installed_version("pyspark", self.name, "spark")
+
+    def open(self, request: ScanRequest) -> SparkScan:
+        """Start Spark if need be, and let Paimon plan the read.
+
+        Raises:
+            UnavailableError: no pyspark, no Java, no jars.
+            RefusedError: something this adapter has no word for.
+            InputError: the folder is no table, or Paimon cannot read it.
+            UsageError: an unknown column, or bounds that the query does not have.
+        """
+        if f"query.{request.query}" not in self.capabilities:
+            raise RefusedError(f"{self.name}: {request.query} queries are not offered here")
+        if request.where is not None or request.strict or request.changes_alone:
+            raise RefusedError(f"{self.name} takes neither a filter as text, strict, nor changes")
+        options = paimon_options(request)
+        if not (Path(request.table) / "schema").is_dir():
+            raise InputError(f"{request.table} is no Paimon table: it has no folder schema")
+
+        def load(session: Any) -> Any:
+            return session.read.format("paimon").options(**options).load(request.table)
+
+        return open_frame(self, request, bundle(), load)
