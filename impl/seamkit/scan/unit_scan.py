@@ -563,7 +563,8 @@ class UnitScan(Scan):
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
-        rows = functools.partial(read, unit, schema, wanted.batch_rows, self._context())
+        context = replace(self._context(), condition=wanted.condition)
+        rows = functools.partial(read, unit, schema, wanted.batch_rows, context)
         return functools.partial(_tested, rows, wanted)
 
     @property

@@ -52,6 +52,7 @@ __all__ = [
     "ReadPlan",
     "ReadUnit",
     "Runs",
+    "settled_columns",
 ]
 
 
@@ -125,6 +126,9 @@ class ReadContext:
         held_bytes: what the rows of one unit's changes may take in memory while they are collected;
             the others wait on local disk. None for no bound.
         spent: receives seconds by what they were spent on, from readers that count them.
+        condition: what rows of the unit are tested for afterwards, over the table's columns; None
+            for nothing. A reader that is not the scan's own may leave out rows that surely do not
+            meet it, never by a value that the unit's changes may replace; see `settled_columns`.
     """
 
     allocator: TrackedAllocator
@@ -132,6 +136,7 @@ class ReadContext:
     threads: int = 1
     held_bytes: int | None = None
     spent: list[tuple[str, float]] = field(default_factory=list)
+    condition: pc.Expression | None = None
 
 
 class Events(Protocol):
@@ -346,6 +351,20 @@ class ReadUnit:
     def size_bytes(self) -> int:
         """Bytes of its files."""
         return sum(file.size_bytes for file in self.files)
+
+
+def settled_columns(unit: ReadUnit, names: Collection[str]) -> frozenset[str]:
+    """Columns among `names` whose values in a unit's files are those of its rows.
+
+    By these a filter may rule out rows before the unit's changes are applied. A column that an
+    event or a merge may change is none: a replaced version of a row could meet a filter that the
+    row itself does not, or the other way round.
+    """
+    changes = unit.changes
+    if isinstance(changes, Mask | KeyMask | None):
+        return frozenset(names)
+    keys = changes.keys if isinstance(changes, Runs) else changes.key_columns
+    return frozenset(names).intersection({*keys, *unit.partition})
 
 
 @dataclass(frozen=True)
