@@ -32,7 +32,7 @@ def audit(
     table: Annotated[
         str | None,
         typer.Argument(
-            help="Folder of the table, or its address (s3://, gs://, hdfs://, hive://)."
+            help="Folder of the table, or its address (s3://, gs://, hdfs://)."
         ),
     ] = None,
     seconds: Annotated[

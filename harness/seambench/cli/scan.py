@@ -48,7 +48,7 @@ def scan(
     table: Annotated[
         str | None,
         typer.Argument(
-            help="Folder of the table, or its address (s3://, gs://, hdfs://, hive://)."
+            help="Folder of the table, or its address (s3://, gs://, hdfs://)."
         ),
     ] = None,
     columns: Annotated[
