@@ -31,9 +31,7 @@ _UNANSWERED, _DAMAGED, _DISAGREED = 1, 3, 4
 def audit(
     table: Annotated[
         str | None,
-        typer.Argument(
-            help="Folder of the table, or its address (s3://, gs://, hdfs://)."
-        ),
+        typer.Argument(help="Folder of the table, or its address (s3://, gs://, hdfs://)."),
     ] = None,
     seconds: Annotated[
         float, typer.Option(min=1, help="Most time for everything; what is left out is told.")

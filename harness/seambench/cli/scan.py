@@ -47,9 +47,7 @@ def scan(
     context: typer.Context,
     table: Annotated[
         str | None,
-        typer.Argument(
-            help="Folder of the table, or its address (s3://, gs://, hdfs://)."
-        ),
+        typer.Argument(help="Folder of the table, or its address (s3://, gs://, hdfs://)."),
     ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Names between commas (default: all but meta columns).")
