@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,7 +17,7 @@ from seamkit.files.reader import FileReader, Renaming
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["CHUNK_ROWS", "EngineFiles", "EnginePlan", "Rest", "why_not"]
+__all__ = ["CHUNK_ROWS", "EngineFiles", "EnginePlan", "MaskedPart", "Rest", "why_not"]
 
 CHUNK_ROWS = 1 << 15
 """Places of one row of a mask: few bytes, so that an engine may join them either way round."""
@@ -48,6 +50,22 @@ class EngineFiles:
     stride: int = 0
 
 
+@dataclass(frozen=True)
+class MaskedPart:
+    """A part of a scan, split between an engine's own reader and ours.
+
+    Attributes:
+        file: the one file of which the engine reads the rows that are not gone; None where all rows
+            of the part are among `rows`.
+        gone: for each row of the file whether it is gone.
+        rows: a scan of all other rows of the part.
+    """
+
+    file: EngineFiles | None
+    gone: npt.NDArray[np.bool_]
+    rows: Any
+
+
 class Rest(Protocol):
     """What is read by us: a scan. It can be pickled, and cut into parts for several processes."""
 
@@ -55,13 +73,27 @@ class Rest(Protocol):
         """Its rows, to which engines push columns and filters."""
         ...
 
-    @property
-    def n_parts(self) -> int:
-        """How many parts there are."""
+    def part_bytes(self) -> list[int]:
+        """What there is to read for each part."""
+        ...
+
+    def groups(self, count: int) -> list[list[int]]:
+        """The parts, shared out among at most so many workers."""
         ...
 
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Any:
         """One part, a scan of some columns."""
+        ...
+
+    @property
+    def part_values(self) -> frozenset[str]:
+        """Columns that may have one value in all rows of a part, so that files may lack them."""
+        ...
+
+    def masked_part(
+        self, number: int, columns: Sequence[str], condition: pc.Expression | None
+    ) -> MaskedPart:
+        """One part, split; what of `part_values` is among the columns is known of a file's rows."""
         ...
 
 
@@ -74,12 +106,14 @@ class EnginePlan:
         rest: a scan of all other rows; None where there are none.
         schema: the columns, in order.
         rest_bytes: about how many bytes the files of the rest have; None where nobody knows.
+        rest_rows: about how many rows the rest has, likewise.
     """
 
     files: Sequence[EngineFiles]
     rest: Rest | None
     schema: pa.Schema
     rest_bytes: int | None = None
+    rest_rows: int | None = None
 
 
 def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:

@@ -2,21 +2,25 @@
 
 Spark 3.5 has no data sources in Python, so a few classes of Java stand between. They are compiled
 in the driver by Janino, which is among Spark's jars, and go to the executors as a jar. A task
-starts a worker of Python as it does for any function, asks it for a part, and takes its batches as
+starts a worker of Python as it does for any function, and asks it for some parts. Where a part has
+a file of which most rows stay as they are, the worker says which are gone; Spark's own reader reads
+the others, with the columns and filters of the query. All other rows come from the worker, as
 Arrow vectors.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from seamkit.engines.files import EnginePlan
+from seamkit.engines.files import EnginePlan, MaskedPart, Rest
 from seamkit.engines.spark_filters import condition_of
 
 if TYPE_CHECKING:
@@ -29,8 +33,12 @@ _JAVA = Path(__file__).with_name("java")
 FILTER_TEXT = _JAVA / "FilterText.java"
 """What writes the filters of a query, for other sources that need it."""
 
-_SOURCES = (FILTER_TEXT, _JAVA / "PartSource.java")
+_CLASSES = ("PartColumns", "PartFiles", "PartSource")
+_SOURCES = (FILTER_TEXT, *(_JAVA / f"{name}.java" for name in _CLASSES))
 _SOURCE = "seamkit.PartSource"
+
+_TASK_BYTES = 512 << 20
+"""Of files, which a task reads at most, if there are more parts than cores."""
 
 
 def frame_of_parts(
@@ -53,23 +61,52 @@ def frame_of_parts(
     assert rest is not None
     scan = context.broadcast(rest)
 
-    def read(_: int, asked: Iterator[bytes]) -> Iterator[memoryview]:
-        number, names, filters = (bytes(text).decode() for text in asked)
+    def read(_: int, asked: Iterator[bytes]) -> Iterator[bytes | memoryview]:
+        numbers, names, filters, masks = (bytes(text).decode() for text in asked)
         columns = json.loads(names)
         condition = condition_of(filters, target)
         schema = pa.schema([target.field(column) for column in columns])
-        for batch in scan.value.part(int(number), columns, condition).to_reader():
-            yield _stream(batch if batch.schema == schema else batch.cast(schema))
+        for number in json.loads(numbers):
+            if masks == "true":
+                part = scan.value.masked_part(number, columns, condition)
+                yield from _file_of(part, schema)
+                rows = part.rows
+            else:
+                rows = scan.value.part(number, columns, condition)
+            for batch in rows.to_reader():
+                yield _stream(batch if batch.schema == schema else batch.cast(schema))
+            yield b""
 
     function = _wrap_function(context, read, NoOpSerializer(), NoOpSerializer())
     frame = _source(session).frame(
         session._jsparkSession,
         types.json(),
-        rest.n_parts,
+        list(map(json.dumps, rest.groups(_tasks(rest, context.defaultParallelism)))),
         -1 if plan.rest_bytes is None else plan.rest_bytes,
+        -1 if plan.rest_rows is None else plan.rest_rows,
+        sorted(rest.part_values),
         function,
     )
     return DataFrame(frame, session)
+
+
+def _tasks(rest: Rest, cores: int) -> int:
+    """As many as cores, or as several times cores: a worker takes long to begin a task."""
+    return cores * max(1, math.ceil(sum(rest.part_bytes()) / (cores * _TASK_BYTES)))
+
+
+def _file_of(part: MaskedPart, schema: pa.Schema) -> Iterator[bytes | memoryview]:
+    """Where the file lies, a bit for each row that is gone, and the values that all rows have."""
+    if part.file is None:
+        yield b""
+        return
+    (path,) = part.file.paths
+    yield Path(path).absolute().as_uri().encode()
+    yield np.packbits(part.gone, bitorder="little").tobytes()
+    known = pa.schema([field for field in schema if field.name in part.file.values])
+    if known.names:
+        values = [pa.repeat(part.file.values[f.name], 1).cast(f.type) for f in known]
+        yield _stream(pa.record_batch(values, known))
 
 
 def _stream(batch: pa.RecordBatch) -> memoryview:

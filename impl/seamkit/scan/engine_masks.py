@@ -33,7 +33,7 @@ from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext, 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["ChangedRows", "MaskedFiles", "UnitMatches", "changed_rows"]
+__all__ = ["ChangedRows", "MaskedFiles", "UnitMatches", "changed_rows", "gone_rows"]
 
 _MASK = pa.schema([pa.field("chunk", pa.int32()), pa.field("bits", pa.binary(CHUNK_ROWS // 8))])
 _BITS = pa.schema([pa.field("bits", pa.binary())])
@@ -228,22 +228,38 @@ class MaskedFiles:
             yield batch_of([numbers, chunks], _MASK, own)
 
     def _of(self, unit: ReadUnit) -> Iterator[pa.RecordBatch]:
-        yield _one_row(np.packbits(self._gone(unit)).tobytes())
+        gone = gone_rows(unit, self._matches, self._context)
+        if gone is None:
+            gone = np.ones(unit.files[0].open().num_rows, np.bool_)
+        yield _one_row(np.packbits(gone).tobytes())
 
-    def _gone(self, unit: ReadUnit) -> npt.NDArray[np.bool_]:
-        """For each row of a unit's file whether it is gone."""
-        (file,) = unit.files
-        if isinstance(unit.changes, ChangedRows):
-            found = self._matches.of(file, unit.changes.changes, self._context)
-            if found is not None:
-                return np.not_equal(found.sources, KEEP)
-            return np.ones(file.open().num_rows, np.bool_)  # all of them come from us
-        reader = file.open()
-        assert unit.changes is not None
-        gone = SharedMask(unit.changes).of(reader, self._context, DEFAULT_BATCH_ROWS)
-        flags = np.zeros(reader.num_rows, np.bool_)
-        flags[gone.within(0, reader.num_rows)] = True
-        return flags
+
+def gone_rows(
+    unit: ReadUnit, matches: UnitMatches, context: ReadContext
+) -> npt.NDArray[np.bool_] | None:
+    """For each row of a unit's file whether it is gone.
+
+    Args:
+        unit: has one file, and changes that are a mask or `ChangedRows`.
+        matches: what keyed events do to their files.
+        context: what the read lends.
+
+    Returns:
+        None where the unit's events fill gaps, so that all of its rows come from us.
+
+    Raises:
+        SeambenchError: what is wrong with the file or its changes.
+    """
+    (file,) = unit.files
+    if isinstance(unit.changes, ChangedRows):
+        found = matches.of(file, unit.changes.changes, context)
+        return None if found is None else np.not_equal(found.sources, KEEP)
+    reader = file.open()
+    assert unit.changes is not None
+    gone = SharedMask(unit.changes).of(reader, context, DEFAULT_BATCH_ROWS)
+    flags = np.zeros(reader.num_rows, np.bool_)
+    flags[gone.within(0, reader.num_rows)] = True
+    return flags
 
 
 def _one_row(bits: bytes) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ from seamkit.files.reader import FileReader
 from seamkit.scan.engine_masks import ChangedRows, MaskedFiles, UnitMatches
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
 
-__all__ = ["EngineShare", "engine_share"]
+__all__ = ["EngineShare", "engine_share", "masked_file"]
 
 #: Reads of their own that an engine is given at most: one for each set of values of partitions.
 _MOST_READS = 64
@@ -22,7 +22,7 @@ _MOST_READS = 64
 _MOST_BITS = 1 << 31
 
 #: What engines call the place of a row; a file's own column of that name would hide it.
-_PLACES = frozenset(("file_index", "file_row_number"))
+_PLACES = frozenset(("file_index", "file_row_number", "_tmp_metadata_row_index"))
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,9 @@ def engine_share(
             reasons.append(f"an engine would have to read {_MOST_READS} partitions apart")
             rest.append(unit)
             continue
-        reasons.append(None if unit.changes is None else f"{why}; DuckDB masks its file")
-        if matches is not None and not isinstance(unit.changes, Mask | KeyMask | Runs | None):
-            (file,) = unit.files
-            unit = replace(unit, changes=ChangedRows(file, unit.changes, matches))
+        reasons.append(None if unit.changes is None else f"{why}; DuckDB and Spark mask its file")
+        if matches is not None and not isinstance(unit.changes, Mask | KeyMask | None):
+            unit = _without_file(unit, matches)
             # Only what its file does not hold.
             rest.append(unit)
         for files in found:
@@ -103,6 +102,36 @@ def engine_share(
     clean = [files for files, _ in reads.values() if not files.stride]
     changed = [pair for pair in reads.values() if pair[0].stride]
     return EngineShare(clean, changed, replace(plan, units=rest), reasons, matches)
+
+
+def _without_file(unit: ReadUnit, matches: UnitMatches) -> ReadUnit:
+    """A unit with events, of which only the rows are read that its file does not hold."""
+    (file,), changes = unit.files, unit.changes
+    assert not isinstance(changes, Mask | KeyMask | Runs | None)
+    return replace(unit, changes=ChangedRows(file, changes, matches))
+
+
+def masked_file(
+    unit: ReadUnit, schema: pa.Schema, matches: UnitMatches
+) -> tuple[EngineFiles, ReadUnit] | None:
+    """Split one unit: the file for an engine's reader, and the unit with what changes its rows.
+
+    Args:
+        unit: of any kind.
+        schema: the columns that are handed out.
+        matches: what keyed events do to their files.
+
+    Returns:
+        None where all stays with us. The changes of the unit are a mask, `ChangedRows` or None.
+
+    Raises:
+        InputError: the file is missing or broken.
+    """
+    found = _files_of(unit, schema, masks=True)
+    if isinstance(found, str) or len(found) != 1:
+        return None
+    keyed = not isinstance(unit.changes, Mask | KeyMask | None)
+    return found[0], _without_file(unit, matches) if keyed else unit
 
 
 def _fits(files: EngineFiles, read: tuple[EngineFiles, Sequence[ReadUnit]] | None) -> bool:

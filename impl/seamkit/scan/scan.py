@@ -7,13 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 from seambase.extras import needs
 from seambase.scan import ScanReport
-from seamkit.engines.files import EnginePlan
+from seambase.statistics import ColumnStatistics, TableStatistics
+from seamkit.engines.files import EnginePlan, MaskedPart
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,6 +61,19 @@ class Scan(ABC):
             engine: as `relation`, `lazy` and `spark_frame` read: files that go to the engine's own
                 reader have the path `engine`, and of all others it is said why they stay.
         """
+
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """What is known of the rows before one is read: exact figures, bounds, or nothing.
+
+        Args:
+            footers: files may be opened for what the table's metadata does not tell; of each few
+                bytes are read.
+
+        Raises:
+            InputError: a file that is opened is missing or broken.
+        """
+        del footers
+        return TableStatistics(columns={name: ColumnStatistics() for name in self.schema.names})
 
     def engine_plan(self, *, masks: bool = False) -> EnginePlan:
         """The scan for engines: all rows by our reader, unless a scan knows better.
@@ -139,6 +154,26 @@ class Scan(ABC):
             columns: those to hand out; the scan's schema has them all.
             condition: further rows to leave out, over any columns of the scan; None for none.
         """
+
+    @property
+    def part_values(self) -> frozenset[str]:
+        """Columns that may have one value in all rows of a part, so that files may lack them."""
+        return frozenset()
+
+    def masked_part(
+        self, number: int, columns: Sequence[str], condition: pc.Expression | None
+    ) -> MaskedPart:
+        """One part, split between an engine's own reader and ours; all is ours unless known better.
+
+        Args:
+            number: see `part`.
+            columns: see `part`.
+            condition: of the rows that come from us; the engine tests those of the file itself.
+
+        Raises:
+            SeambenchError: what is wrong with the part's files.
+        """
+        return MaskedPart(None, np.empty(0, np.bool_), self.part(number, columns, condition))
 
     def groups(self, count: int) -> list[list[int]]:
         """The parts, shared out so that whoever reads a group has about as much to do as others.

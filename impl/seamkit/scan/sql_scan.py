@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from seambase.extras import needs
 from seambase.scan import ScanReport
+from seambase.statistics import TableStatistics
 from seambase.where import Filter, parse_filter
 from seamkit.scan.scan import Scan
 
@@ -111,6 +112,10 @@ class SqlScan(Scan):
     def report(self) -> ScanReport:
         """What the scan below did; its rows are those before the condition."""
         return self._scan.report()
+
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """Bounds, as the scan below tells them; see `Scan.statistics`."""
+        return self._scan.statistics(footers=footers).of_some_rows(self._columns)
 
     def explain(self, *, engine: bool = False) -> str:
         """The plan of the scan below, and the condition; all rows pass here, none by an engine."""

@@ -12,20 +12,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, SeambenchError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
+from seambase.statistics import TableStatistics
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task, run_tasks
-from seamkit.engines.files import EnginePlan
+from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import is_far
-from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows
-from seamkit.scan.engine_units import engine_share
+from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows, gone_rows
+from seamkit.scan.engine_units import engine_share, masked_file
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
 from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.masks import SharedMask
@@ -35,6 +37,7 @@ from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
+from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.units import (
     DataFile,
     Keyed,
@@ -164,7 +167,7 @@ class UnitScan(Scan):
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema, self._plan.size_bytes)
+            return EnginePlan([], self, self.schema, *_sizes(self._plan))
         matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
         share = engine_share(self._plan, self._columns, matches)
         files = [*share.files, *share.masked(self._context(), self._options.n_threads)]
@@ -175,7 +178,7 @@ class UnitScan(Scan):
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
         rest._matches = matches
-        return EnginePlan(files, rest, self.schema, share.rest.size_bytes)
+        return EnginePlan(files, rest, self.schema, *_sizes(share.rest))
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -239,6 +242,57 @@ class UnitScan(Scan):
         piece._options = replace(self._options, threads=self._options.threads or 1)
         return piece
 
+    @property
+    def part_values(self) -> frozenset[str]:
+        """See `Scan.part_values`."""
+        return frozenset(name for unit in self._plan.units for name in unit.partition)
+
+    def masked_part(
+        self, number: int, columns: Sequence[str], condition: pc.Expression | None
+    ) -> MaskedPart:
+        """One unit, split; see `Scan.masked_part`.
+
+        All of its rows come from us where a filter on its keys leaves row groups out, as the engine
+        would have us look at all keys of its file.
+        """
+        piece = self.part(number, columns, condition)
+        whole = super().masked_part(number, columns, condition)
+        unit = self._plan.units[number]
+        tested = filter_columns(condition, self._plan.schema)
+        values = self.part_values.intersection(columns)
+        if self._alone() is not None or values != unit.partition.keys() & {*columns}:
+            return whole
+        matches = UnitMatches(self._plan.schema, EventsCache())
+        matches.columns = list(dict.fromkeys([*columns, *tested]))
+        split = masked_file(unit, piece.schema, matches)
+        if split is None or self._leaves_out(unit, condition, tested):
+            return whole
+        file, changed = split
+        gone = np.empty(0, np.bool_)
+        if changed.changes is not None:
+            found = gone_rows(changed, matches, piece._context())
+            if found is None:
+                return whole
+            gone = found
+        keyed = isinstance(changed.changes, ChangedRows)
+        piece._plan = replace(piece._plan, units=[changed] if keyed else [])
+        return MaskedPart(file, gone, piece)
+
+    def _leaves_out(
+        self, unit: ReadUnit, condition: pc.Expression | None, tested: Sequence[str]
+    ) -> bool:
+        """Whether a condition leaves out a unit, or row groups of its file by their keys."""
+        if not units_that_may_match([unit], condition, self._plan.schema)[0]:
+            return True
+        if condition is None or isinstance(unit.changes, Mask | KeyMask | Runs | None):
+            return False
+        keys = unit.changes.key_columns.intersection(tested)
+        if not keys:
+            return False
+        reader = unit.files[0].open()
+        groups = reader.row_groups_that_may_match(condition, self._fields(tested), counted=keys)
+        return len(groups) < reader.num_row_groups
+
     def __getstate__(self) -> dict[str, Any]:
         """All but what belongs to this process, or tells of reads so far."""
         return {k: v for k, v in self.__dict__.items() if k not in ("_run", "_lock")}
@@ -261,6 +315,19 @@ class UnitScan(Scan):
                 seconds=seconds,
             )
 
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """What the plan and the footers of its files tell of the rows; see `Scan.statistics`.
+
+        Figures are exact where nothing changes the rows of the files and nothing was asked but
+        columns; bounds otherwise.
+        """
+        plan = self._plan
+        may_match = units_that_may_match(plan.units, self._condition, plan.schema)
+        kept = list(itertools.compress(plan.units, may_match))
+        threads = self._options.n_threads
+        found = unit_statistics(kept, self.schema, footers=footers, threads=threads)
+        return found if self._condition is None else found.of_some_rows(self._columns)
+
     def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
         plan = self._plan
@@ -273,7 +340,7 @@ class UnitScan(Scan):
     def _own_ways(self) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
         plan = self._plan
-        partitions = [replace(unit, guarantee=None, bucket=None) for unit in plan.units]
+        partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
         in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
@@ -496,7 +563,8 @@ class UnitScan(Scan):
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
-        rows = functools.partial(read, unit, schema, wanted.batch_rows, self._context())
+        context = replace(self._context(), condition=wanted.condition)
+        rows = functools.partial(read, unit, schema, wanted.batch_rows, context)
         return functools.partial(_tested, rows, wanted)
 
     @property
@@ -515,6 +583,12 @@ class UnitScan(Scan):
         held_bytes = None if limit is None else limit // (4 * self._units_at_once)
         run = self._run
         return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
+
+
+def _sizes(plan: ReadPlan) -> tuple[int, int | None]:
+    """Bytes of a plan's files, and about how many rows it has, as far as it knows itself."""
+    known = unit_statistics(plan.units, pa.schema([]), footers=False, threads=1)
+    return plan.size_bytes, None if known.rows is None else known.rows.value
 
 
 def _groups_by_key(

@@ -2,7 +2,10 @@ package seamkit;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.apache.arrow.memory.BufferAllocator;
@@ -32,7 +35,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import scala.collection.Iterator;
@@ -40,8 +42,12 @@ import scala.collection.Iterator;
 /**
  * A scan whose parts Python's workers read, as Spark's second data source interface has it.
  *
- * <p>A task hands its worker three texts: the number of a part, the columns (a JSON array), and the
- * filters as `FilterText` writes them. Each value that comes back is an Arrow stream.
+ * <p>A task hands its worker four texts: the numbers of some parts (a JSON array), the columns
+ * (another), the filters as `FilterText` writes them, and whether Spark may read the parts' files.
+ * If so, what comes back for a part begins with its file's address; unless that is empty, with a bit
+ * for each row that is gone (the lowest of a byte first; no bits if none is), and, if the columns
+ * have any that all rows of a part may share, with these in an Arrow stream of one row. Then come
+ * its other rows in Arrow streams, and nothing in the end.
  */
 public final class PartSource {
     public PartSource() {}
@@ -50,13 +56,22 @@ public final class PartSource {
      * A frame over a scan.
      *
      * @param schema of all columns, as Spark writes it in JSON
+     * @param tasks for each the numbers of its parts
      * @param bytes of the files of all parts, by which Spark plans joins; -1 if unknown
+     * @param rows of all parts, or a bound or estimate of them; -1 if unknown
+     * @param shared names of columns that may have one value in all rows of a part
      * @param read what a worker runs; pickled
      */
     public Dataset frame(
-            SparkSession session, String schema, int parts, long bytes, PythonFunction read) {
+            SparkSession session,
+            String schema,
+            List tasks,
+            long bytes,
+            long rows,
+            List shared,
+            PythonFunction read) {
         StructType columns = (StructType) DataType.fromJson(schema);
-        PartTable table = new PartTable(columns, parts, bytes, read);
+        PartTable table = new PartTable(session, columns, tasks, bytes, rows, shared, read);
         DataSourceV2Relation relation =
                 DataSourceV2Relation.create(
                         table, scala.Option.empty(), scala.Option.empty(),
@@ -67,15 +82,28 @@ public final class PartSource {
 
 /** A planned scan. */
 final class PartTable implements Table, SupportsRead {
+    final SparkSession session;
     final StructType schema;
-    final int parts;
+    final List tasks;
     final long bytes;
+    final long rows;
+    final List shared;
     final PythonFunction read;
 
-    PartTable(StructType schema, int parts, long bytes, PythonFunction read) {
+    PartTable(
+            SparkSession session,
+            StructType schema,
+            List tasks,
+            long bytes,
+            long rows,
+            List shared,
+            PythonFunction read) {
+        this.session = session;
         this.schema = schema;
-        this.parts = parts;
+        this.tasks = tasks;
         this.bytes = bytes;
+        this.rows = rows;
+        this.shared = shared;
         this.read = read;
     }
 
@@ -101,7 +129,7 @@ final class PartScanBuilder
         implements ScanBuilder, SupportsPushDownRequiredColumns, SupportsPushDownFilters {
     private final PartTable table;
     private StructType schema;
-    private String filters = "[]";
+    private Filter[] filters = new Filter[0];
 
     PartScanBuilder(PartTable table) {
         this.table = table;
@@ -114,7 +142,7 @@ final class PartScanBuilder
 
     /** All filters stay with Spark: the reader only leaves out what surely does not pass them. */
     public Filter[] pushFilters(Filter[] pushed) {
-        filters = FilterText.of(pushed);
+        filters = pushed;
         return pushed;
     }
 
@@ -131,12 +159,14 @@ final class PartScanBuilder
 final class PartScan implements Scan, Batch, SupportsReportStatistics {
     private final PartTable table;
     private final StructType schema;
+    private final Filter[] pushed;
     private final String filters;
 
-    PartScan(PartTable table, StructType schema, String filters) {
+    PartScan(PartTable table, StructType schema, Filter[] pushed) {
         this.table = table;
         this.schema = schema;
-        this.filters = filters;
+        this.pushed = pushed;
+        this.filters = FilterText.of(pushed);
     }
 
     public StructType readSchema() {
@@ -151,19 +181,20 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
         return this;
     }
 
-    /** A file's bytes are those of all columns. */
+    /** A file's bytes are those of all columns; rows are those before any filter. */
     public Statistics estimateStatistics() {
-        if (table.bytes < 0) {
-            return new PartStatistics(OptionalLong.empty());
-        }
         double share = (schema.size() + 1.0) / (table.schema.size() + 1.0);
-        return new PartStatistics(OptionalLong.of((long) (table.bytes * share)));
+        return new PartStatistics(
+                table.bytes < 0
+                        ? OptionalLong.empty()
+                        : OptionalLong.of((long) (table.bytes * share)),
+                table.rows < 0 ? OptionalLong.empty() : OptionalLong.of(table.rows));
     }
 
     public InputPartition[] planInputPartitions() {
-        InputPartition[] found = new InputPartition[table.parts];
+        InputPartition[] found = new InputPartition[table.tasks.size()];
         for (int i = 0; i < found.length; i++) {
-            found[i] = new Part(i);
+            found[i] = new Parts((String) table.tasks.get(i));
         }
         return found;
     }
@@ -175,7 +206,8 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
             columns.append(i > 0 ? "," : "");
             FilterText.quoted(names[i], columns);
         }
-        return new PartReaderFactory(table.read, columns.append(']').toString(), filters);
+        PartFiles files = PartFiles.of(table.session, schema, table.shared, pushed);
+        return new PartReaderFactory(table.read, columns.append(']').toString(), filters, files);
     }
 
     public boolean equals(Object other) {
@@ -194,9 +226,11 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
 /** How much is read. */
 final class PartStatistics implements Statistics {
     private final OptionalLong bytes;
+    private final OptionalLong rows;
 
-    PartStatistics(OptionalLong bytes) {
+    PartStatistics(OptionalLong bytes, OptionalLong rows) {
         this.bytes = bytes;
+        this.rows = rows;
     }
 
     public OptionalLong sizeInBytes() {
@@ -204,16 +238,16 @@ final class PartStatistics implements Statistics {
     }
 
     public OptionalLong numRows() {
-        return OptionalLong.empty();
+        return rows;
     }
 }
 
-/** The number of a part. */
-final class Part implements InputPartition {
-    final int number;
+/** The numbers of parts that a task reads. */
+final class Parts implements InputPartition {
+    final String numbers;
 
-    Part(int number) {
-        this.number = number;
+    Parts(String numbers) {
+        this.numbers = numbers;
     }
 }
 
@@ -222,11 +256,16 @@ final class PartReaderFactory implements PartitionReaderFactory {
     private final PythonFunction read;
     private final String columns;
     private final String filters;
+    private final PartFiles files;
 
-    PartReaderFactory(PythonFunction read, String columns, String filters) {
+    /**
+     * @param files null if Spark cannot read files of these columns batch by batch
+     */
+    PartReaderFactory(PythonFunction read, String columns, String filters, PartFiles files) {
         this.read = read;
         this.columns = columns;
         this.filters = filters;
+        this.files = files;
     }
 
     public boolean supportColumnarReads(InputPartition partition) {
@@ -238,14 +277,14 @@ final class PartReaderFactory implements PartitionReaderFactory {
     }
 
     public PartitionReader createColumnarReader(InputPartition partition) {
-        int number = ((Part) partition).number;
-        java.util.List asked = new java.util.ArrayList();
-        asked.add(Integer.toString(number));
-        asked.add(columns);
-        asked.add(filters);
+        List request = new ArrayList();
+        request.add(((Parts) partition).numbers);
+        request.add(columns);
+        request.add(filters);
+        request.add(Boolean.toString(files != null));
         Iterator input =
                 (Iterator)
-                        scala.collection.JavaConverters.asScalaIteratorConverter(asked.iterator())
+                        scala.collection.JavaConverters.asScalaIteratorConverter(request.iterator())
                                 .asScala();
         TaskContext task = TaskContext.get();
         Iterator streams =
@@ -253,58 +292,111 @@ final class PartReaderFactory implements PartitionReaderFactory {
                         PythonRunner$.MODULE$
                                 .apply(read, scala.Option.empty())
                                 .compute(input, task.partitionId(), task);
-        return new PartReader(streams);
+        return new PartReader(streams, files);
     }
 }
 
-/** Reads one part. A batch is good until the next one or the end. */
+/** Reads parts, of each its file, then what the worker sends. A batch is good until the next one. */
 final class PartReader implements PartitionReader {
     private final Iterator streams;
+    private final PartFiles files;
     private final BufferAllocator allocator;
+    private ArrowStreamReader values;
     private ArrowStreamReader stream;
+    private FileRows file;
     private ColumnarBatch batch;
+    private boolean within;
 
-    PartReader(Iterator streams) {
+    PartReader(Iterator streams, PartFiles files) {
         this.streams = streams;
+        this.files = files;
         this.allocator =
                 ArrowUtils$.MODULE$.rootAllocator().newChildAllocator("part", 0, Long.MAX_VALUE);
     }
 
     public boolean next() throws IOException {
         while (true) {
-            if (stream != null && stream.loadNextBatch()) {
-                VectorSchemaRoot root = stream.getVectorSchemaRoot();
-                ColumnVector[] vectors = new ColumnVector[root.getFieldVectors().size()];
-                for (int i = 0; i < vectors.length; i++) {
-                    vectors[i] = new ArrowColumnVector(root.getVector(i));
+            if (file != null) {
+                batch = file.next();
+                if (batch != null) {
+                    return true;
                 }
-                batch = new ColumnarBatch(vectors, root.getRowCount());
-                return true;
+                closeFile();
             }
-            closeStream();
+            if (stream != null) {
+                if (stream.loadNextBatch()) {
+                    VectorSchemaRoot root = stream.getVectorSchemaRoot();
+                    batch = new ColumnarBatch(PartColumns.of(root), root.getRowCount());
+                    return true;
+                }
+                closeStream();
+            }
             if (!streams.hasNext()) {
                 return false;
             }
-            byte[] content = (byte[]) streams.next();
-            stream = new ArrowStreamReader(new ByteArrayInputStream(content), allocator);
+            if (within) {
+                byte[] content = (byte[]) streams.next();
+                within = content.length > 0;
+                stream = within ? open(content) : null;
+            } else {
+                within = true;
+                openFile();
+            }
         }
+    }
+
+    /** The worker's first values; see `PartSource`. */
+    private void openFile() throws IOException {
+        if (files == null) {
+            return;
+        }
+        String address = new String((byte[]) streams.next(), StandardCharsets.UTF_8);
+        if (address.isEmpty()) {
+            return;
+        }
+        byte[] gone = (byte[]) streams.next();
+        ColumnVector[] shared = new ColumnVector[0];
+        if (files.nShared() > 0) {
+            values = open((byte[]) streams.next());
+            values.loadNextBatch();
+            shared = PartColumns.of(values.getVectorSchemaRoot());
+        }
+        file = files.open(address, gone, shared);
     }
 
     public Object get() {
         return batch;
     }
 
-    private void closeStream() throws IOException {
+    private ArrowStreamReader open(byte[] content) {
+        return new ArrowStreamReader(new ByteArrayInputStream(content), allocator);
+    }
+
+    private void closeFile() throws IOException {
+        FileRows open = file;
+        file = null;
         batch = null;
-        if (stream != null) {
-            ArrowStreamReader open = stream;
-            stream = null;
+        if (open != null) {
+            open.close();
+        }
+        if (values != null) {
+            values.close();
+            values = null;
+        }
+    }
+
+    private void closeStream() throws IOException {
+        ArrowStreamReader open = stream;
+        stream = null;
+        batch = null;
+        if (open != null) {
             open.close();
         }
     }
 
     public void close() throws IOException {
         try {
+            closeFile();
             closeStream();
         } finally {
             allocator.close();

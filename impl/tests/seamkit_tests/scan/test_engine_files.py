@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import seamkit
@@ -49,7 +51,7 @@ def test_a_masked_file_is_read_without_the_rows_that_are_gone(tmp_path: Path) ->
 
     expected = [(f"t{i}", i) for i in range(300) if i not in (200, 299)]
     assert _paths(scan) == ["engine", "native"]
-    assert "DuckDB masks its file" in scan.explain(engine=True)
+    assert "DuckDB and Spark mask its file" in scan.explain(engine=True)
     assert _rows(scan) == sorted(expected, key=repr)
     assert sorted(scan.lazy().collect().rows()) == sorted(expected)
     assert _plan_of(scan, "true").count("Parquet Scan") == 2
@@ -212,6 +214,58 @@ def test_golden_tables_are_the_same_through_engines(archive: Path, tmp_path: Pat
         assert _bag(by_duckdb) == _bag(expected)
     by_polars = scan.lazy().select(pl.len()).collect().item()
     assert by_polars == expected.num_rows
+    assert _by_masked_parts(scan) == _bag(expected)
+
+
+def _by_masked_parts(scan: Any) -> Counter[str]:
+    """Part by part: the rows of its file that are left, by pyarrow, and those that come from us."""
+    found: Counter[str] = Counter()
+    for number in range(scan.n_parts):
+        part = scan.masked_part(number, scan.schema.names, None)
+        found += _bag(part.rows.to_table())
+        if part.file is not None:
+            own = pq.ParquetFile(part.file.paths[0]).read()
+            known = {**dict.fromkeys(part.file.absent), **part.file.values}
+            columns = [
+                pa.array([getattr(known[f.name], "as_py", lambda: None)()] * len(own), f.type)
+                if f.name in known
+                else own[f.name].cast(f.type)
+                for f in scan.schema
+            ]
+            rows = pa.table(columns, schema=scan.schema)
+            found += _bag(rows.filter(pa.array(~part.gone)) if len(part.gone) else rows)
+    return found
+
+
+def test_a_part_is_split_unless_a_filter_of_its_keys_leaves_row_groups_out(tmp_path: Path) -> None:
+    """Also not where the unit is ruled out, or the scan has a filter of its own."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "hudi" / "mor-v9-event" / "table.zip") as packed:
+        packed.extractall(tmp_path)
+    table = seamkit.open_table(next(tmp_path.rglob(".hoodie")).parent)
+    scan = table.scan()
+    number = next(n for n in range(scan.n_parts) if scan.masked_part(n, ["k"], None).file)
+    keys = scan.part(number, ["k"], None).to_table()["k"]
+    least, most = pc.min(keys), pc.max(keys)
+
+    within, beyond = pc.field("k") >= least, pc.field("k") > most
+    assert scan.masked_part(number, ["v"], within).file is not None
+    assert scan.masked_part(number, ["v"], pc.field("ts") > 5).file is not None
+    assert scan.masked_part(number, ["v"], beyond).file is None
+    assert table.scan(filter=within).masked_part(number, ["v"], None).file is None
+    assert scan.limit(3).masked_part(0, ["v"], None).file is None
+
+
+def test_values_that_not_all_parts_have_leave_the_file_to_us(tmp_path: Path) -> None:
+    """An engine reads all files of a query with the same columns."""
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "day": ["a", "b", "c"]})
+    one, other = (write_unit(tmp_path, name, rows, [0]) for name in ("one", "other"))
+    other = replace(other, partition={"day": pa.scalar("z")})
+    scan = UnitScan(plan(rows.schema, one, other), ["id", "day"])
+
+    assert scan.part_values == {"day"}
+    assert [scan.masked_part(n, ["id", "day"], None).file is None for n in (0, 1)] == [True, False]
+    assert [scan.masked_part(n, ["id"], None).file is None for n in (0, 1)] == [False, False]
+    assert scan.masked_part(1, ["id", "day"], None).gone.tolist() == [True, False, False]
 
 
 def test_register_names_a_table_in_duckdb(tmp_path: Path) -> None:

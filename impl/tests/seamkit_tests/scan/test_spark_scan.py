@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +19,8 @@ from seambench.engines.spark import SparkOptions, spark_session
 from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
 from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.opening import open_table
+from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack_table
 
 pytestmark = [
@@ -28,7 +31,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-TABLES = ["mor-v9-types", "mor-v9-event", "mor-v9-mixed", "mor-v9-partitioned", "mor-v6-commit"]
+TABLES = ["mor-v9-types", "mor-v9-mixed", "mor-v9-partitioned"]
+
+#: What does not depend on where tasks run.
+in_threads = pytest.mark.parametrize("session", ["local[2]"], indirect=True)
 
 
 @pytest.fixture(scope="module", params=["local[2]", "local-cluster[2,1,2048]"])
@@ -56,7 +62,11 @@ def _ordered(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda value: (value is None, value if value is not None else 0))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    ("session", "name"),
+    [*(("local[2]", name) for name in TABLES), ("local-cluster[2,1,2048]", "mor-v9-types")],
+    indirect=["session"],
+)
 def test_tasks_read_the_rows_that_the_local_scan_reads(
     session: Any, name: str, tmp_path: Path
 ) -> None:
@@ -70,6 +80,7 @@ def test_tasks_read_the_rows_that_the_local_scan_reads(
     assert spread.report().paths == scan.report().paths
 
 
+@in_threads
 def test_columns_and_filters_travel_to_the_tasks(session: Any, tmp_path: Path) -> None:
     """A dataset over Spark hands out just the columns and rows asked for."""
     table = _unpack("mor-v9-event", tmp_path)
@@ -92,23 +103,31 @@ def test_a_table_is_a_data_frame(session: Any, tmp_path: Path) -> None:
         assert _ordered(row[0] for row in frame.select(name).collect()) == expected
 
 
-@pytest.mark.parametrize("name", ["mor-v9-mixed", "mor-v9-event"])
+@in_threads
+@pytest.mark.parametrize("name", ["mor-v9-mixed", "mor-v9-event", "mor-v9-partitioned"])
 def test_sparks_own_reader_takes_part_in_a_data_frame(
     session: Any, name: str, tmp_path: Path
 ) -> None:
     """Rows of both readers are those of the local scan; the plan shows who reads."""
     scan = _unpack(name, tmp_path).scan()
     frame = scan.spark_frame(session)
-    local = scan.to_table()
+    expected = [tuple(row.values()) for row in scan.to_table().to_pylist()]
+    column = scan.schema.names[0]
+    middle = _ordered(row[0] for row in expected)[len(expected) // 2]
 
-    for name in local.schema.names[:2]:
-        expected = _ordered(local.column(name).to_pylist())
-        assert _ordered(row[0] for row in frame.select(name).collect()) == expected
+    assert sorted(map(repr, map(tuple, frame.collect()))) == sorted(map(repr, expected))
+    kept = [row for row in expected if row[0] is not None and row[0] >= middle]
+    found = frame.where(frame[column] >= middle).collect()
+    assert sorted(map(repr, map(tuple, found))) == sorted(map(repr, kept))
+    assert frame.select(column).count() == len(expected)
     clean = " engine " in scan.explain(engine=True)
     plan = frame._jdf.queryExecution().toString()
     assert ("FileScan parquet" in plan) == clean
+    masked = any(scan.masked_part(n, [column], None).file for n in range(scan.n_parts))
+    assert masked
 
 
+@in_threads
 def test_columns_and_filters_of_a_query_reach_our_reader(session: Any, tmp_path: Path) -> None:
     """A query reads the columns that it names and leaves out rows below Spark, by all its kinds."""
     scan = _unpack("mor-v9-types", tmp_path).scan()
@@ -128,6 +147,19 @@ def test_columns_and_filters_of_a_query_reach_our_reader(session: Any, tmp_path:
     assert frame.count() == table.num_rows
 
 
+@in_threads
+def test_spark_plans_by_the_rows_that_the_metadata_tells(session: Any, tmp_path: Path) -> None:
+    """Sorted runs of a Paimon table are merged: there are at most all of their rows."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "paimon" / "pk-write-only" / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    scan: Any = open_table(tmp_path).scan()
+    plan = scan.spark_frame(session)._jdf.queryExecution().optimizedPlan()
+    stats = plan.collectLeaves().head().stats()
+
+    assert stats.rowCount().get() == scan.statistics().rows.value
+
+
+@in_threads
 def test_an_error_of_a_task_names_its_class_in_a_data_frame(session: Any, tmp_path: Path) -> None:
     """A file that is gone when a task reads it: the exception of Spark holds our sentence."""
     table = _unpack("mor-v9-event", tmp_path)
@@ -137,6 +169,7 @@ def test_an_error_of_a_task_names_its_class_in_a_data_frame(session: Any, tmp_pa
         frame.collect()
 
 
+@in_threads
 def test_what_tasks_skip_is_told_on_the_driver(session: Any, tmp_path: Path) -> None:
     """A warning of a task reaches the report of the scan."""
     table = _unpack("mor-v9-event", tmp_path)
@@ -156,6 +189,7 @@ def test_an_error_of_a_task_keeps_its_name_and_sentence(session: Any, tmp_path: 
         scan.to_reader().read_all()
 
 
+@in_threads
 def test_a_scanner_plans_on_the_driver(session: Any, tmp_path: Path) -> None:
     """A refusal of the plan is raised before any task starts; a good plan is read."""
     table = _unpack("mor-v9-event", tmp_path)
@@ -164,6 +198,7 @@ def test_a_scanner_plans_on_the_driver(session: Any, tmp_path: Path) -> None:
     assert scan.to_reader().read_all().num_rows == table.scan().to_table().num_rows
 
 
+@in_threads
 def test_scans_that_cannot_be_cut_are_refused(session: Any) -> None:
     """A scanner without parts cannot run on Spark, and the refusal says what can."""
 
