@@ -34,6 +34,7 @@ from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
+from seamkit.files.statistics import FileStatistics
 from seamkit.scan.merge import Words
 
 __all__ = [
@@ -67,6 +68,9 @@ class DataFile:
             lacks.
         sequence_number: when its rows were written, where a format orders files and changes by it.
         rows: that it holds, as the table's metadata tells; None where it does not.
+        statistics: what the table's metadata tells of some columns of all its rows, in the table's
+            names and types; None where nothing is known. Asked by reads that have a filter, for the
+            columns that it tests: a table has many files and columns.
     """
 
     name: str
@@ -74,6 +78,7 @@ class DataFile:
     open: Callable[[], FileReader]
     sequence_number: int = 0
     rows: int | None = None
+    statistics: Callable[[Collection[str]], FileStatistics] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,11 @@ class Mask:
             what it reads (its checksums, how many rows are said to be gone) and raises a typed
             error that names the file of the mask. That the positions ascend and lie inside the data
             file is checked by the scan.
+        rows: how many they are, as the metadata tells; None where it does not.
     """
 
     load: Callable[[], Positions]
+    rows: int | None = None
 
 
 KeyTest = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
@@ -311,10 +318,9 @@ class ReadUnit:
         changes: what happens to the rows of its files.
         reason: why it is read the way it is, for `Scan.explain`.
         guarantee: says what holds for all rows of the unit of some columns, in the table's names
-            and types, such as the ranges that a table's metadata gives of its files; None where
-            nothing is known. Asked by reads that have a filter, for the columns that it tests: a
-            table has many units and columns. A filter that it rules out leaves the unit unread. It
-            need not repeat `partition`.
+            and types, besides the statistics of its files; None where nothing is known. Asked as
+            these are. A filter that it rules out leaves the unit unread. It need not repeat
+            `partition`.
         changed_by: the files that its changes are read from, for descriptions; those of sorted runs
             are among `files`.
         group: what the writer lays out as one, for descriptions: a partition, a bucket of it.

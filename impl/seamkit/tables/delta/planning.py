@@ -18,7 +18,7 @@ from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.row_ids import RowTracking, open_with_row_ids
 from seamkit.tables.delta.schema import Field, TableSchema
-from seamkit.tables.delta.stats import counted, guarantee
+from seamkit.tables.delta.stats import counted, file_statistics
 from seamkit.tables.delta.vectors import read_vector, stored_vector
 from seamkit.tables.delta.widening import DeltaTypes
 
@@ -82,13 +82,13 @@ class Planner:
             opened = partial(open_with_row_ids, opened, add, self.tracking)
         partitioned = self.schema.partition_columns
         plain = [f for f in self.schema.fields if not f.children and f.name not in partitioned]
+        rows, known_of = counted(add)[0], partial(file_statistics, add, plain)
         return ReadUnit(
             name=add.path,
-            files=[DataFile(add.path, add.size_bytes, opened, rows=counted(add)[0])],
+            files=[DataFile(add.path, add.size_bytes, opened, rows=rows, statistics=known_of)],
             partition={**self._partition(add), **(known or {})},
             changes=changes,
             reason=reason,
-            guarantee=partial(guarantee, add, plain),
             changed_by=[] if add.vector is None else [stored_vector(self.files, add.vector)],
             group="/".join(f"{name}={value}" for name, value in add.partition_values.items()),
         )
@@ -106,7 +106,7 @@ class Planner:
                 f"{self.root}/{LOG}: {add.path} has a deletion vector, and the "
                 f"table's protocol lacks the feature {VECTORS!r}"
             )
-        return Mask(partial(read_vector, self.files, add.vector))
+        return Mask(partial(read_vector, self.files, add.vector), add.vector.cardinality)
 
     def _partition(self, add: AddFile) -> Mapping[str, pa.Scalar]:
         values = {}

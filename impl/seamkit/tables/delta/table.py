@@ -15,7 +15,6 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
-from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
@@ -28,6 +27,7 @@ from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.row_ids import row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
 from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times
+from seamkit.tables.describe import described
 
 __all__ = ["DeltaTable"]
 

@@ -14,11 +14,11 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
-from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+from seamkit.tables.describe import described
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import Description, describe, read_descriptor
 from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders

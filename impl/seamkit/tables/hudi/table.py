@@ -26,11 +26,11 @@ from seamkit.scan.arguments import (
     filtered_scan,
     instant_text,
 )
-from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
+from seamkit.tables.describe import described
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import load_config

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from seambase.description import StoredFile
 from seamkit.files.roaring import Positions
+from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
 from seamkit.tables.iceberg.buckets import ColumnBuckets, bucket_fields
 from seamkit.tables.iceberg.content.open_file import FileOpener
@@ -19,7 +20,7 @@ from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
 from seamkit.tables.iceberg.content.values import partition_value
 from seamkit.tables.iceberg.content.vectors import read_vector
 from seamkit.tables.iceberg.deletes import DeleteIndex, kind_of
-from seamkit.tables.iceberg.guarantees import guarantee
+from seamkit.tables.iceberg.guarantees import file_statistics, guarantee
 from seamkit.tables.iceberg.manifest_pruning import manifests_that_may_match
 from seamkit.tables.iceberg.metadata.document import PartitionSpec, Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import (
@@ -147,7 +148,14 @@ class Planner:
         return ReadUnit(
             name=self.opener.files.shown(entry.path),
             files=[
-                DataFile(entry.path, entry.size_bytes, opened, entry.sequence_number, entry.records)
+                DataFile(
+                    entry.path,
+                    entry.size_bytes,
+                    opened,
+                    entry.sequence_number,
+                    entry.records,
+                    partial(statistics_of, entry, self.schema.fields, values),
+                )
             ],
             partition=partition,
             changes=changes,
@@ -209,16 +217,26 @@ def bounds_of(
     apart: Collection[int],
     names: Collection[str],
 ) -> pc.Expression | None:
-    """What holds for all rows of a file; of columns with one value in it the unit tells that."""
-    flat = [field for field in fields if not field.children and field.id not in apart]
-    return guarantee(entry, spec, flat, names)
+    """What its partition says of a file; of columns with one value in it the unit tells that."""
+    return guarantee(entry, spec, _flat(fields, apart), names)
+
+
+def statistics_of(
+    entry: Entry, fields: Sequence[Field], apart: Collection[int], names: Collection[str]
+) -> FileStatistics:
+    """What the manifest says of some columns of a file but those with one value in it."""
+    return file_statistics(entry, [one for one in _flat(fields, apart) if one.name in names])
+
+
+def _flat(fields: Sequence[Field], apart: Collection[int]) -> list[Field]:
+    return [field for field in fields if not field.children and field.id not in apart]
 
 
 def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:
     """The rows of a data file that are gone by position, and in words."""
     vector = index.vector(entry)
     if vector is not None:
-        mask = Mask(partial(read_vector, opener.files, vector))
+        mask = Mask(partial(read_vector, opener.files, vector), vector.records)
         return mask, f"{vector.records} rows are deleted by its vector"
     deletes = index.positions(entry)
     if not deletes:

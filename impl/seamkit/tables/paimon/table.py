@@ -13,10 +13,10 @@ from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
-from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
+from seamkit.tables.describe import described
 from seamkit.tables.paimon.branches import MAIN, branch_address, branch_folder
 from seamkit.tables.paimon.changes import ChangePlanner, PlannedChanges
 from seamkit.tables.paimon.metadata.manifests import live_files
