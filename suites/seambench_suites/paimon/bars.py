@@ -133,16 +133,16 @@ def _large(table: Path, impl: str, turns: int) -> int:
     return (resident[0] > _MOST_RESIDENT_MIB) + (one / two < _LEAST_SPEEDUP)
 
 
-def _against_opponents(folder: Path, impl: str, turns: int) -> int:
+def _against_opponents(folder: Path, impl: str, opponents: Sequence[str], turns: int) -> int:
     """Compare with other systems; how many figures miss what is wanted."""
     missed = 0
     for layout in _BARS:
         table = folder / layout / "lineitem"
         with tempfile.TemporaryDirectory(prefix="seambench-paimon-") as work:
             newer = with_newer_manifests(table, Path(work) / "lineitem")
-            readers = [impl, *_OPPONENTS]
-            least = seconds_in_turns(readers, [table, newer, table], turns)
-        for opponent in _OPPONENTS:
+            tables = [newer if one.startswith("pypaimon") else table for one in opponents]
+            least = seconds_in_turns([impl, *opponents], [table, *tables], turns)
+        for opponent in opponents:
             times = least[opponent] / least[impl]
             missed += times < _LEAST_TIMES
             sys.stdout.write(
@@ -160,12 +160,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--impl", default="auto", help="the reader")
     parser.add_argument("--large", type=Path, help="a table whose rows lie in one large bucket")
     parser.add_argument(
-        "--opponents", action="store_true", help="compare with pypaimon and Spark alone"
+        "--opponents", nargs="*", choices=_OPPONENTS, help="compare with these, or all, alone"
     )
     parser.add_argument("--turns", type=int, default=5)
     asked = parser.parse_args(arguments)
-    if asked.opponents:
-        return 1 if _against_opponents(asked.folder, asked.impl, asked.turns) else 0
+    if asked.opponents is not None:
+        opponents = asked.opponents or _OPPONENTS
+        return 1 if _against_opponents(asked.folder, asked.impl, opponents, asked.turns) else 0
     missed = 0
     for layout, (ratio, peak) in ratios(
         asked.folder, registry.resolve("scan", asked.impl), asked.turns
