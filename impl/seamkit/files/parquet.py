@@ -129,9 +129,13 @@ class ParquetReader:
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
-        self._decimals: Mapping[str, pa.DataType] = byte_decimals(self._file.metadata)
         self._of_bytes: pq.ParquetFile | None = None
         self._footer_of_bytes: pq.FileMetaData | None = None
+
+    @functools.cached_property
+    def _decimals(self) -> Mapping[str, pa.DataType]:
+        """Columns that are read as bytes and become decimals; see `seamkit.files.decimals`."""
+        return byte_decimals(self._file.metadata)
 
     def _opened(self) -> tuple[pa.NativeFile, pq.ParquetFile]:
         """The file; its footer may be known from an earlier read of the same file."""

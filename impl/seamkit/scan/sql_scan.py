@@ -42,7 +42,6 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
         UsageError: it does not fit the columns.
         UnavailableError: DuckDB is not installed.
     """
-    condition = parse_filter(text, schema, "filter")
     from seambase.dataset import ScanDataset, without_views
 
     pushed: list[pc.Expression | None] = []
@@ -55,6 +54,7 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
     with needs("bench", "a filter in SQL"):
         import duckdb
     with duckdb.connect() as connection:
+        condition = parse_filter(text, schema, "filter", connection)
         # No row is there to be read: what DuckDB asks the dataset for is what it pushes down.
         connection.register("rows", ScanDataset(shown, note))
         connection.execute(f"SELECT 1 FROM rows WHERE {condition.sql}").fetchall()  # noqa: S608 - bound and checked
