@@ -2,11 +2,11 @@
 
     python -m seambench_suites.bench.planning --files 100000 --partitions 10000
 
-Tables are real ones multiplied: what Iceberg and Delta wrote of one small file is written again for
-as many, with the writers' own schemas of metadata, and likewise of Paimon; a table of Hudi's has
-its names and a timeline, one of Hive's its names. Data files do not exist but for these names: planning
-reads none. Each plan is made in a process of its own, whose seconds and most resident bytes are
-printed, and what that process held before; `far` is the same table behind an address of fsspec's.
+Tables are real ones multiplied: what Iceberg, Delta and Paimon wrote of one small file is written
+again for as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a
+timeline, one of Hive's its names. Data files do not exist but for these names: planning reads none.
+Each plan is made in a process of its own, whose seconds and most resident bytes are printed, and
+what that process held before; `far` is the same table behind an address of fsspec's.
 """
 
 from __future__ import annotations
