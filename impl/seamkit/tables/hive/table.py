@@ -168,7 +168,8 @@ class HiveTable:
 
     def _unit(self, file: Listed) -> ReadUnit:
         opener = partial(open_data_file, self._storage, file.path, self._description, self._rows)
-        data = DataFile(file.path, file.size_bytes, opener)
+        has_footer = self._description.format in ("parquet", "orc")
+        data = DataFile(file.path, file.size_bytes, opener, has_footer=has_footer)
         group = file.path.rpartition("/")[0]
         return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)
 

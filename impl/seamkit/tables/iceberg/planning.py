@@ -158,6 +158,7 @@ class Planner:
                     entry.sequence_number,
                     entry.records,
                     partial(statistics_of, entry, self.schema.fields, values),
+                    has_footer=entry.format != "AVRO",
                 )
             ],
             partition=partition,
