@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -93,13 +93,20 @@ def _duckdb() -> ModuleType:
     return duckdb
 
 
-def parse_filter(text: str, schema: pa.Schema, what: str = "--where") -> Filter:
+def parse_filter(
+    text: str,
+    schema: pa.Schema,
+    what: str = "--where",
+    connection: duckdb.DuckDBPyConnection | None = None,
+) -> Filter:
     """Read one expression and bind it to a table's columns.
 
     Args:
         text: DuckDB SQL, e.g. `l_quantity > 30 AND l_comment LIKE '%fox%'`.
         schema: all columns that it may name.
         what: where it was given, for messages.
+        connection: to an empty database, if there is one: to connect takes longer than to read a
+            condition.
 
     Raises:
         UsageError: it is no single expression, reads anything but the columns, names an unknown
@@ -113,7 +120,7 @@ def parse_filter(text: str, schema: pa.Schema, what: str = "--where") -> Filter:
         raise UsageError(f"{what} {text!r}: {_first_line(error)}") from error
     # The line break ends a comment that the text may end with.
     sql = f"({text}\n)"
-    with duckdb.connect() as con:
+    with duckdb.connect() if connection is None else nullcontext(connection) as con:
         columns = _columns(con, f"{what} {text!r}", sql, schema)
         empty = schema.empty_table()
         con.register("rows", empty)

@@ -19,7 +19,7 @@ from seambench_impl.scan_hudi import hudi
 from seambench_impl.scan_iceberg import ICEBERG
 from seambench_impl.scan_paimon import PAIMON
 from seambench_impl.scan_plans import WritesPlans
-from seambench_impl.scan_requests import ReaderFormat
+from seambench_impl.scan_requests import ReaderFormat, is_name, named_table, request_of_named
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.opening import open_table, recognised_format
@@ -66,13 +66,24 @@ class _Reader(WritesPlans):
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.where is not None:
             raise UsageError("this scanner takes filters over its dataset, not as text")
-        return self._format(request).open(request)
+        if not is_name(request.table):
+            return self._format(request).open(request)
+        table = named_table(request.table, request.storage_options)
+        if table.format not in [one.name for one in self.formats]:
+            raise RefusedError(f"{request.table}: {self.name} reads no tables of {table.format}")
+        return _among(self.formats, table.format).open(request_of_named(request, table))
 
-    def explain(self, path: Path) -> Iterator[Met]:
-        """What a table's folder or a log file says; see `seambench.contracts.scan.Scanner`.
+    def explain(self, path: Path | str) -> Iterator[Met]:
+        """What a table or a log file says; see `seambench.contracts.scan.Scanner`.
 
         That needs no reading of rows, so all readers explain the tables of all formats.
         """
+        if isinstance(path, str):
+            if not is_name(path):
+                return _among(_FORMATS, recognised_format(path).name).explain(path)
+            table = named_table(path)
+            own = request_of_named(ScanRequest(path), table)
+            return _among(_FORMATS, table.format).explain(own.table)
         if path.is_dir():
             return _among(_FORMATS, recognised_format(str(path)).name).explain(str(path))
         explains = (one.explain_file for one in _FORMATS)
@@ -80,6 +91,8 @@ class _Reader(WritesPlans):
 
     def describe(self, request: ScanRequest) -> TableDescription:
         """What a table is; see `seambench.contracts.scan.Describing`."""
+        if is_name(request.table):
+            return named_table(request.table, request.storage_options).describe()
         found = self._format(request)
         try:
             opened = open_table(request.table, request.storage_options, format=found.name)

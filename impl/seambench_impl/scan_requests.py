@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
 from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
+from seamkit.catalogs.metastore import SCHEME
 from seamkit.scan.scan import Scan as LibraryScan
+from seamkit.tables.catalog_table import CatalogTable
+from seamkit.tables.opening import open_table
 
-__all__ = ["ReaderFormat", "explain_parts", "refuse_window", "scan_arguments"]
+__all__ = [
+    "ReaderFormat",
+    "explain_parts",
+    "is_name",
+    "named_table",
+    "refuse_window",
+    "request_of_named",
+    "scan_arguments",
+]
 
 
 @dataclass(frozen=True)
@@ -62,3 +73,34 @@ def explain_parts(scan: LibraryScan) -> Iterator[Met]:
     for line in scan.explain().splitlines()[1:]:
         path, _, file = line.strip().partition(" ")
         yield Met(0, 0, 1, path, file.strip())
+
+
+def is_name(table: str) -> bool:
+    """Whether a table is named, and not a folder or its address."""
+    return table.startswith(SCHEME)
+
+
+def named_table(name: str, storage_options: Mapping[str, Any] | None = None) -> CatalogTable:
+    """The table of a name.
+
+    Raises:
+        UsageError: it is no name.
+        InputError: there is no such table, or its folder is none.
+        RefusedError: a view, or a format that is not supported.
+        UnavailableError: the metastore does not answer.
+    """
+    table = open_table(name, storage_options or None)
+    assert isinstance(table, CatalogTable)
+    return table
+
+
+def request_of_named(request: ScanRequest, table: CatalogTable) -> ScanRequest:
+    """The request of a table's folder, and of the view that its name stands for.
+
+    One of Hive's own keeps its name: its columns and partitions are those of the metastore.
+    """
+    where = request.table if table.format == "hive" else table.location
+    view = request.query
+    if view == "snapshot" and table.query == "read-optimized":
+        view = "read-optimized"
+    return replace(request, table=where, query=view)

@@ -11,6 +11,7 @@ import typer
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambench.cli.shared.common import JSON_SCHEMA, plain_text, print_json
+from seambench.cli.stages.statistics import show_statistics
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
@@ -24,7 +25,12 @@ _TEXT_WIDTH = 72
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="File of pages or rows, a table's folder, a log.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="File of pages or rows, a table's folder or address, a log."
+        ),
+    ],
     format_: Annotated[
         str | None,
         typer.Option(
@@ -47,20 +53,30 @@ def inspect(
         str | None,
         typer.Option(help="Who explains rows (default: seambench) or tables (default: auto)."),
     ] = None,
+    statistics: Annotated[
+        bool,
+        typer.Option(
+            "--statistics", help="Of a table: rows, bytes, nulls and ranges, and how sure they are."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per field.")] = False,
 ) -> None:
     """Explain bytes field by field with their offsets, and show where broken ones break.
 
     Offsets count from the beginning of the file, within a compressed page from its payload. Of a
     table it tells properties, history and files, of a log its blocks and their records, of a
-    Parquet file its columns and row groups.
+    Parquet file its columns and row groups. With --statistics it tells what is known of a table's
+    rows before one is read: exactly, as a bound, or not at all (?).
     """
     from seambench.seams.serde.schema_text import parse_options, request_of
 
     if format_ is None:
-        format_ = _format_of(file)
+        format_ = _format_of(source)
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_!r}: one of {', '.join(_FORMATS)} is meant")
+    if statistics:
+        show_statistics(source, format_, impl or "auto", as_json=as_json)
+        return
     options = parse_options(option or [])
     request = request_of(format_, schema, options) if schema is not None else None
     if request is None and format_ not in ("presto", "table", "parquet"):
@@ -69,17 +85,17 @@ def inspect(
     problem: Exception | None = None
     try:
         if format_ == "table":
-            _explain_table(file, impl, met)
+            _explain_table(source if "://" in source else Path(source), impl, met)
         elif format_ == "parquet":
-            met += _parquet(file)
+            met += _parquet(Path(source))
         else:
-            _walk(_read(file), request, options, impl, met)
+            _walk(_read(Path(source)), request, options, impl, met)
     except InputError as error:
         problem = error
     for field in met:
         _tell(field, as_json)
     if problem is not None:
-        raise InputError(f"{file}: broken {problem}") from problem
+        raise InputError(f"{source}: broken {problem}") from problem
 
 
 def _read(file: Path) -> bytes:
@@ -89,11 +105,12 @@ def _read(file: Path) -> bytes:
         raise UsageError(f"{file}: not readable ({error.strerror})") from error
 
 
-def _format_of(file: Path) -> str:
+def _format_of(source: str) -> str:
     """What a file is by its first bytes; what cannot be read is told by who reads it."""
     from seambench.contracts.formats import recognised_formats
 
-    if file.is_dir():
+    file = Path(source)
+    if "://" in source or file.is_dir():
         return "table"
     try:
         with file.open("rb") as opened:
@@ -142,7 +159,7 @@ def _first_byte(column: Any) -> int:
     return int(column.dictionary_page_offset or column.data_page_offset)
 
 
-def _explain_table(file: Path, impl: str | None, met: list[Met]) -> None:
+def _explain_table(file: Path | str, impl: str | None, met: list[Met]) -> None:
     """Meet what a table or log says, as an implementation tells it."""
     from seambench.contracts import registry
 

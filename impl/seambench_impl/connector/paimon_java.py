@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambench_impl.connector.paimon_filters import ruling_out
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seamkit.jvm.machine import java_failure, spark_jars
 from seamkit.jvm.sources import compiled_package
@@ -22,7 +24,7 @@ from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
-from seamkit.scan.units import ReadContext, ReadUnit, Runs
+from seamkit.scan.units import ReadContext, ReadUnit, Runs, settled_columns
 
 __all__ = ["FETCH_SIZE", "SCANNER", "VERSIONS", "PaimonSplits", "paimon_loader"]
 
@@ -90,12 +92,7 @@ class PaimonSplits:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a unit as Paimon's core gives them; see `UnitScan.read_by`."""
         loader = paimon_loader(self._version)
-        table, split = self._split(unit)
-        parameters = {
-            "native_table": table,
-            "split_info": split,
-            "required_fields": join_names(schema.names),
-        }
+        parameters = self.parameters(unit, schema, context.condition)
         rows = min(batch_rows, FETCH_SIZE)
         with JniScanner(loader, SCANNER, rows, parameters, context.allocator) as scanner:
             try:
@@ -104,12 +101,21 @@ class PaimonSplits:
             finally:
                 context.spent.extend(scanner.counters().spent)
 
-    def _split(self, unit: ReadUnit) -> tuple[str, str]:
-        """The table and a unit's split, as the scanner's parameters."""
+    def parameters(
+        self, unit: ReadUnit, schema: pa.Schema, condition: pc.Expression | None
+    ) -> dict[str, str]:
+        """What the scanner is handed for a unit: the table, its split, what rows are tested for.
+
+        Columns of one value in all of the unit are none of `schema`: units are chosen by them.
+        """
+        settled = settled_columns(unit, schema.names)
+        columns = pa.schema([field for field in schema if field.name in settled])
         classes = paimon_loader(self._version).classes
         jpype = classes.jpype
         texts = jpype.JArray(jpype.JString)
         refused = classes.java_class("seamkit.offheap.RefusedException")
+        # 0.9.0 fails over tinyint and smallint, and over columns that files have in another type.
+        tested = None if self._version == "0.9.0" else ruling_out(condition, columns)
         names = [file.name.rpartition("/")[2] for file in unit.files]
         with self._lock, classes.inside():
             try:
@@ -119,7 +125,13 @@ class PaimonSplits:
                     splits = planner(self._table, self._branch, point, self._travels)
                     self._planned = splits, str(splits.table())
                 splits, table = self._planned
-                return table, str(splits.split(texts(names), not isinstance(unit.changes, Runs)))
+                raw = not isinstance(unit.changes, Runs)
+                return {
+                    "native_table": table,
+                    "split_info": str(splits.split(texts(names), raw)),
+                    "predicate_info": str(splits.predicates(tested)) if tested else "",
+                    "required_fields": join_names(schema.names),
+                }
             except refused as error:
                 raise RefusedError(f"{self._table}: {java_failure(error)}") from error
             except jpype.JException as error:

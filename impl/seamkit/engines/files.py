@@ -106,12 +106,14 @@ class EnginePlan:
         rest: a scan of all other rows; None where there are none.
         schema: the columns, in order.
         rest_bytes: about how many bytes the files of the rest have; None where nobody knows.
+        rest_rows: about how many rows the rest has, likewise.
     """
 
     files: Sequence[EngineFiles]
     rest: Rest | None
     schema: pa.Schema
     rest_bytes: int | None = None
+    rest_rows: int | None = None
 
 
 def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:

@@ -83,6 +83,7 @@ def frame_of_parts(
         types.json(),
         list(map(json.dumps, rest.groups(_tasks(rest, context.defaultParallelism)))),
         -1 if plan.rest_bytes is None else plan.rest_bytes,
+        -1 if plan.rest_rows is None else plan.rest_rows,
         sorted(rest.part_values),
         function,
     )

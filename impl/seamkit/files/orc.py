@@ -18,6 +18,7 @@ from seamkit.files.orc_zones import stripe_zones
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.reader import OneGroup
+from seamkit.files.statistics import FileStatistics
 from seamkit.files.storage import Storage
 
 __all__ = ["OrcReader"]
@@ -54,6 +55,11 @@ class OrcReader(OneGroup):
     def schema(self) -> pa.Schema:
         """The file's own columns."""
         return self._file.schema.remove_metadata()
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """The rows, as the footer tells; pyarrow does not show what ORC knows of columns."""
+        del schema
+        return FileStatistics(self.num_rows)
 
     def batches(
         self,

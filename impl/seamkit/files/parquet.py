@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
+from seamkit.files.footers import footer_statistics
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
-from seamkit.files.statistics import that_may_match
+from seamkit.files.statistics import FileStatistics, that_may_match
 from seamkit.files.storage import Storage
 
 __all__ = [
@@ -128,9 +129,13 @@ class ParquetReader:
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
         self._names = set(self._file.schema_arrow.names)
-        self._decimals: Mapping[str, pa.DataType] = byte_decimals(self._file.metadata)
         self._of_bytes: pq.ParquetFile | None = None
         self._footer_of_bytes: pq.FileMetaData | None = None
+
+    @functools.cached_property
+    def _decimals(self) -> Mapping[str, pa.DataType]:
+        """Columns that are read as bytes and become decimals; see `seamkit.files.decimals`."""
+        return byte_decimals(self._file.metadata)
 
     def _opened(self) -> tuple[pa.NativeFile, pq.ParquetFile]:
         """The file; its footer may be known from an earlier read of the same file."""
@@ -298,6 +303,17 @@ class ParquetReader:
             return ()
         try:
             return [pa.scalar(one.min, kind) for one in known]
+        except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
+            raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """See `FileReader.statistics`.
+
+        Raises:
+            InputError: the statistics are not readable.
+        """
+        try:
+            return footer_statistics(self._file, schema)
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 

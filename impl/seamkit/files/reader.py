@@ -8,6 +8,8 @@ from typing import Protocol, runtime_checkable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seamkit.files.statistics import FileStatistics
+
 __all__ = ["FileReader", "NoStatistics", "OneGroup", "OverReader", "Renaming"]
 
 
@@ -100,6 +102,20 @@ class FileReader(Protocol):
         """
         ...
 
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the file tells of all its rows without that any is read.
+
+        Args:
+            schema: columns under the names and in the types that `batches` would give them.
+
+        Returns:
+            Nothing of columns that the file has in another type.
+
+        Raises:
+            InputError: its statistics are not readable.
+        """
+        ...
+
 
 @runtime_checkable
 class Renaming(Protocol):
@@ -137,6 +153,11 @@ class OverReader:
         del name, kind
         return ()
 
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """The rows alone: columns may have other names or other values in the file."""
+        del schema
+        return FileStatistics(self._reader.statistics(pa.schema([])).rows)
+
 
 class NoStatistics:
     """The part of a reader whose file is not asked for statistics."""
@@ -159,6 +180,11 @@ class NoStatistics:
         """Nothing: nobody knows."""
         del name, kind
         return ()
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """Nothing: nobody knows."""
+        del schema
+        return FileStatistics()
 
 
 class OneGroup(NoStatistics):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core._seam import ffi
 from seamkit.files.reader import FileReader, OverReader
+from seamkit.files.statistics import FileStatistics
 
 __all__ = ["NOWHERE", "FileSchema", "RenamedReader", "renamed"]
 
@@ -83,3 +85,10 @@ class RenamedReader(OverReader):
         """What the file's statistics tell; see `FileReader.greatest`."""
         [own] = self._file_schema(pa.schema([(name, kind)])).names
         return self._reader.greatest(own, kind)
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the file's statistics tell; see `FileReader.statistics`."""
+        own = self._file_schema(schema)
+        known = self._reader.statistics(own)
+        names = dict(zip(own.names, schema.names, strict=True))
+        return replace(known, columns={names[name]: one for name, one in known.columns.items()})

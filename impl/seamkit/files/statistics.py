@@ -1,14 +1,58 @@
-"""What can be ruled out by what is known of values before they are read."""
+"""What is known of values before they are read, and what it rules out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs as pafs
 
-__all__ = ["bounds", "or_null", "that_may_match"]
+__all__ = ["ColumnRange", "FileStatistics", "bounds", "guarantee_of", "or_null", "that_may_match"]
+
+
+@dataclass(frozen=True)
+class ColumnRange:
+    """What is known of a column's values in a file.
+
+    Attributes:
+        nulls: how many are null; None where nobody knows.
+        least: no value is less than it; None where there is none, or nobody knows.
+        greatest: likewise, no value is greater.
+        exact: which of both, `least` and `greatest`, are values of the column.
+    """
+
+    nulls: int | None = None
+    least: pa.Scalar | None = None
+    greatest: pa.Scalar | None = None
+    exact: tuple[bool, bool] = (False, False)
+
+
+@dataclass(frozen=True)
+class FileStatistics:
+    """What is known of a file without reading its rows.
+
+    Attributes:
+        rows: in it; None where nobody knows.
+        columns: by name; never of nested types or of floating-point numbers, as writers differ in
+            what NaN does to them.
+    """
+
+    rows: int | None = None
+    columns: Mapping[str, ColumnRange] = field(default_factory=dict)
+
+
+def guarantee_of(known: FileStatistics) -> pc.Expression | None:
+    """What statistics say of all rows, as a condition that these meet; None if nothing."""
+    parts: list[pc.Expression] = []
+    for name, one in known.columns.items():
+        if one.nulls and one.nulls == known.rows:
+            parts.append(pc.field(name).is_null())
+        parts += bounds(name, one.least, one.greatest, nullable=one.nulls != 0)
+    return functools.reduce(operator.and_, parts) if parts else None
 
 
 def bounds(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import gc
 import importlib.util
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,6 +93,7 @@ def start() -> Any:
                 jpype.startJVM(str(library), *_flags(), convertStrings=False, interrupt=False)
             except (OSError, RuntimeError) as error:
                 raise UnavailableError(f"the JVM {library} does not start: {error}") from error
+            _part_collectors()
             lib.seam_jvm_signals_keep()
             # Runs before jpype ends the JVM. By then a test runner, say, has switched Python's
             # faulthandler off, and the JVM's handlers with it.
@@ -102,6 +104,18 @@ def start() -> Any:
     if not jpype.java.lang.Thread.isAttached():
         jpype.java.lang.Thread.attachAsDaemon()
     return jpype
+
+
+def _part_collectors() -> None:
+    """Let Java's garbage collector and Python's each run by itself, in a JVM that was started here.
+
+    JPype ties them: after each of Java's collections, also of its youngest objects, it has Python
+    look through all objects. A reader in Java makes several a second, and all threads that hand
+    batches to Python wait each time. What is tied is found by Python's own collections, too.
+    """
+    for callback in list(gc.callbacks):
+        if getattr(callback, "__module__", "") == "_jpype" and callback.__name__ == "_collect":
+            gc.callbacks.remove(callback)
 
 
 def _require_open(jpype: Any) -> None:

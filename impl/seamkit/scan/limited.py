@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from seambase.errors import UsageError
 from seambase.filters import apply_filter
 from seambase.scan import ScanReport
+from seambase.statistics import TableStatistics
 from seamkit.scan.scan import Scan
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class LimitedScan(Scan):
     def report(self) -> ScanReport:
         """What the scan below did."""
         return self._scan.report()
+
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """Bounds, as the scan below tells them; see `Scan.statistics`."""
+        below = self._scan.statistics(footers=footers)
+        return below.of_some_rows(self._columns, self._rows)
 
     def explain(self, *, engine: bool = False) -> str:
         """The plan of the scan below, and the limit; all rows pass here, none by an engine."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import functools
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
-from seamkit.files.statistics import that_may_match
-from seamkit.scan.units import ReadUnit
+from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
+from seamkit.scan.units import KeyMask, Mask, ReadUnit
 
 __all__ = ["units_that_may_match"]
 
@@ -20,25 +22,30 @@ def units_that_may_match(
     """For each unit whether it may have rows that meet a condition.
 
     Args:
-        units: with the values of their partitions, their guarantees and their buckets.
+        units: with the values of their partitions, their guarantees, their buckets, and files with
+            statistics, which count where no row is added to the file's.
         condition: a filter, or None.
         schema: the columns that it and the guarantees name.
     """
     if condition is None:
         return [True] * len(units)
     in_bucket = _in_buckets(units, condition)
-    if not any(u.partition or u.guarantee is not None for u in units):
+    if not any(u.partition or u.guarantee is not None or _statistics(u) for u in units):
         return in_bucket
     tested = filter_columns(condition, schema)
     # Units of one partition share its values: they are looked at once.
-    numbers: dict[tuple[int, int], int] = {}
+    numbers: dict[tuple[int, int, int], int] = {}
     guarantees: list[pc.Expression | None] = []
     of_units = []
     for unit in units:
-        key = id(unit.partition), id(unit.guarantee)
+        of_file = _statistics(unit)
+        key = id(unit.partition), id(unit.guarantee), id(of_file)
         if key not in numbers:
             numbers[key] = len(guarantees)
-            further = None if unit.guarantee is None else unit.guarantee(tested)
+            further = [
+                None if unit.guarantee is None else unit.guarantee(tested),
+                None if of_file is None else guarantee_of(of_file(tested)),
+            ]
             guarantees.append(_guarantee(unit.partition, further))
         of_units.append(numbers[key])
     left = set(that_may_match(guarantees, condition, schema))
@@ -60,11 +67,19 @@ def _in_buckets(units: Sequence[ReadUnit], condition: pc.Expression) -> list[boo
     return kept
 
 
+def _statistics(unit: ReadUnit) -> Callable[[Collection[str]], FileStatistics] | None:
+    """Those of the unit's file, where all of its rows are rows of that file."""
+    if len(unit.files) == 1 and isinstance(unit.changes, Mask | KeyMask | None):
+        return unit.files[0].statistics
+    return None
+
+
 def _guarantee(
-    values: Mapping[str, pa.Scalar], further: pc.Expression | None
+    values: Mapping[str, pa.Scalar], further: Sequence[pc.Expression | None]
 ) -> pc.Expression | None:
-    whole = further
-    for name, value in values.items():
-        one = pc.field(name) == value if value.is_valid else pc.field(name).is_null()
-        whole = one if whole is None else whole & one
-    return whole
+    parts = [one for one in further if one is not None]
+    parts += [
+        pc.field(name) == value if value.is_valid else pc.field(name).is_null()
+        for name, value in values.items()
+    ]
+    return functools.reduce(operator.and_, parts) if parts else None

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from seambase.errors import UsageError
 from seambase.extras import needs
 from seambase.scan import ScanReport
+from seambase.statistics import ColumnStatistics, TableStatistics
 from seamkit.engines.files import EnginePlan, MaskedPart
 
 if TYPE_CHECKING:
@@ -60,6 +61,19 @@ class Scan(ABC):
             engine: as `relation`, `lazy` and `spark_frame` read: files that go to the engine's own
                 reader have the path `engine`, and of all others it is said why they stay.
         """
+
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """What is known of the rows before one is read: exact figures, bounds, or nothing.
+
+        Args:
+            footers: files may be opened for what the table's metadata does not tell; of each few
+                bytes are read.
+
+        Raises:
+            InputError: a file that is opened is missing or broken.
+        """
+        del footers
+        return TableStatistics(columns={name: ColumnStatistics() for name in self.schema.names})
 
     def engine_plan(self, *, masks: bool = False) -> EnginePlan:
         """The scan for engines: all rows by our reader, unless a scan knows better.

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from seambase.extras import needs
 from seambase.scan import ScanReport
+from seambase.statistics import TableStatistics
 from seambase.where import Filter, parse_filter
 from seamkit.scan.scan import Scan
 
@@ -41,7 +42,6 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
         UsageError: it does not fit the columns.
         UnavailableError: DuckDB is not installed.
     """
-    condition = parse_filter(text, schema, "filter")
     from seambase.dataset import ScanDataset, without_views
 
     pushed: list[pc.Expression | None] = []
@@ -54,6 +54,7 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
     with needs("bench", "a filter in SQL"):
         import duckdb
     with duckdb.connect() as connection:
+        condition = parse_filter(text, schema, "filter", connection)
         # No row is there to be read: what DuckDB asks the dataset for is what it pushes down.
         connection.register("rows", ScanDataset(shown, note))
         connection.execute(f"SELECT 1 FROM rows WHERE {condition.sql}").fetchall()  # noqa: S608 - bound and checked
@@ -111,6 +112,10 @@ class SqlScan(Scan):
     def report(self) -> ScanReport:
         """What the scan below did; its rows are those before the condition."""
         return self._scan.report()
+
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """Bounds, as the scan below tells them; see `Scan.statistics`."""
+        return self._scan.statistics(footers=footers).of_some_rows(self._columns)
 
     def explain(self, *, engine: bool = False) -> str:
         """The plan of the scan below, and the condition; all rows pass here, none by an engine."""

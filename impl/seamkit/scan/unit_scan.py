@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, SeambenchError
 from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport, ScanWarning
+from seambase.statistics import TableStatistics
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EnginePlan, MaskedPart
@@ -36,6 +37,7 @@ from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
+from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.units import (
     DataFile,
     Keyed,
@@ -165,7 +167,7 @@ class UnitScan(Scan):
         limit of memory, or strictness.
         """
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema, self._plan.size_bytes)
+            return EnginePlan([], self, self.schema, *_sizes(self._plan))
         matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
         share = engine_share(self._plan, self._columns, matches)
         files = [*share.files, *share.masked(self._context(), self._options.n_threads)]
@@ -176,7 +178,7 @@ class UnitScan(Scan):
         # What it reads counts as this scan's.
         rest._run, rest._lock = self._run, self._lock
         rest._matches = matches
-        return EnginePlan(files, rest, self.schema, share.rest.size_bytes)
+        return EnginePlan(files, rest, self.schema, *_sizes(share.rest))
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -313,6 +315,19 @@ class UnitScan(Scan):
                 seconds=seconds,
             )
 
+    def statistics(self, *, footers: bool = True) -> TableStatistics:
+        """What the plan and the footers of its files tell of the rows; see `Scan.statistics`.
+
+        Figures are exact where nothing changes the rows of the files and nothing was asked but
+        columns; bounds otherwise.
+        """
+        plan = self._plan
+        may_match = units_that_may_match(plan.units, self._condition, plan.schema)
+        kept = list(itertools.compress(plan.units, may_match))
+        threads = self._options.n_threads
+        found = unit_statistics(kept, self.schema, footers=footers, threads=threads)
+        return found if self._condition is None else found.of_some_rows(self._columns)
+
     def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
         plan = self._plan
@@ -325,7 +340,7 @@ class UnitScan(Scan):
     def _own_ways(self) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
         plan = self._plan
-        partitions = [replace(unit, guarantee=None, bucket=None) for unit in plan.units]
+        partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
         in_partition = units_that_may_match(partitions, self._condition, plan.schema)
         kept = units_that_may_match(plan.units, self._condition, plan.schema)
         for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
@@ -548,7 +563,8 @@ class UnitScan(Scan):
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)
-        rows = functools.partial(read, unit, schema, wanted.batch_rows, self._context())
+        context = replace(self._context(), condition=wanted.condition)
+        rows = functools.partial(read, unit, schema, wanted.batch_rows, context)
         return functools.partial(_tested, rows, wanted)
 
     @property
@@ -567,6 +583,12 @@ class UnitScan(Scan):
         held_bytes = None if limit is None else limit // (4 * self._units_at_once)
         run = self._run
         return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
+
+
+def _sizes(plan: ReadPlan) -> tuple[int, int | None]:
+    """Bytes of a plan's files, and about how many rows it has, as far as it knows itself."""
+    known = unit_statistics(plan.units, pa.schema([]), footers=False, threads=1)
+    return plan.size_bytes, None if known.rows is None else known.rows.value
 
 
 def _groups_by_key(

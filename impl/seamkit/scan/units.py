@@ -34,6 +34,7 @@ from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
+from seamkit.files.statistics import FileStatistics
 from seamkit.scan.merge import Words
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "ReadPlan",
     "ReadUnit",
     "Runs",
+    "settled_columns",
 ]
 
 
@@ -66,6 +68,10 @@ class DataFile:
             lacks.
         sequence_number: when its rows were written, where a format orders files and changes by it.
         rows: that it holds, as the table's metadata tells; None where it does not.
+        statistics: what the table's metadata tells of some columns of all its rows, in the table's
+            names and types; None where nothing is known. Asked by reads that have a filter, for the
+            columns that it tests: a table has many files and columns.
+        has_footer: whether few bytes of it tell what it holds; it is not opened for that otherwise.
     """
 
     name: str
@@ -73,6 +79,8 @@ class DataFile:
     open: Callable[[], FileReader]
     sequence_number: int = 0
     rows: int | None = None
+    statistics: Callable[[Collection[str]], FileStatistics] | None = None
+    has_footer: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,9 +92,11 @@ class Mask:
             what it reads (its checksums, how many rows are said to be gone) and raises a typed
             error that names the file of the mask. That the positions ascend and lie inside the data
             file is checked by the scan.
+        rows: how many they are, as the metadata tells; None where it does not.
     """
 
     load: Callable[[], Positions]
+    rows: int | None = None
 
 
 KeyTest = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
@@ -118,6 +128,9 @@ class ReadContext:
         held_bytes: what the rows of one unit's changes may take in memory while they are collected;
             the others wait on local disk. None for no bound.
         spent: receives seconds by what they were spent on, from readers that count them.
+        condition: what rows of the unit are tested for afterwards, over the table's columns; None
+            for nothing. A reader that is not the scan's own may leave out rows that surely do not
+            meet it, never by a value that the unit's changes may replace; see `settled_columns`.
     """
 
     allocator: TrackedAllocator
@@ -125,6 +138,7 @@ class ReadContext:
     threads: int = 1
     held_bytes: int | None = None
     spent: list[tuple[str, float]] = field(default_factory=list)
+    condition: pc.Expression | None = None
 
 
 class Events(Protocol):
@@ -306,10 +320,9 @@ class ReadUnit:
         changes: what happens to the rows of its files.
         reason: why it is read the way it is, for `Scan.explain`.
         guarantee: says what holds for all rows of the unit of some columns, in the table's names
-            and types, such as the ranges that a table's metadata gives of its files; None where
-            nothing is known. Asked by reads that have a filter, for the columns that it tests: a
-            table has many units and columns. A filter that it rules out leaves the unit unread. It
-            need not repeat `partition`.
+            and types, besides the statistics of its files; None where nothing is known. Asked as
+            these are. A filter that it rules out leaves the unit unread. It need not repeat
+            `partition`.
         changed_by: the files that its changes are read from, for descriptions; those of sorted runs
             are among `files`.
         group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
@@ -340,6 +353,20 @@ class ReadUnit:
     def size_bytes(self) -> int:
         """Bytes of its files."""
         return sum(file.size_bytes for file in self.files)
+
+
+def settled_columns(unit: ReadUnit, names: Collection[str]) -> frozenset[str]:
+    """Columns among `names` whose values in a unit's files are those of its rows.
+
+    By these a filter may rule out rows before the unit's changes are applied. A column that an
+    event or a merge may change is none: a replaced version of a row could meet a filter that the
+    row itself does not, or the other way round.
+    """
+    changes = unit.changes
+    if isinstance(changes, Mask | KeyMask | None):
+        return frozenset(names)
+    keys = changes.keys if isinstance(changes, Runs) else changes.key_columns
+    return frozenset(names).intersection({*keys, *unit.partition})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.statistics import ColumnStatistics, Figure, TableStatistics
 from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
 from seamkit.scan.scan import Scan
 from seamkit.tables.table_format import Table
@@ -32,6 +33,7 @@ class CatalogTable:
 
     Attributes:
         entry: what the metastore says.
+        location: the table's folder, or the metadata file of one of Iceberg's.
         own: the table, as its format's class opened it.
         query: what a scan reads where it does not say.
 
@@ -63,21 +65,21 @@ class CatalogTable:
         self.entry = _METASTORE.table(TableName.parse(address), max_age_s)
         self._max_age_s = max_age_s
         self.format = format_of(self.entry)
-        self._open = opened
         is_view = self.format == "hudi" and not _is_realtime(self.entry)
         self.query = "read-optimized" if is_view else "snapshot"
-        self.own = self._opened(storage_options, options)
-
-    def _opened(self, storage_options: Mapping[str, Any] | None, options: dict[str, Any]) -> Table:
-        """The table by its format's own class, as `open_table` opens it."""
-        entry, location = self.entry, self.entry.location
-        if self.format == "iceberg":
-            location = entry.parameters.get("metadata_location", "")
-        if not location:
-            raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
+        self.location = self._located()
         if self.format == "hive":
             options = {**self._hive_options(), **options}
-        return self._open(local_path(location), storage_options, format=self.format, **options)
+        self.own = opened(self.location, storage_options, format=self.format, **options)
+
+    def _located(self) -> str:
+        """Where the table lies, by its own metadata where the metastore names that."""
+        entry = self.entry
+        is_file = self.format == "iceberg"
+        stated = entry.parameters.get("metadata_location", "") if is_file else entry.location
+        if not stated:
+            raise InputError(f"{entry.name}: the metastore tells no folder or file of the table")
+        return local_path(stated)
 
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
@@ -118,25 +120,21 @@ class CatalogTable:
         module: Any = importlib.import_module(_DIFFERENCES)
         return list(module.differences(stated, self.schema))
 
-    def statistics(self) -> Mapping[str, Any]:
+    def statistics(self) -> TableStatistics:
         """What the metastore tells of the table: estimates, of the time when they were gathered.
-
-        Returns:
-            `rows`, `bytes` and `files`, or None, and `columns`: by name `nulls`, `distinct`,
-            `least` and `greatest`.
 
         Raises:
             UnavailableError: the metastore does not answer.
         """
         parameters = self.entry.parameters
-        columns = {one.colName: _column(one) for one in _METASTORE.statistics(self.entry)}
-        return {
-            "rows": _number(parameters.get("numRows")),
-            "bytes": _number(parameters.get("totalSize")),
-            "files": _number(parameters.get("numFiles")),
-            "exact": False,
-            "columns": columns,
-        }
+        rows, size = (_number(parameters.get(name)) for name in ("numRows", "totalSize"))
+        types = {field.name.lower(): field for field in self.schema}
+        columns = {field.name: ColumnStatistics() for field in self.schema}
+        for one in _METASTORE.statistics(self.entry):
+            field = types.get(one.colName.lower())
+            if field is not None:
+                columns[field.name] = _column(one, field.type)
+        return TableStatistics(_guess(rows), _guess(size), columns)
 
     def describe(self) -> TableDescription:
         """What the table itself says."""
@@ -196,15 +194,30 @@ def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
-def _column(stated: Any) -> Mapping[str, Any]:
+def _column(stated: Any, kind: pa.DataType) -> ColumnStatistics:
     """Statistics of one column, whichever kind they are of."""
     kinds = ("booleanStats", "longStats", "doubleStats", "stringStats", "binaryStats", "dateStats")
     data = next((one for kind in kinds if (one := getattr(stated.statsData, kind, None))), None)
-    ends = [getattr(data, name, None) for name in ("lowValue", "highValue")]
-    least, greatest = (getattr(end, "daysSinceEpoch", end) for end in ends)
-    return {
-        "nulls": getattr(data, "numNulls", None),
-        "distinct": getattr(data, "numDVs", None),
-        "least": least,
-        "greatest": greatest,
-    }
+    ends = [_value(getattr(data, name, None), kind) for name in ("lowValue", "highValue")]
+    counts = [_guess(getattr(data, name, None)) for name in ("numNulls", "numDVs")]
+    return ColumnStatistics(
+        counts[0],
+        None if ends[0] is None else Figure(ends[0], "estimate"),
+        None if ends[1] is None else Figure(ends[1], "estimate"),
+        counts[1],
+    )
+
+
+def _guess(value: int | None) -> Figure[int] | None:
+    return None if value is None else Figure(value, "estimate")
+
+
+def _value(end: Any, kind: pa.DataType) -> pa.Scalar | None:
+    """An end of a range in a column's own type; None where it is none of it."""
+    number = getattr(end, "daysSinceEpoch", end)
+    if number is None:
+        return None
+    try:
+        return pa.scalar(number).cast(pa.int32() if pa.types.is_date32(kind) else kind).cast(kind)
+    except pa.ArrowException:
+        return None

@@ -5,14 +5,19 @@
     seambench data --scale 1 --slices 8 --data data --layout paimon-compacted-event-u20-s100
     python -m seambench_suites.paimon.large_bucket data/sf1/paimon-runs-event-u20-s100/lineitem big
     python -m seambench_suites.paimon.bars data/sf1 --large big
+    python -m seambench_suites.paimon.bars data/sf1 --opponents
 
 Each figure is CPU time over CPU time, least of several, read in turns: lineitem as sorted runs (one
 compacted, one of upserts, one of deletes, ordered by a sequence field), or with deletion vectors,
 against the same rows fully compacted. Row counts must agree. Peak memory is that of the scan's own
 allocator. The large table, whose rows lie in one bucket, is streamed by a process of its own: by
 one thread, whose memory must not grow with the table, and by two, in turns, for the time that
-passes; so nothing else may run meanwhile. Derived from TPC-H, not comparable with published
-results.
+passes; so nothing else may run meanwhile. With `--opponents` the wall time of reading all columns,
+with all cores, is compared with that of pypaimon 2.1 and of Spark with Paimon 0.9, in turns
+(`seambench_suites.paimon.opponents`). pypaimon refuses manifests of 0.9, and gets the same data
+files under manifests in the form of later versions, which needs the package `backports.zstd`.
+
+Derived from TPC-H, not comparable with published results.
 """
 
 from __future__ import annotations
@@ -21,12 +26,14 @@ import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from seambench.contracts import registry
 from seambench.contracts.scan import Scanner, ScanRequest
+from seambench_suites.paimon.opponents import seconds_in_turns, with_newer_manifests
 
 __all__ = ["Streamed", "main", "ratios", "streamed"]
 
@@ -34,7 +41,9 @@ _NATIVE = "paimon-compacted-event-u20-s100"
 #: Layouts, and the most that reading them may cost, as a multiple of reading what is compacted.
 _BARS = {"paimon-runs-event-u20-s100": 1.6, "paimon-dv-event-u20-s100": 1.15}
 
-
+_OPPONENTS = ("pypaimon@2.1.0", "spark-paimon")
+#: How often a reader must be done while an opponent reads once.
+_LEAST_TIMES = 5
 _MOST_RESIDENT_MIB = 512
 #: What two threads must make of the time that one takes for one bucket.
 _LEAST_SPEEDUP = 1.5
@@ -124,14 +133,39 @@ def _large(table: Path, impl: str, turns: int) -> int:
     return (resident[0] > _MOST_RESIDENT_MIB) + (one / two < _LEAST_SPEEDUP)
 
 
+def _against_opponents(folder: Path, impl: str, turns: int) -> int:
+    """Compare with other systems; how many figures miss what is wanted."""
+    missed = 0
+    for layout in _BARS:
+        table = folder / layout / "lineitem"
+        with tempfile.TemporaryDirectory(prefix="seambench-paimon-") as work:
+            newer = with_newer_manifests(table, Path(work) / "lineitem")
+            readers = [impl, *_OPPONENTS]
+            least = seconds_in_turns(readers, [table, newer, table], turns)
+        for opponent in _OPPONENTS:
+            times = least[opponent] / least[impl]
+            missed += times < _LEAST_TIMES
+            sys.stdout.write(
+                f"{layout}: {least[impl]:.2f} s, {opponent} {least[opponent]:.2f} s: "
+                f"{times:.1f} x, at least {_LEAST_TIMES}\n"
+            )
+            sys.stdout.flush()
+    return missed
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print each figure beside the most that is wanted; 1 if one is above."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="of the data sets")
     parser.add_argument("--impl", default="auto", help="the reader")
     parser.add_argument("--large", type=Path, help="a table whose rows lie in one large bucket")
+    parser.add_argument(
+        "--opponents", action="store_true", help="compare with pypaimon and Spark alone"
+    )
     parser.add_argument("--turns", type=int, default=5)
     asked = parser.parse_args(arguments)
+    if asked.opponents:
+        return 1 if _against_opponents(asked.folder, asked.impl, asked.turns) else 0
     missed = 0
     for layout, (ratio, peak) in ratios(
         asked.folder, registry.resolve("scan", asked.impl), asked.turns

@@ -58,6 +58,7 @@ public final class PartSource {
      * @param schema of all columns, as Spark writes it in JSON
      * @param tasks for each the numbers of its parts
      * @param bytes of the files of all parts, by which Spark plans joins; -1 if unknown
+     * @param rows of all parts, or a bound or estimate of them; -1 if unknown
      * @param shared names of columns that may have one value in all rows of a part
      * @param read what a worker runs; pickled
      */
@@ -66,10 +67,11 @@ public final class PartSource {
             String schema,
             List tasks,
             long bytes,
+            long rows,
             List shared,
             PythonFunction read) {
         StructType columns = (StructType) DataType.fromJson(schema);
-        PartTable table = new PartTable(session, columns, tasks, bytes, shared, read);
+        PartTable table = new PartTable(session, columns, tasks, bytes, rows, shared, read);
         DataSourceV2Relation relation =
                 DataSourceV2Relation.create(
                         table, scala.Option.empty(), scala.Option.empty(),
@@ -84,6 +86,7 @@ final class PartTable implements Table, SupportsRead {
     final StructType schema;
     final List tasks;
     final long bytes;
+    final long rows;
     final List shared;
     final PythonFunction read;
 
@@ -92,12 +95,14 @@ final class PartTable implements Table, SupportsRead {
             StructType schema,
             List tasks,
             long bytes,
+            long rows,
             List shared,
             PythonFunction read) {
         this.session = session;
         this.schema = schema;
         this.tasks = tasks;
         this.bytes = bytes;
+        this.rows = rows;
         this.shared = shared;
         this.read = read;
     }
@@ -176,13 +181,14 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
         return this;
     }
 
-    /** A file's bytes are those of all columns. */
+    /** A file's bytes are those of all columns; rows are those before any filter. */
     public Statistics estimateStatistics() {
-        if (table.bytes < 0) {
-            return new PartStatistics(OptionalLong.empty());
-        }
         double share = (schema.size() + 1.0) / (table.schema.size() + 1.0);
-        return new PartStatistics(OptionalLong.of((long) (table.bytes * share)));
+        return new PartStatistics(
+                table.bytes < 0
+                        ? OptionalLong.empty()
+                        : OptionalLong.of((long) (table.bytes * share)),
+                table.rows < 0 ? OptionalLong.empty() : OptionalLong.of(table.rows));
     }
 
     public InputPartition[] planInputPartitions() {
@@ -220,9 +226,11 @@ final class PartScan implements Scan, Batch, SupportsReportStatistics {
 /** How much is read. */
 final class PartStatistics implements Statistics {
     private final OptionalLong bytes;
+    private final OptionalLong rows;
 
-    PartStatistics(OptionalLong bytes) {
+    PartStatistics(OptionalLong bytes, OptionalLong rows) {
         this.bytes = bytes;
+        this.rows = rows;
     }
 
     public OptionalLong sizeInBytes() {
@@ -230,7 +238,7 @@ final class PartStatistics implements Statistics {
     }
 
     public OptionalLong numRows() {
-        return OptionalLong.empty();
+        return rows;
     }
 }
 

@@ -5,9 +5,11 @@ package seamkit.offheap;
  *
  * <p>Each time is less the clock's own, which is taken right before. A row of over a millisecond is one
  * in which the thread stood still, for the garbage collector or for another program, and is no sample.
+ * A few samples of code that Java has yet to compile say nothing of all rows.
  */
 final class RowClock {
     private static final int EVERY = 64;
+    private static final int ENOUGH = 16;
     private static final long PAUSE = 1000000;
 
     private long rows;
@@ -35,8 +37,8 @@ final class RowClock {
         }
     }
 
-    /** What all rows took, if they took what the samples did. */
+    /** What all rows took, if they took what the samples did; 0 where there are too few of them. */
     long nanos() {
-        return samples == 0 ? 0 : (long) ((double) Math.max(sampled, 0) / samples * rows);
+        return samples < ENOUGH ? 0 : (long) ((double) Math.max(sampled, 0) / samples * rows);
     }
 }

@@ -8,7 +8,7 @@ from seamkit.tables.delta.log.actions import AddFile, VectorDescriptor
 from seamkit.tables.delta.log.paths import TableFiles
 from seamkit.tables.delta.row_ids import RowTracking, open_with_row_ids
 from seamkit.tables.delta.schema import Field, TableSchema
-from seamkit.tables.delta.stats import guarantee
+from seamkit.tables.delta.stats import file_statistics
 from seamkit.tables.delta.vectors import read_vector
 from seamkit.tables.delta.widening import DeltaTypes
 
@@ -23,7 +23,7 @@ WORDS = (
     TableSchema,
     VectorDescriptor,
     all_but,
-    guarantee,
+    file_statistics,
     open_data_file,
     open_with_row_ids,
     read_vector,

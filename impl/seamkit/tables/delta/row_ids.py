@@ -18,6 +18,7 @@ from seamkit.core.arrow_data import batch_of
 from seamkit.files.positions import positions_of
 from seamkit.files.reader import FileReader, OverReader, Renaming
 from seamkit.files.roaring import Positions
+from seamkit.files.statistics import FileStatistics
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.schema import Field, TableSchema
 
@@ -146,6 +147,11 @@ class _TrackedReader(OverReader):
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """What the file's statistics tell; see `FileReader.greatest`."""
         return None if name in self._tracked else self._reader.greatest(name, kind)
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the file's statistics tell of the table's own columns."""
+        own = [field for field in schema if field.name not in self._tracked]
+        return self._reader.statistics(pa.schema(own))
 
     def _in_file(self, schema: pa.Schema) -> pa.Schema:
         """Columns with those of row tracking under the names that files have for them."""

@@ -9,10 +9,9 @@ differ in what NaN does to them.
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import json
-import operator
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -20,13 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
-from seamkit.files.statistics import bounds
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
 
-__all__ = ["counted", "guarantee"]
+__all__ = ["counted", "file_statistics", "stated_rows"]
 
+_ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 _MILLISECOND = pa.scalar(dt.timedelta(milliseconds=1), pa.duration("us"))
 
 
@@ -40,10 +40,16 @@ def counted(add: AddFile) -> tuple[int | None, set[str]]:
         return None, set()
 
 
-def guarantee(
+def stated_rows(add: AddFile) -> int | None:
+    """The rows of a file, if its statistics tell; where they come first the rest is not parsed."""
+    first = None if add.stats is None else _ROWS_FIRST.match(add.stats)
+    return counted(add)[0] if first is None else int(first[1])
+
+
+def file_statistics(
     add: AddFile, fields: Sequence[Field], names: Collection[str]
-) -> pc.Expression | None:
-    """What the statistics of a file say of some columns; None if nothing.
+) -> FileStatistics:
+    """What the log says of some columns of a file.
 
     Statistics that are broken say nothing: they are optional.
 
@@ -52,28 +58,31 @@ def guarantee(
         fields: the columns, none of them nested.
         names: of those that are of interest.
     """
-    if add.stats is None or not fields:
-        return None
+    if add.stats is None:
+        return FileStatistics()
     try:
         told = json.loads(add.stats, parse_float=Decimal)
+        rows = told["numRecords"]
+        if not isinstance(rows, int):
+            return FileStatistics()
         chosen = [field for field in fields if field.name in names]
-        parts = [part for field in chosen for part in _of_column(told, field)]
+        return FileStatistics(rows, {field.name: _of_column(told, field) for field in chosen})
     except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    return functools.reduce(operator.and_, parts) if parts else None
+        return FileStatistics()
 
 
-def _of_column(told: Mapping[str, Any], field: Field) -> Iterator[pc.Expression]:
-    rows, nulls = told["numRecords"], (told.get("nullCount") or {}).get(field.physical)
-    if not isinstance(nulls, int) or not isinstance(rows, int):
-        return
-    if nulls == rows and told.get("tightBounds") is not False:
-        yield pc.field(field.name).is_null()
-    low = _value((told.get("minValues") or {}).get(field.physical), field.type)
-    high = _value((told.get("maxValues") or {}).get(field.physical), field.type)
-    if high is not None and pa.types.is_timestamp(field.type):
+def _of_column(told: Mapping[str, Any], field: Field) -> ColumnRange:
+    nulls = (told.get("nullCount") or {}).get(field.physical)
+    is_tight = told.get("tightBounds") is not False
+    if not isinstance(nulls, int) or (nulls and not is_tight):
+        nulls = None
+    kind = field.type
+    low = _value((told.get("minValues") or {}).get(field.physical), kind)
+    high = _value((told.get("maxValues") or {}).get(field.physical), kind)
+    if pa.types.is_timestamp(kind) and high is not None:
         high = pc.add(high, _MILLISECOND)
-    yield from bounds(field.name, low, high, nullable=nulls > 0)
+    exact = is_tight and not pa.types.is_timestamp(kind) and not pa.types.is_string(kind)
+    return ColumnRange(nulls, low, high, (exact, exact))
 
 
 def _value(value: Any, kind: pa.DataType) -> pa.Scalar | None:

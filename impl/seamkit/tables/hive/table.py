@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
+from seamkit.core.collector import collector_at_rest
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
-from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+from seamkit.tables.describe import described
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import Description, describe, read_descriptor
 from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
@@ -149,6 +150,7 @@ class HiveTable:
 
         return filtered_scan(make, names, filter, whole)
 
+    @collector_at_rest()
     def _plan(self) -> ReadPlan:
         warnings: list[ScanWarning] = []
         partitions = self._description.partitions
@@ -166,7 +168,8 @@ class HiveTable:
 
     def _unit(self, file: Listed) -> ReadUnit:
         opener = partial(open_data_file, self._storage, file.path, self._description, self._rows)
-        data = DataFile(file.path, file.size_bytes, opener)
+        has_footer = self._description.format in ("parquet", "orc")
+        data = DataFile(file.path, file.size_bytes, opener, has_footer=has_footer)
         group = file.path.rpartition("/")[0]
         return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.reader import FileReader, OneGroup
+from seamkit.files.statistics import FileStatistics
 
 __all__ = ["SkeletonReader"]
 
@@ -93,6 +94,14 @@ class SkeletonReader(OneGroup):
         """What the file that has the column tells; see `FileReader.greatest`."""
         inside = name in self._skeleton.schema.names
         return (self._skeleton if inside else self._outside).greatest(name, kind)
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the two files tell of their own columns; see `FileReader.statistics`."""
+        inside = set(self._skeleton.schema.names)
+        keys = pa.schema([field for field in schema if field.name in inside])
+        rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])
+        both = self._skeleton.statistics(keys), self._outside.statistics(rest)
+        return FileStatistics(both[0].rows, {**both[0].columns, **both[1].columns})
 
 
 def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:

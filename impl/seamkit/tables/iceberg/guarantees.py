@@ -11,20 +11,20 @@ import datetime as dt
 import functools
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.files.statistics import bounds, or_null
+from seamkit.files.statistics import ColumnRange, FileStatistics, bounds, or_null
 from seamkit.tables.iceberg.content.values import bound_value
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
 from seamkit.tables.iceberg.metadata.manifests import Entry, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field
 
-__all__ = ["guarantee", "manifest_guarantee"]
+__all__ = ["file_statistics", "guarantee", "manifest_guarantee"]
 
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -34,7 +34,7 @@ _FIRST_YEAR, _LAST_YEAR = 1, 9998
 def guarantee(
     entry: Entry, spec: PartitionSpec, fields: Sequence[Field], names: Collection[str]
 ) -> pc.Expression | None:
-    """What holds for all rows of a file; None where nothing is known.
+    """What a file's partition says of all its rows; None where it says nothing.
 
     Args:
         entry: the file.
@@ -43,13 +43,31 @@ def guarantee(
         names: of those that are of interest.
     """
     by_id = {field.id: field for field in fields if field.name in names}
-    parts = [part for field in by_id.values() for part in _of_column(entry, field)]
+    parts: list[pc.Expression] = []
     for one in spec.fields:
         source = by_id.get(-1 if one.source_id is None else one.source_id)
         if source is not None:
             value = entry.partition[one.id]
             parts += _of_partition(one, (value, value), source)
     return _all(parts)
+
+
+def file_statistics(entry: Entry, fields: Sequence[Field]) -> FileStatistics:
+    """What the manifest says of a file and of some columns that are not nested."""
+    return FileStatistics(entry.records, {field.name: _of_column(entry, field) for field in fields})
+
+
+def _of_column(entry: Entry, field: Field) -> ColumnRange:
+    """Bounds are never said to be values: the format does not promise that they are."""
+    nulls = entry.null_counts.get(field.id)
+    if entry.value_counts.get(field.id) != entry.records:
+        nulls = None
+    lower, upper = entry.lower.get(field.id), entry.upper.get(field.id)
+    return ColumnRange(
+        nulls,
+        None if lower is None else bound_value(lower, field.type),
+        None if upper is None else bound_value(upper, field.type),
+    )
 
 
 def manifest_guarantee(
@@ -91,17 +109,6 @@ def _of_summary(
 
 def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
     return functools.reduce(operator.and_, parts) if parts else None
-
-
-def _of_column(entry: Entry, field: Field) -> Iterator[pc.Expression]:
-    nulls, values = entry.null_counts.get(field.id), entry.value_counts.get(field.id)
-    if nulls is None or values is None:
-        return
-    if nulls == values == entry.records and values:
-        yield pc.field(field.name).is_null()
-    ends = (entry.lower.get(field.id), entry.upper.get(field.id))
-    least, most = (None if end is None else bound_value(end, field.type) for end in ends)
-    yield from bounds(field.name, least, most, nullable=nulls > 0)
 
 
 def _of_partition(

@@ -13,7 +13,7 @@ from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSp
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 from seamkit.tables.iceberg.metadata.schema import Field
-from seamkit.tables.iceberg.planning import bounds_of
+from seamkit.tables.iceberg.planning import bounds_of, statistics_of
 
 __all__ = ["WORDS"]
 
@@ -35,5 +35,6 @@ WORDS = (
     deleted_rows,
     load_inverted,
     read_vector,
+    statistics_of,
 )
 """Classes and functions; see `seamkit.ranges.words`."""

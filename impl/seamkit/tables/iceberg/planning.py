@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import StoredFile
+from seamkit.core.collector import collector_at_rest
 from seamkit.files.roaring import Positions
+from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
 from seamkit.tables.iceberg.buckets import ColumnBuckets, bucket_fields
 from seamkit.tables.iceberg.content.open_file import FileOpener
@@ -19,7 +22,7 @@ from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
 from seamkit.tables.iceberg.content.values import partition_value
 from seamkit.tables.iceberg.content.vectors import read_vector
 from seamkit.tables.iceberg.deletes import DeleteIndex, kind_of
-from seamkit.tables.iceberg.guarantees import guarantee
+from seamkit.tables.iceberg.guarantees import file_statistics, guarantee
 from seamkit.tables.iceberg.manifest_pruning import manifests_that_may_match
 from seamkit.tables.iceberg.metadata.document import PartitionSpec, Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import (
@@ -48,7 +51,11 @@ class Planner:
     schema: Schema
     opener: FileOpener
     _known: dict[int, Sequence[tuple[int, ColumnBuckets]]] = field(default_factory=dict)
+    _partitions: dict[Any, tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]] = field(
+        default_factory=dict
+    )
 
+    @collector_at_rest()
     def units(
         self, snapshot: Snapshot | None, condition: pc.Expression | None = None
     ) -> tuple[list[ReadUnit], Sequence[str]]:
@@ -138,16 +145,21 @@ class Planner:
         for index in indexes:
             for deleted, _ in index.equality(entry):
                 columns = {**columns, **deleted.columns}
-        values = self._values(entry)
-        partition = {
-            field.name: values[field.id] for field in self.schema.fields if field.id in values
-        }
+        values, partition = self._shared(entry)
         rows = FileRows(values, entry.first_row_id, entry.sequence_number)
         opened = partial(self.opener.open, entry, columns, rows)
         return ReadUnit(
             name=self.opener.files.shown(entry.path),
             files=[
-                DataFile(entry.path, entry.size_bytes, opened, entry.sequence_number, entry.records)
+                DataFile(
+                    entry.path,
+                    entry.size_bytes,
+                    opened,
+                    entry.sequence_number,
+                    entry.records,
+                    partial(statistics_of, entry, self.schema.fields, values),
+                    has_footer=entry.format != "AVRO",
+                )
             ],
             partition=partition,
             changes=changes,
@@ -190,6 +202,19 @@ class Planner:
         fields = self.metadata.specs[entry.spec_id].fields
         return "/".join(f"{one.name}={entry.partition.get(one.id)}" for one in fields)
 
+    def _shared(self, entry: Entry) -> tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]:
+        """Columns with one value in a file, by id and by name: the same for files of a partition.
+
+        Raises:
+            InputError: a partition value is none of its column's type.
+        """
+        key = entry.partition_key
+        if key not in self._partitions:
+            values = self._values(entry)
+            named = {one.name: values[one.id] for one in self.schema.fields if one.id in values}
+            self._partitions[key] = values, named
+        return self._partitions[key]
+
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
         """Columns with one value in a file: those that its partition is made of as they stand."""
         types = {field.id: field for field in self.schema.fields}
@@ -209,16 +234,26 @@ def bounds_of(
     apart: Collection[int],
     names: Collection[str],
 ) -> pc.Expression | None:
-    """What holds for all rows of a file; of columns with one value in it the unit tells that."""
-    flat = [field for field in fields if not field.children and field.id not in apart]
-    return guarantee(entry, spec, flat, names)
+    """What its partition says of a file; of columns with one value in it the unit tells that."""
+    return guarantee(entry, spec, _flat(fields, apart), names)
+
+
+def statistics_of(
+    entry: Entry, fields: Sequence[Field], apart: Collection[int], names: Collection[str]
+) -> FileStatistics:
+    """What the manifest says of some columns of a file but those with one value in it."""
+    return file_statistics(entry, [one for one in _flat(fields, apart) if one.name in names])
+
+
+def _flat(fields: Sequence[Field], apart: Collection[int]) -> list[Field]:
+    return [field for field in fields if not field.children and field.id not in apart]
 
 
 def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:
     """The rows of a data file that are gone by position, and in words."""
     vector = index.vector(entry)
     if vector is not None:
-        mask = Mask(partial(read_vector, opener.files, vector))
+        mask = Mask(partial(read_vector, opener.files, vector), vector.records)
         return mask, f"{vector.records} rows are deleted by its vector"
     deletes = index.positions(entry)
     if not deletes:

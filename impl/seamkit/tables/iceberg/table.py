@@ -16,11 +16,11 @@ from seambase.filters import filter_columns
 from seambase.scan import Query
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
-from seamkit.scan.describe import described
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan, ReadUnit
+from seamkit.tables.describe import described
 from seamkit.tables.iceberg.appends import appended_files, line_between, snapshots_between
 from seamkit.tables.iceberg.catalog import metadata_address
 from seamkit.tables.iceberg.changes import CHANGE_COLUMNS, changed_units

@@ -166,7 +166,7 @@ class ChangePlanner:
         for snapshot, files in self._files(_changelog):
             time = pa.scalar(str(snapshot.time_millis))
             units += [
-                replace(unit, partition={"ts_ms": time}, changes=None, guarantee=None)
+                replace(unit, partition={"ts_ms": time}, changes=None)
                 for unit in planner.as_written(files)
             ]
         plan = self._read_plan(units, "changelogs", change_schema(self._schema))

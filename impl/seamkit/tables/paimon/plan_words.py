@@ -9,7 +9,7 @@ from seamkit.tables.paimon.merging.engines import Aggregation, FieldRule, Partia
 from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.types import Field
-from seamkit.tables.paimon.stats import file_guarantee
+from seamkit.tables.paimon.stats import file_statistics
 from seamkit.tables.paimon.vectors import read_vector
 
 __all__ = ["WORDS"]
@@ -25,7 +25,7 @@ WORDS = (
     TableSchema,
     VectorRange,
     changelog_rows,
-    file_guarantee,
+    file_statistics,
     open_data_file,
     read_vector,
     retracts_of,

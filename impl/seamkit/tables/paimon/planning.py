@@ -23,7 +23,7 @@ from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
 from seamkit.tables.paimon.metadata.system import KIND, SEQUENCE, SYSTEM
 from seamkit.tables.paimon.paths import bucket_folder
-from seamkit.tables.paimon.stats import file_guarantee
+from seamkit.tables.paimon.stats import file_statistics
 from seamkit.tables.paimon.vectors import read_vector
 
 __all__ = ["Planner"]
@@ -158,7 +158,6 @@ class Planner:
             partition=known,
             changes=mask,
             reason="" if mask is None else "rows are deleted by a vector",
-            guarantee=partial(file_guarantee, file, self._schema, self._schemas),
             changed_by=self._stored_vectors([file]),
             group=folder,
         )
@@ -209,7 +208,14 @@ class Planner:
             self._schemas,
             self._schema,
         )
-        return DataFile(f"{folder}/{file.name}", file.size_bytes, opened, rows=file.rows)
+        return DataFile(
+            f"{folder}/{file.name}",
+            file.size_bytes,
+            opened,
+            rows=file.rows,
+            statistics=partial(file_statistics, file, self._schema, self._schemas),
+            has_footer=not file.name.endswith(".avro"),
+        )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
         """The vectors of files, for descriptions."""
@@ -222,4 +228,6 @@ class Planner:
 
     def _mask(self, file: FileEntry) -> Mask | None:
         vector = self._vectors.get((file.partition, file.bucket, file.name))
-        return None if vector is None else Mask(partial(read_vector, self._storage, vector))
+        if vector is None:
+            return None
+        return Mask(partial(read_vector, self._storage, vector), vector.cardinality)

@@ -8,26 +8,23 @@ over: writers differ in what NaN does to them.
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.errors import InputError
-from seamkit.files.statistics import bounds
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.tables.paimon.metadata.binary_row import row_values
 from seamkit.tables.paimon.metadata.manifests import FileEntry
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 
-__all__ = ["file_guarantee"]
+__all__ = ["file_statistics"]
 
 
-def file_guarantee(
+def file_statistics(
     file: FileEntry, schema: TableSchema, schemas: Schemas, among: Collection[str]
-) -> pc.Expression | None:
-    """What a file's statistics say of the columns among some; None if nothing.
+) -> FileStatistics:
+    """What the manifest says of a file and of its columns among some.
 
     Statistics that are broken say nothing: they are optional.
     """
@@ -37,28 +34,26 @@ def file_guarantee(
         names = [own.name for own in written.fields]
     low_bytes, high_bytes, nulls = file.value_stats
     if nulls is None or len(nulls) != len(names):
-        return None
+        return FileStatistics(file.rows)
     try:
         fields = [written.field(name) for name in names]
         types = [pa.null() if own.children else own.type for own in fields]
         lows = row_values(low_bytes, types, file.where)
         highs = row_values(high_bytes, types, file.where)
     except (InputError, StopIteration):
-        return None
-    parts: list[pc.Expression] = []
+        return FileStatistics(file.rows)
     by_id = {own.id: own for own in schema.fields}
+    found = {}
     for own, low, high, count in zip(fields, lows, highs, nulls, strict=True):
         now = by_id.get(own.id)
-        if now is not None and now.name in among and now.type == own.type and not own.children:
-            parts += _of_column(now.name, low, high, count, file.rows)
-    return functools.reduce(operator.and_, parts) if parts else None
+        if now is None or now.name not in among or now.type != own.type or own.children:
+            continue
+        if not pa.types.is_floating(own.type):
+            found[now.name] = _of_column(low, high, count)
+    return FileStatistics(file.rows, found)
 
 
-def _of_column(
-    name: str, low: pa.Scalar, high: pa.Scalar, nulls: int | None, rows: int
-) -> Iterator[pc.Expression]:
-    if nulls is None or pa.types.is_floating(low.type):
-        return
-    if nulls == rows:
-        yield pc.field(name).is_null()
-    yield from bounds(name, low, high, nullable=nulls > 0)
+def _of_column(low: pa.Scalar, high: pa.Scalar, nulls: int | None) -> ColumnRange:
+    exact = not (pa.types.is_string(low.type) or pa.types.is_binary(low.type))
+    least, greatest = (end if end.is_valid else None for end in (low, high))
+    return ColumnRange(nulls, least, greatest, (exact, exact))

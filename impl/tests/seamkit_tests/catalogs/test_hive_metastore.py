@@ -17,6 +17,8 @@ import pytest
 import seamkit
 from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambase.java import find_java
+from seambase.statistics import Figure
+from seambench.cli import main
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
 from seamkit.jvm.machine import spark_jars
@@ -280,6 +282,23 @@ def test_tables_of_other_formats(port: int, tmp_path: Path) -> None:
         found = _named(address)
         assert _rows(found) == _rows(seamkit.open_table(folder))
         assert found.differences
+        _hold_commands(address, _rows(found), tmp_path)
+
+
+def _hold_commands(address: str, rows: list[str], folder: Path) -> None:
+    """A name stands on the command line wherever a table does."""
+    target = folder / "rows.arrow"
+    for arguments in (
+        ["scan", address, "-o", str(target)],
+        ["inspect", address],
+        ["inspect", address, "--statistics"],
+        ["audit", address, "--no-peers"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert not ended.value.code, arguments
+    with pa.ipc.open_file(target) as reader:
+        assert sorted(map(repr, reader.read_all().to_pylist())) == rows
 
 
 @pytest.mark.jvm
@@ -304,8 +323,8 @@ def test_partitions_of_a_hive_table(port: int, tmp_path: Path) -> None:
 
     found = _named(address)
     assert _rows(found) == _rows(own)
-    assert found.statistics()["rows"] == 7
-    assert found.statistics()["exact"] is False
+    assert found.statistics().rows == Figure(7, "estimate")
+    assert set(found.statistics().columns) == set(own.schema.names)
     assert len(_rows(seamkit.open_table(fewer))) < len(_rows(own))
 
 

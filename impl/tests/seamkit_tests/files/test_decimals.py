@@ -61,6 +61,7 @@ def test_decimals_of_every_width_are_read(
             "l": pa.array([[1], None, []] * 9, pa.list_(pa.decimal128(digits, 0))),
             "f": pa.array([b"abcde"] * len(own), pa.binary(5)),
             "e": own.slice(1).take(pa.array([*range(1, len(own) - 1), 0, 0])),
+            "n": pa.nulls(len(own), own.type),
         }
     )
     pq.write_table(table, tmp_path / "f.parquet", **options)
@@ -76,8 +77,15 @@ def test_decimals_of_every_width_are_read(
     assert whole.num_rows == other.num_rows
     kinds = whole.schema.to_arrow_schema()
     assert [n for n in kinds.names if pa.types.is_fixed_size_binary(kinds.field(n).type)] == [
-        *("d", "f", "e")
+        *("d", "f", "e", "n")
     ]
+
+
+def test_a_file_without_rows_has_its_columns(tmp_path: Path) -> None:
+    """None of them is turned; they are of the table's types."""
+    pq.write_table(pa.table({"d": _column(5, 2)}).slice(0, 0), tmp_path / "f.parquet")
+    reader = ParquetReader(Storage(str(tmp_path)), "f.parquet")
+    assert _read(reader, pa.schema({"d": pa.decimal128(5, 2)})).num_rows == 0
 
 
 def test_files_of_parquet_mr_are_read(tmp_path: Path) -> None:

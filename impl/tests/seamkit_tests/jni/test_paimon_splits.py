@@ -5,18 +5,21 @@ from __future__ import annotations
 import pickle
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.connector.paimon_java import VERSIONS, paimon_loader
+from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_jni import JniReader, NativeJniReader, Paimon09JniReader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
@@ -121,6 +124,47 @@ def test_predicates_reach_the_core(split: _Split) -> None:
         {**split.parameters, "required_fields": "b,i", "predicate_info": split.predicate}
     )
     assert some == [row for row in whole if row["b"]] != whole
+
+
+def test_a_filter_reaches_the_core_by_keys_alone_where_rows_are_merged(tmp_path: Path) -> None:
+    """Of the key 4 a file has the row `1-11`, and a later one `6-0`: the former is no row at all.
+
+    To rule rows out by their values before they are merged brings it back; by their keys it does
+    not, and the core leaves all others out.
+    """
+    table = unpack_paimon("pk-levels", tmp_path)
+    scan = AutoReader().open(ScanRequest(str(table)))
+    assert isinstance(scan, UnitScan)
+    [unit] = scan.plan.units
+    point = ("scan.snapshot-id", str(PaimonTable(str(table)).snapshot_id))
+    splits = PaimonSplits(str(table), "", point, travels=False)
+    value, key = pc.field("v") == "1-11", pc.field("k") == 4
+
+    unmerged = splits.parameters(replace(unit, changes=None), scan.schema, value)
+    assert scanned(unmerged) == [{"k": 4, "v": "1-11"}]
+    assert splits.parameters(unit, scan.schema, value)["predicate_info"] == ""
+    for condition in (key, key & (value | pc.field("v").is_valid())):
+        found = scanned(splits.parameters(unit, scan.schema, condition))
+        assert found == [{"k": 4, "v": "6-0"}]
+
+
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (pc.field("v") == "1-11", []),
+        (pc.field("v") == "6-0", [4]),
+        ((pc.field("k") < 3) | (pc.field("v") == "6-0"), [0, 1, 2, 4]),
+        ((pc.field("k") < 3) & (pc.field("v") != "2-8"), [1, 2]),
+    ],
+)
+def test_filters_are_exact(
+    condition: pc.Expression, expected: list[int], kind: type[JniReader], tmp_path: Path
+) -> None:
+    """Whatever of a filter reaches the core, rows are those that meet it."""
+    request = ScanRequest(str(unpack_paimon("pk-levels", tmp_path)))
+    found = kind().open(request).dataset().to_table(filter=condition)
+    assert sorted(found["k"].to_pylist()) == expected
 
 
 def test_clocks_show_the_zone_that_is_named(split: _Split) -> None:

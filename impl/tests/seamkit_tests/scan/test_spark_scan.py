@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +19,8 @@ from seambench.engines.spark import SparkOptions, spark_session
 from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
 from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.opening import open_table
+from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack_table
 
 pytestmark = [
@@ -142,6 +145,18 @@ def test_columns_and_filters_of_a_query_reach_our_reader(session: Any, tmp_path:
     expected = [s for value, s in rows if value in {values[-1], middle, 7} and value >= middle]
     assert _ordered(row[0] for row in kept.collect()) == _ordered(expected)
     assert frame.count() == table.num_rows
+
+
+@in_threads
+def test_spark_plans_by_the_rows_that_the_metadata_tells(session: Any, tmp_path: Path) -> None:
+    """Sorted runs of a Paimon table are merged: there are at most all of their rows."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "paimon" / "pk-write-only" / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    scan: Any = open_table(tmp_path).scan()
+    plan = scan.spark_frame(session)._jdf.queryExecution().optimizedPlan()
+    stats = plan.collectLeaves().head().stats()
+
+    assert stats.rowCount().get() == scan.statistics().rows.value
 
 
 @in_threads

@@ -63,6 +63,15 @@ public final class PaimonPlan {
         return Encoded.text(splits.get(number));
     }
 
+    /**
+     * The parameter `predicate_info`.
+     *
+     * @param json a test; see `PaimonPredicates`
+     */
+    public String predicates(String json) throws IOException {
+        return Encoded.text(PaimonPredicates.of(json, table.rowType()));
+    }
+
     List<Split> splits() {
         return splits;
     }

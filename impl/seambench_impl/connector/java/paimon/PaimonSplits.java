@@ -58,6 +58,15 @@ public final class PaimonSplits {
     }
 
     /**
+     * The parameter `predicate_info`.
+     *
+     * @param json a test; see `PaimonPredicates`
+     */
+    public String predicates(String json) throws IOException {
+        return plan.predicates(json);
+    }
+
+    /**
      * The parameter `split_info`.
      *
      * @param names of files of one bucket

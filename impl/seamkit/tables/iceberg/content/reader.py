@@ -14,6 +14,7 @@ from seamkit.files.positions import positions_of
 from seamkit.files.reader import FileReader, OverReader
 from seamkit.files.renamed import renamed
 from seamkit.files.roaring import Positions
+from seamkit.files.statistics import FileStatistics
 from seamkit.tables.iceberg.content.columns import FileColumns, in_file
 from seamkit.tables.iceberg.content.values import default_value
 from seamkit.tables.iceberg.metadata.schema import Field
@@ -150,6 +151,10 @@ class IcebergReader(OverReader):
         """What the file's statistics tell; see `FileReader.greatest`."""
         as_is = self._source(pa.field(name, kind)).as_is
         return self._reader.greatest(name, kind) if as_is else None
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the file's statistics tell of columns that it has as the table does."""
+        return self._reader.statistics(pa.schema([f for f in schema if self._source(f).as_is]))
 
     def _source(self, wanted: pa.Field) -> _Source:
         column = self._columns[wanted.name]
