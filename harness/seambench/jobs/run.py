@@ -1,7 +1,7 @@
 """Compare readers under spark-submit: `spark-submit .../seambench/jobs/run.py --scale 1 ...`.
 
-Takes the arguments of `seambench run`; data sets are made, and readers such as `spark-frame` and
-`spark-hudi` read, on whatever master spark-submit was given. Answers are checked and times recorded
+Takes the arguments of `seambench run`; data sets are made, and readers such as `spark-frame` read,
+on whatever master spark-submit was given. Answers are checked and times recorded
 as in any run, but for memory. The Python that runs it (PYSPARK_PYTHON) needs this package, also on
 the workers of a cluster.
 """
