@@ -14,11 +14,10 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
-from seamkit.files.footers import footer_statistics
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
-from seamkit.files.statistics import FileStatistics, that_may_match
+from seamkit.files.statistics import FileStatistics, footer_statistics, that_may_match
 from seamkit.files.storage import Storage
 
 __all__ = [

@@ -95,7 +95,7 @@ def _of_file(file: DataFile, schema: pa.Schema, footers: bool) -> FileStatistics
         known = file.statistics(schema.names)
     known = replace(known, rows=known.rows if file.rows is None else file.rows)
     open_ = [one for one in schema if _is_open(known.columns.get(one.name), one.type, known.rows)]
-    if not footers or not (open_ or known.rows is None):
+    if not (footers and file.has_footer) or not (open_ or known.rows is None):
         return known
     own = file.open().statistics(pa.schema(open_))
     rows = own.rows if known.rows is None else known.rows
@@ -119,7 +119,9 @@ def _rows(unit: ReadUnit, in_files: Figure[int] | None) -> Figure[int] | None:
     if not unit.files:
         return None  # events add them all
     if isinstance(changes, Mask) and changes.rows is not None:
-        return Figure(in_files.value - changes.rows)
+        left = in_files.value - changes.rows
+        # Metadata that contradicts itself is refused by who reads; here nothing is made of it.
+        return Figure(left) if 0 <= left <= in_files.value else None
     is_bound = isinstance(changes, Mask | KeyMask | Runs)
     return Figure(in_files.value, "at most" if is_bound else "estimate")
 

@@ -71,6 +71,7 @@ class DataFile:
         statistics: what the table's metadata tells of some columns of all its rows, in the table's
             names and types; None where nothing is known. Asked by reads that have a filter, for the
             columns that it tests: a table has many files and columns.
+        has_footer: whether few bytes of it tell what it holds; it is not opened for that otherwise.
     """
 
     name: str
@@ -79,6 +80,7 @@ class DataFile:
     sequence_number: int = 0
     rows: int | None = None
     statistics: Callable[[Collection[str]], FileStatistics] | None = None
+    has_footer: bool = True
 
 
 @dataclass(frozen=True)

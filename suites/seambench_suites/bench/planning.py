@@ -2,11 +2,11 @@
 
     python -m seambench_suites.bench.planning --files 100000 --partitions 10000
 
-Tables are real ones multiplied: what Iceberg and Delta wrote of one small file is written again for
-as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a timeline.
-Data files do not exist but for Hudi's names: planning reads none. Each plan is made in a process of
-its own, whose seconds and most resident bytes are printed, and what that process held before; `far`
-is the same table behind an address of fsspec's.
+Tables are real ones multiplied: what Iceberg, Delta and Paimon wrote of one small file is written
+again for as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a
+timeline, one of Hive's its names. Data files do not exist but for these names: planning reads none.
+Each plan is made in a process of its own, whose seconds and most resident bytes are printed, and
+what that process held before; `far` is the same table behind an address of fsspec's.
 """
 
 from __future__ import annotations
@@ -76,7 +76,27 @@ def _avro(content: bytes) -> tuple[Any, Mapping[str, str], list[dict[str, Any]]]
 
     reader = fastavro.reader(io.BytesIO(content))
     own = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
+    if reader.codec == "zstandard":
+        return reader.writer_schema, own, _of_zstandard(content, reader)
     return reader.writer_schema, own, list(reader)
+
+
+def _of_zstandard(content: bytes, reader: Any) -> list[dict[str, Any]]:
+    """Rows of blocks for which fastavro itself would need one more package."""
+    import fastavro
+    import pyarrow as pa
+
+    sync, stream = reader._header["sync"], io.BytesIO(content)
+    stream.seek(content.index(sync) + len(sync))
+    rows: list[dict[str, Any]] = []
+    while stream.tell() < len(content):
+        count, size = (int(fastavro.schemaless_reader(stream, "long", None)) for _ in range(2))
+        packed = pa.BufferReader(stream.read(size))
+        block = io.BytesIO(pa.CompressedInputStream(packed, "zstd").read())
+        read = (fastavro.schemaless_reader(block, reader.writer_schema, None) for _ in range(count))
+        rows += [row for row in read if isinstance(row, dict)]
+        stream.seek(len(sync), io.SEEK_CUR)
+    return rows
 
 
 def _write_avro(
@@ -136,11 +156,63 @@ def _iceberg(root: Path, n_files: int, partitions: int) -> None:
     (folder / "version-hint.text").write_text("2")
 
 
+def _paimon(root: Path, n_files: int, partitions: int) -> None:
+    """The first commit of a partitioned table, an entry of it multiplied over ten manifests."""
+    with zipfile.ZipFile(_GOLDEN / "paimon" / "append-partitions" / "table.zip") as archive:
+        snapshot = json.loads(archive.read("snapshot/snapshot-1"))
+        base = f"manifest/{snapshot['baseManifestList']}"
+        for name in ("schema/schema-0", base):
+            archive.extract(name, root)
+        list_path = f"manifest/{snapshot['deltaManifestList']}"
+        list_schema, list_own, (manifest, *_) = _avro(archive.read(list_path))
+        name = f"manifest/{manifest['_FILE_NAME']}"
+        schema, own, (entry, *_) = _avro(archive.read(name))
+    file, values = entry["_FILE"], entry["_PARTITION"]
+    entries: list[dict[str, Any]] = []
+    for number in range(n_files):
+        # The last of three columns, a bigint, behind the arity and the bits of nulls.
+        part = values[:28] + (number % partitions).to_bytes(8, "little") + values[36:]
+        one = {**file, "_FILE_NAME": f"data-{number:08}-0.parquet"}
+        entries.append({**entry, "_PARTITION": part, "_FILE": one})
+    manifests = []
+    share = -(-n_files // 10)
+    for number in range(0, n_files, share):
+        path, some = root / "manifest" / f"manifest-{number}", entries[number : number + share]
+        _write_avro(path, schema, own, some)
+        size = path.stat().st_size
+        stated = {"_FILE_NAME": path.name, "_FILE_SIZE": size, "_NUM_ADDED_FILES": len(some)}
+        manifests.append({**manifest, **stated})
+    _write_avro(root / list_path, list_schema, list_own, manifests)
+    rows = file["_ROW_COUNT"] * n_files
+    snapshot.update(totalRecordCount=rows, deltaRecordCount=rows)
+    (root / "snapshot").mkdir()
+    (root / "snapshot" / "snapshot-1").write_text(json.dumps(snapshot))
+    for name in ("LATEST", "EARLIEST"):
+        (root / "snapshot" / name).write_text("1")
+
+
+def _hive(root: Path, n_files: int, partitions: int) -> None:
+    """Names of files in folders of partitions, which are all that such a table has."""
+    descriptor = {
+        "format": "parquet",
+        "columns": [{"name": "k", "type": "int"}],
+        "partitions": [{"name": "p", "type": "int"}],
+    }
+    (root / "_hive_table.json").write_text(json.dumps(descriptor))
+    for number in range(n_files):
+        folder = root / f"p={number % partitions}"
+        if number < partitions:
+            folder.mkdir()
+        (folder / f"part-{number:08}").touch()
+
+
 FORMATS: Mapping[str, Callable[[Path, int, int], None]] = {
     "hudi": _hudi,
     "delta": _delta,
     "delta-checkpoint": _delta_checkpoint,
     "iceberg": _iceberg,
+    "paimon": _paimon,
+    "hive": _hive,
 }
 """Makes a table of a format below an empty folder: of so many files in so many partitions."""
 

@@ -32,6 +32,7 @@ final class PartColumns {
 class RowsOf extends ColumnVector {
     private final ColumnVector column;
     private final int[] rows;
+    private final boolean nulls;
 
     /**
      * @param rows the row of each value in the other column; null where they are the same
@@ -40,6 +41,7 @@ class RowsOf extends ColumnVector {
         super(column.dataType());
         this.column = column;
         this.rows = rows;
+        this.nulls = column.hasNull();
     }
 
     private int at(int row) {
@@ -59,7 +61,7 @@ class RowsOf extends ColumnVector {
     }
 
     public boolean isNullAt(int row) {
-        return column.isNullAt(at(row));
+        return nulls && column.isNullAt(at(row));
     }
 
     public boolean getBoolean(int row) {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.row_ids import RowTracking, open_with_row_ids
 from seamkit.tables.delta.schema import Field, TableSchema
-from seamkit.tables.delta.stats import counted, file_statistics
+from seamkit.tables.delta.stats import file_statistics, stated_rows
 from seamkit.tables.delta.vectors import read_vector, stored_vector
 from seamkit.tables.delta.widening import DeltaTypes
 
@@ -40,6 +40,7 @@ class Planner:
     protocol: Protocol
     schema: TableSchema
     tracking: RowTracking | None = None
+    _partitions: dict[object, Mapping[str, pa.Scalar]] = field(default_factory=dict)
 
     @property
     def root(self) -> str:
@@ -80,13 +81,11 @@ class Planner:
         )
         if self.tracking is not None:
             opened = partial(open_with_row_ids, opened, add, self.tracking)
-        partitioned = self.schema.partition_columns
-        plain = [f for f in self.schema.fields if not f.children and f.name not in partitioned]
-        rows, known_of = counted(add)[0], partial(file_statistics, add, plain)
+        rows, known_of = stated_rows(add), partial(file_statistics, add, self._plain)
         return ReadUnit(
             name=add.path,
             files=[DataFile(add.path, add.size_bytes, opened, rows=rows, statistics=known_of)],
-            partition={**self._partition(add), **(known or {})},
+            partition={**self._partition(add), **known} if known else self._partition(add),
             changes=changes,
             reason=reason,
             changed_by=[] if add.vector is None else [stored_vector(self.files, add.vector)],
@@ -108,12 +107,27 @@ class Planner:
             )
         return Mask(partial(read_vector, self.files, add.vector), add.vector.cardinality)
 
+    @cached_property
+    def _plain(self) -> Sequence[Field]:
+        """Columns that files hold and that are not nested."""
+        partitioned = self.schema.partition_columns
+        return [f for f in self.schema.fields if not f.children and f.name not in partitioned]
+
     def _partition(self, add: AddFile) -> Mapping[str, pa.Scalar]:
+        """The values of a file's partition: one object for all files of it."""
+        key = tuple(add.partition_values.items())
+        if key not in self._partitions:
+            self._partitions[key] = self._values(add)
+        return self._partitions[key]
+
+    def _values(self, add: AddFile) -> Mapping[str, pa.Scalar]:
         values = {}
         for name in self.schema.partition_columns:
-            field = self.schema.field(name)
+            column = self.schema.field(name)
             where = f"{self.root}/{LOG}: {add.path}, column {name!r}"
-            if field.physical not in add.partition_values:
+            if column.physical not in add.partition_values:
                 raise InputError(f"{where}: the log has no partition value")
-            values[name] = partition_value(add.partition_values[field.physical], field.type, where)
+            values[name] = partition_value(
+                add.partition_values[column.physical], column.type, where
+            )
         return values

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -23,8 +24,9 @@ from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
 
-__all__ = ["counted", "file_statistics"]
+__all__ = ["counted", "file_statistics", "stated_rows"]
 
+_ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 _MILLISECOND = pa.scalar(dt.timedelta(milliseconds=1), pa.duration("us"))
 
 
@@ -36,6 +38,12 @@ def counted(add: AddFile) -> tuple[int | None, set[str]]:
         return int(rows), {name for name, n in nulls.items() if isinstance(n, int) and n < rows}
     except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None, set()
+
+
+def stated_rows(add: AddFile) -> int | None:
+    """The rows of a file, if its statistics tell; where they come first the rest is not parsed."""
+    first = None if add.stats is None else _ROWS_FIRST.match(add.stats)
+    return counted(add)[0] if first is None else int(first[1])
 
 
 def file_statistics(

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
+from seamkit.core.collector import collector_at_rest
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
 from seamkit.scan.options import ScanOptions
@@ -149,6 +150,7 @@ class HiveTable:
 
         return filtered_scan(make, names, filter, whole)
 
+    @collector_at_rest()
     def _plan(self) -> ReadPlan:
         warnings: list[ScanWarning] = []
         partitions = self._description.partitions
@@ -166,7 +168,8 @@ class HiveTable:
 
     def _unit(self, file: Listed) -> ReadUnit:
         opener = partial(open_data_file, self._storage, file.path, self._description, self._rows)
-        data = DataFile(file.path, file.size_bytes, opener)
+        has_footer = self._description.format in ("parquet", "orc")
+        data = DataFile(file.path, file.size_bytes, opener, has_footer=has_footer)
         group = file.path.rpartition("/")[0]
         return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)
 

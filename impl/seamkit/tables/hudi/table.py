@@ -17,6 +17,7 @@ from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.avro import arrow_schema
+from seamkit.core.collector import collector_at_rest
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
@@ -113,6 +114,7 @@ class HudiTable:
         """
         return self._plan(self._as_of(as_of)).slices
 
+    @collector_at_rest()
     def _plan(self, window: Window, *, strict: bool = False) -> Plan:
         return self._complete(self._planner(strict).plan(window), window)
 

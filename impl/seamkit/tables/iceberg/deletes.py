@@ -79,6 +79,8 @@ class DeleteIndex:
 
     def positions(self, data: Entry) -> list[PositionDeletes]:
         """The position delete files that may name rows of a data file without a vector."""
+        if not self._positions:
+            return []
         return [
             one
             for one in self._positions.get(data.partition_key, ())
@@ -91,6 +93,8 @@ class DeleteIndex:
         Raises:
             RefusedError: keys that are not supported.
         """
+        if not self._equality:
+            return []
         found = []
         for scope in (data.partition_key, _GLOBAL):
             apply = Counter(tuple(sorted(one.equality_ids)) for one in self._equal(scope, data))
@@ -101,6 +105,8 @@ class DeleteIndex:
         """All delete files that may take rows out of a data file."""
         vector = self.vector(data)
         by_position = [one.entry for one in self.positions(data)] if vector is None else [vector]
+        if not self._equality:
+            return by_position
         by_key = (
             one for scope in (data.partition_key, _GLOBAL) for one in self._equal(scope, data)
         )

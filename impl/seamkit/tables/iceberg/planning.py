@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import StoredFile
+from seamkit.core.collector import collector_at_rest
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
@@ -49,7 +51,11 @@ class Planner:
     schema: Schema
     opener: FileOpener
     _known: dict[int, Sequence[tuple[int, ColumnBuckets]]] = field(default_factory=dict)
+    _partitions: dict[Any, tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]] = field(
+        default_factory=dict
+    )
 
+    @collector_at_rest()
     def units(
         self, snapshot: Snapshot | None, condition: pc.Expression | None = None
     ) -> tuple[list[ReadUnit], Sequence[str]]:
@@ -139,10 +145,7 @@ class Planner:
         for index in indexes:
             for deleted, _ in index.equality(entry):
                 columns = {**columns, **deleted.columns}
-        values = self._values(entry)
-        partition = {
-            field.name: values[field.id] for field in self.schema.fields if field.id in values
-        }
+        values, partition = self._shared(entry)
         rows = FileRows(values, entry.first_row_id, entry.sequence_number)
         opened = partial(self.opener.open, entry, columns, rows)
         return ReadUnit(
@@ -155,6 +158,7 @@ class Planner:
                     entry.sequence_number,
                     entry.records,
                     partial(statistics_of, entry, self.schema.fields, values),
+                    has_footer=entry.format != "AVRO",
                 )
             ],
             partition=partition,
@@ -197,6 +201,19 @@ class Planner:
         """The partition of a data file, for people."""
         fields = self.metadata.specs[entry.spec_id].fields
         return "/".join(f"{one.name}={entry.partition.get(one.id)}" for one in fields)
+
+    def _shared(self, entry: Entry) -> tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]:
+        """Columns with one value in a file, by id and by name: the same for files of a partition.
+
+        Raises:
+            InputError: a partition value is none of its column's type.
+        """
+        key = entry.partition_key
+        if key not in self._partitions:
+            values = self._values(entry)
+            named = {one.name: values[one.id] for one in self.schema.fields if one.id in values}
+            self._partitions[key] = values, named
+        return self._partitions[key]
 
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
         """Columns with one value in a file: those that its partition is made of as they stand."""

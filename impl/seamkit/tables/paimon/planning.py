@@ -214,6 +214,7 @@ class Planner:
             opened,
             rows=file.rows,
             statistics=partial(file_statistics, file, self._schema, self._schemas),
+            has_footer=not file.name.endswith(".avro"),
         )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:

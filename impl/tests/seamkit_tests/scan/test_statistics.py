@@ -22,8 +22,10 @@ from seambench.conformance.load import load_cases
 from seambench.seams.scan.check import unpacked
 from seambench_impl.scan import AutoReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.statistics import ColumnRange
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack_table
 
@@ -174,6 +176,38 @@ def test_footers_are_read_only_where_metadata_says_nothing(tmp_path: Path) -> No
     assert without.rows is None
     assert without.size_bytes == scan.statistics().size_bytes
     assert set(without.columns.values()) == {ColumnStatistics()}
+
+
+@pytest.mark.parametrize(
+    ("format_name", "name"),
+    [("hive", "text-rows"), ("hive", "avro-written"), ("paimon", "pk-avro")],
+)
+def test_files_that_would_be_read_whole_are_not_asked(
+    format_name: str, name: str, tmp_path: Path
+) -> None:
+    """Text and Avro have no footer: what metadata does not tell of them stays unknown."""
+    scan: Any = seamkit.open_table(_unpacked(format_name, name, tmp_path)).scan()
+    data = [file for unit in scan.plan.units for file in unit.files]
+    assert data
+    before = scan.statistics(footers=False)
+    for file in tmp_path.rglob("*"):
+        if file.is_file() and any(file.name in one.name for one in data):
+            file.unlink()
+
+    assert scan.statistics() == before
+
+
+def test_masks_that_take_out_more_than_there_is_make_no_figure() -> None:
+    """Who reads refuses such metadata; who estimates makes nothing of it."""
+
+    def never() -> Any:
+        raise AssertionError("not opened")
+
+    data = DataFile("one", 1, never, rows=2, statistics=lambda _: FileStatistics(2))
+    for gone, rows in ((2, Figure(0)), (3, None), (-1, None)):
+        unit = ReadUnit("one", [data], changes=Mask(never, gone))
+        plan = ReadPlan("table", pa.schema([]), [unit])
+        assert UnitScan(plan, []).statistics().rows == rows
 
 
 def test_footers_keep_the_last_digits_and_pass_over_fractions(tmp_path: Path) -> None:

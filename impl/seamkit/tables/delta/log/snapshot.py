@@ -10,6 +10,7 @@ from typing import Any
 
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
+from seamkit.core.collector import collector_at_rest
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import (
     AddFile,
@@ -67,6 +68,7 @@ class _Replay:
         self.decided.update(adds)
 
 
+@collector_at_rest()
 def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = None) -> Snapshot:
     """Replay the log up to a version.
 

@@ -283,18 +283,23 @@ def is_vector(entry: Entry) -> bool:
 
 def _typed(row: Mapping[int, Any], id_: int, kind: type, where: str) -> Any:
     value = row.get(id_)
+    if type(value) is kind:
+        return value
     if isinstance(value, bool) or not isinstance(value, kind):
         raise InputError(f"{where}: field {id_} is {value!r}")
     return value
 
 
 def _optional(row: Mapping[int, Any], id_: int, kind: type, where: str) -> Any:
-    return None if row.get(id_) is None else _typed(row, id_, kind, where)
+    value = row.get(id_)
+    return value if value is None or type(value) is kind else _typed(row, id_, kind, where)
 
 
 def _pairs(row: Mapping[int, Any], id_: int, kind: type, where: str) -> dict[int, Any]:
     """A map whose keys are numbers; Avro has it as a list of pairs."""
-    listed = _optional(row, id_, list, where) or []
+    listed = _optional(row, id_, list, where)
+    if not listed:
+        return {}
     try:
         found = {pair["key"]: pair["value"] for pair in listed}
     except (KeyError, TypeError) as error:

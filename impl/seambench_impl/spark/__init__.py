@@ -1,0 +1,1 @@
+"""Scanners that run in Spark."""

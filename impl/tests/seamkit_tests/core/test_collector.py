@@ -1,0 +1,44 @@
+"""Python's collector of cycles while plans are made."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from seamkit.core.collector import collector_at_rest
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """It works, whatever a test has made of it."""
+    gc.enable()
+    yield
+    gc.enable()
+
+
+def test_it_works_again_when_the_last_one_leaves() -> None:
+    """Threads may overlap, and leave in any order."""
+    one, other = collector_at_rest(), collector_at_rest()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert not gc.isenabled()
+    other.__exit__(None, None, None)
+    assert gc.isenabled()
+
+
+def test_it_works_again_after_an_error() -> None:
+    """Whatever a plan fails by."""
+    with pytest.raises(ValueError, match="broken"), collector_at_rest():
+        raise ValueError("broken")
+    assert gc.isenabled()
+
+
+def test_one_that_was_off_stays_off() -> None:
+    """A program that has switched it off has its reasons."""
+    gc.disable()
+    with collector_at_rest():
+        assert not gc.isenabled()
+    assert not gc.isenabled()
