@@ -391,7 +391,7 @@ def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
     short = seambench("list", "--data", tmp_path).out.splitlines()
     cases = seambench("list", "cases", "--data", tmp_path).out
 
-    assert len(short) < 40
+    assert len(short) < 48
     assert any(line.split()[:1] == ["scan"] and "hudi" in line for line in short)
     assert "in full: seambench list seams|formats|implementations|cases|data|queries" in short
     assert "scan/hudi/event-v9/" in cases

@@ -1,7 +1,7 @@
 """Measures scanners written in Java, in one process and a few minutes.
 
     seambench data --scale 1 --data data --layout mor-v9-event-avro-u20-s20
-    python -m seambench_impl.connector.java_rates data/sf1/mor-v9-event-avro-u20-s20
+    python -m seambench_impl.measures.java_rates data/sf1/mor-v9-event-avro-u20-s20
 
 Values and rows a second that Java appends on one thread, the share of the copy in C, and lineitem
 by the readers `auto`, `native+jni` and `jni`, and by `jni` with one thread and with two. Wall time,

@@ -1,7 +1,7 @@
 """Measures what a JNI connector adds to the Java reader behind it, in one process.
 
     seambench data --scale 1 --data data --layout mor-v9-event-avro-u20-s20
-    python -m seambench_impl.connector.java_shares data/sf1/mor-v9-event-avro-u20-s20
+    python -m seambench_impl.measures.java_shares data/sf1/mor-v9-event-avro-u20-s20
 
 One slice of lineitem without logs and one with, of all columns and of four. Hudi's reader alone
 hands its records to nobody; then the same slice goes the whole way into Arrow's columns. Both in

@@ -1,9 +1,9 @@
 """How fast text is parsed: lineitem as a Hive table of text, beside pyarrow and DuckDB.
 
-Usage: `python -m seambench_impl.text_bars [--scale 0.1] [--turns 5] [--spark]`. All take turns in
-one process with one thread; the least user time of each counts, and every sum is checked. Spark,
-which reads through Hive's own classes, is a process of its own: its least wall time counts, with
-one core, rows going nowhere.
+Usage: `python -m seambench_impl.measures.text_bars [--scale 0.1] [--turns 5] [--spark]`. All take
+turns in one process with one thread; the least user time of each counts, and every sum is checked.
+Spark, which reads through Hive's own classes, is a process of its own: its least wall time counts,
+with one core, rows going nowhere.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Programs that measure adapters against what these stand on; a table on the screen."""
