@@ -61,12 +61,24 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
     columns = []
     for field in types:
         if field.name in known:
-            value = files.values.get(field.name)
-            column = f.lit(None if value is None else value.as_py())
+            column = f.lit(_constant(files.values.get(field.name)))
         else:
             column = rows[_quoted(field.name)]
         columns.append(column.cast(field.dataType).alias(field.name))
     return rows.select(*columns)
+
+
+def _constant(value: pa.Scalar | None) -> Any:
+    """A value that all rows have, as what Spark casts to the column's type.
+
+    Days and moments go as text: on the way to Java those of early years are lost.
+    """
+    if value is None or not value.is_valid:
+        return None
+    if pa.types.is_timestamp(value.type):
+        zone = None if value.type.tz is None else "UTC"
+        return value.cast(pa.timestamp("us", zone)).cast(pa.string()).as_py()
+    return value.cast(pa.string()).as_py() if pa.types.is_date(value.type) else value.as_py()
 
 
 def _quoted(name: str) -> str:

@@ -18,9 +18,11 @@ from seambench.contracts.scan import ScanRequest
 from seambench.engines.spark import SparkOptions, spark_session
 from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
+from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.opening import open_table
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
 
 pytestmark = [
@@ -125,6 +127,24 @@ def test_sparks_own_reader_takes_part_in_a_data_frame(
     assert ("FileScan parquet" in plan) == clean
     masked = any(scan.masked_part(n, [column], None).file for n in range(scan.n_parts))
     assert masked
+
+
+@in_threads
+def test_days_and_moments_of_partitions_reach_spark(session: Any, tmp_path: Path) -> None:
+    """Those of the first and the last year, too; by Delta's table, in Spark's spelling of them."""
+    scan = DeltaTable(str(unpack_delta("partitions-times", tmp_path))).scan()
+    assert " engine " in scan.explain(engine=True)
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    frame = scan.spark_frame(session)
+    texts = [f"CAST({each} AS STRING)" for each in ("k", "d", "unix_micros(t)", "z")]
+    rows = sorted(map(tuple, frame.selectExpr(*texts).collect()))
+    session.conf.unset("spark.sql.session.timeZone")
+    assert rows == [
+        ("1", "2024-02-29", "1709210096789012", "2024-02-29 12:34:56.789012"),
+        ("2", "0001-01-01", "-1", "1582-10-04 00:00:00"),
+        ("3", None, None, None),
+        ("4", "9999-12-31", "1704067200000000", "2024-01-01 00:00:00"),
+    ]
 
 
 @in_threads
