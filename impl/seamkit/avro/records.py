@@ -213,9 +213,9 @@ def _long(stream: io.BytesIO, where: str, *, zigzag: bool = True) -> int:
         if not byte:
             break
         value |= (byte[0] & 0x7F) << shift
-        if byte[0] < 0x80:
+        if byte[0] < 0x80 and value < 1 << 64:
             return (value >> 1) ^ -(value & 1) if zigzag else value
-    raise InputError(f"{where}: a number at byte {stream.tell()} does not end")
+    raise InputError(f"{where}: a number before byte {stream.tell()} does not end in 64 bits")
 
 
 def _check_bounded(avro: AvroType, where: str, above: tuple[int, ...]) -> bool:
