@@ -139,8 +139,12 @@ def _against_opponents(folder: Path, impl: str, opponents: Sequence[str], turns:
     for layout in _BARS:
         table = folder / layout / "lineitem"
         with tempfile.TemporaryDirectory(prefix="seambench-paimon-") as work:
-            newer = with_newer_manifests(table, Path(work) / "lineitem")
-            tables = [newer if one.startswith("pypaimon") else table for one in opponents]
+            tables = [
+                with_newer_manifests(table, Path(work) / one)
+                if one.startswith("pypaimon")
+                else table
+                for one in opponents
+            ]
             least = seconds_in_turns([impl, *opponents], [table, *tables], turns)
         for opponent in opponents:
             times = least[opponent] / least[impl]
