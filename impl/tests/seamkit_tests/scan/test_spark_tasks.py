@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from seamkit.engines.spark_source import _tasks
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
-from seamkit.scan.scan import Scan
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
@@ -21,7 +20,7 @@ _CONTEXT: Any = SimpleNamespace(
 )
 
 
-def _scan(folder: Path) -> Scan:
+def _scan(folder: Path) -> Any:
     return HudiTable(str(unpack_table("mor-v9-partitioned", folder))).scan()
 
 
