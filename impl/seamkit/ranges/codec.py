@@ -61,7 +61,7 @@ def _form(kind: type) -> str:
     """How values of a class are written."""
     if kind in _ATOMS:
         return "atom"
-    forms = {
+    forms: Mapping[str, Any] = {
         "plain": (types.NoneType, int, str),
         "map": Mapping,
         "set": (frozenset, set),
@@ -93,9 +93,9 @@ class Encoder:
         Raises:
             RefusedError: it has something that has no word.
         """
-        kind = type(value)
+        kind: Any = type(value)
         form = _form(kind)
-        if form == "plain" or (kind is float and math.isfinite(value)):  # type: ignore[arg-type]
+        if form == "plain" or (isinstance(value, float) and math.isfinite(value)):
             return value
         if form == "atom":
             tag, write, _ = _ATOMS[kind]

@@ -98,7 +98,8 @@ def _is_a(value: object, kind: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if kind is float:
         return isinstance(value, float | int) and not isinstance(value, bool)
-    return _is_kind(type(value), kind)
+    found: Any = type(value)
+    return _is_kind(found, kind)
 
 
 @functools.cache
