@@ -101,6 +101,8 @@ def filtered_scan(
     """
     if isinstance(filter, str):
         condition = sql_condition(filter, schema)
+        if condition.is_whole:
+            return make(list(columns), condition.implied)
         more = [name for name in condition.sql.columns if name not in columns]
         return SqlScan(make([*columns, *more], condition.implied), columns, condition.sql)
     if filter is not None and not isinstance(filter, pc.Expression):

@@ -6,14 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from seambase.filters import filter_columns
 from seamkit.engines.files import CHUNK_ROWS, EngineFiles, why_not
 from seamkit.files.reader import FileReader
-from seamkit.scan.engine_masks import ChangedRows, MaskedFiles, UnitMatches
+from seamkit.scan.engine_masks import ChangedRows, MaskedFiles, UnitMatches, gone_rows
+from seamkit.scan.events_cache import EventsCache
+from seamkit.scan.pruning import leaves_out
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
 
-__all__ = ["EngineShare", "engine_share", "masked_file"]
+__all__ = ["EngineShare", "engine_share", "masked_unit"]
 
 #: Reads of their own that an engine is given at most: one for each set of values of partitions.
 _MOST_READS = 64
@@ -111,27 +117,45 @@ def _without_file(unit: ReadUnit, matches: UnitMatches) -> ReadUnit:
     return replace(unit, changes=ChangedRows(file, changes, matches))
 
 
-def masked_file(
-    unit: ReadUnit, schema: pa.Schema, matches: UnitMatches
-) -> tuple[EngineFiles, ReadUnit] | None:
-    """Split one unit: the file for an engine's reader, and the unit with what changes its rows.
+def masked_unit(
+    unit: ReadUnit,
+    schema: pa.Schema,
+    shown: pa.Schema,
+    condition: pc.Expression | None,
+    context: ReadContext,
+) -> tuple[EngineFiles, npt.NDArray[np.bool_], ReadUnit | None] | None:
+    """Split one unit: a file for an engine's reader, which of its rows are gone, and what is left.
+
+    All of it stays with us where a filter leaves it out, or leaves out row groups by their keys: an
+    engine would have us look at all keys of the file.
 
     Args:
         unit: of any kind.
-        schema: the columns that are handed out.
-        matches: what keyed events do to their files.
+        schema: all columns of the table.
+        shown: the columns that are handed out.
+        condition: of rows; None for all.
+        context: what the read lends.
 
     Returns:
-        None where all stays with us. The changes of the unit are a mask, `ChangedRows` or None.
+        None where all stays with us. The unit that is left has the rows that the file does not
+        hold; None where the file holds all.
 
     Raises:
-        InputError: the file is missing or broken.
+        SeambenchError: what is wrong with the file or its changes.
     """
-    found = _files_of(unit, schema, masks=True)
-    if isinstance(found, str) or len(found) != 1:
+    found = _files_of(unit, shown, masks=True)
+    if isinstance(found, str) or len(found) != 1 or leaves_out(unit, condition, schema):
         return None
-    keyed = not isinstance(unit.changes, Mask | KeyMask | None)
-    return found[0], _without_file(unit, matches) if keyed else unit
+    (file,), none = found, np.empty(0, np.bool_)
+    matches = UnitMatches(schema, EventsCache())
+    tested = filter_columns(condition, schema)
+    matches.columns = list(dict.fromkeys([*shown.names, *tested]))
+    if unit.changes is None:
+        return file, none, None
+    keyed = not isinstance(unit.changes, Mask | KeyMask)
+    changed = _without_file(unit, matches) if keyed else unit
+    gone = gone_rows(changed, matches, context)
+    return None if gone is None else (file, gone, changed if keyed else None)
 
 
 def _fits(files: EngineFiles, read: tuple[EngineFiles, Sequence[ReadUnit]] | None) -> bool:

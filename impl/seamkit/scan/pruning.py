@@ -1,4 +1,4 @@
-"""Which units a filter leaves to be read, by what is known of them before a file is opened."""
+"""Which units and row groups a filter leaves to be read, by what is known before rows are."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
+from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
-from seamkit.scan.units import KeyMask, Mask, ReadUnit
+from seamkit.scan.native_path import Wanted
+from seamkit.scan.units import KeyMask, Mask, ReadUnit, Runs
 
-__all__ = ["units_that_may_match"]
+__all__ = ["groups_by_key", "leaves_out", "units_that_may_match"]
 
 
 def units_that_may_match(
@@ -50,6 +52,45 @@ def units_that_may_match(
         of_units.append(numbers[key])
     left = set(that_may_match(guarantees, condition, schema))
     return [kept and number in left for kept, number in zip(in_bucket, of_units, strict=True)]
+
+
+def groups_by_key(
+    key_columns: frozenset[str], wanted: Wanted
+) -> Callable[[FileReader], Sequence[int]] | None:
+    """Which row groups of a merged file can hold keys that the condition lets through.
+
+    Values below the merge may be stale, but keys are not.
+    """
+    condition, keys = wanted.condition, key_columns.intersection(wanted.tested)
+    if condition is None or not keys:
+        return None
+    schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+    return lambda reader: reader.row_groups_that_may_match(condition, schema, counted=keys)
+
+
+def leaves_out(unit: ReadUnit, condition: pc.Expression | None, schema: pa.Schema) -> bool:
+    """Whether a condition leaves out a unit, or row groups of its file by their keys.
+
+    Args:
+        unit: of any kind.
+        condition: a filter, or None.
+        schema: the columns that it names.
+
+    Raises:
+        InputError: the file is missing or broken.
+    """
+    if not units_that_may_match([unit], condition, schema)[0]:
+        return True
+    if condition is None or isinstance(unit.changes, Mask | KeyMask | Runs | None):
+        return False
+    tested = filter_columns(condition, schema)
+    keys = unit.changes.key_columns.intersection(tested)
+    if not keys:
+        return False
+    reader = unit.files[0].open()
+    fields = pa.schema([schema.field(name) for name in tested])
+    groups = reader.row_groups_that_may_match(condition, fields, counted=keys)
+    return len(groups) < reader.num_row_groups
 
 
 def _in_buckets(units: Sequence[ReadUnit], condition: pc.Expression) -> list[bool]:

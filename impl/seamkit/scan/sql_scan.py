@@ -1,7 +1,8 @@
-"""Scans with a condition in SQL: DuckDB tests each batch, and tells what is ruled out before."""
+"""Scans with a condition in SQL: a scan tests what it can, and DuckDB the rest by batches."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlCondition", "SqlScan", "sql_condition"]
 
+# DuckDB's operator that reads a dataset of pyarrow's.
+_SCAN = "PYTHON_ARROW_SCAN"
+
 
 @dataclass(frozen=True)
 class SqlCondition:
@@ -29,10 +33,13 @@ class SqlCondition:
         sql: the condition itself.
         implied: what holds for every row that meets it, as an Arrow expression that scans can push
             down; None where DuckDB finds nothing of that kind.
+        is_whole: every row for which that holds meets the condition, so that nothing is left to be
+            tested.
     """
 
     sql: Filter
     implied: pc.Expression | None
+    is_whole: bool
 
 
 def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
@@ -57,8 +64,20 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
         condition = parse_filter(text, schema, "filter", connection)
         # No row is there to be read: what DuckDB asks the dataset for is what it pushes down.
         connection.register("rows", ScanDataset(shown, note))
-        connection.execute(f"SELECT 1 FROM rows WHERE {condition.sql}").fetchall()  # noqa: S608 - bound and checked
-    return SqlCondition(condition, pushed[0] if len(pushed) == 1 else None)
+        query = f"SELECT 1 FROM rows WHERE {condition.sql}"  # noqa: S608 - bound and checked
+        connection.execute(query).fetchall()
+        [(_, plan)] = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
+    if len(pushed) != 1:
+        return SqlCondition(condition, None, is_whole=False)
+    return SqlCondition(condition, pushed[0], is_whole=_only_scans(json.loads(plan)))
+
+
+def _only_scans(plan: list[dict[str, Any]]) -> bool:
+    """Whether DuckDB tests no row itself: what it pushes into a scan it leaves to the scan."""
+    if len(plan) != 1:
+        return False
+    name, below = plan[0]["name"].strip(), plan[0]["children"]
+    return _only_scans(below) if name == "PROJECTION" else name == _SCAN and not below
 
 
 class SqlScan(Scan):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,17 +23,16 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.files.kept import KEPT
-from seamkit.files.reader import FileReader
 from seamkit.files.storage import is_far
-from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows, gone_rows
-from seamkit.scan.engine_units import engine_share, masked_file
+from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows
+from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
 from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
-from seamkit.scan.pruning import units_that_may_match
+from seamkit.scan.pruning import groups_by_key, units_that_may_match
 from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.scan import Scan
 from seamkit.scan.statistics import unit_statistics
@@ -258,40 +256,15 @@ class UnitScan(Scan):
         piece = self.part(number, columns, condition)
         whole = super().masked_part(number, columns, condition)
         unit = self._plan.units[number]
-        tested = filter_columns(condition, self._plan.schema)
         values = self.part_values.intersection(columns)
         if self._alone() is not None or values != unit.partition.keys() & {*columns}:
             return whole
-        matches = UnitMatches(self._plan.schema, EventsCache())
-        matches.columns = list(dict.fromkeys([*columns, *tested]))
-        split = masked_file(unit, piece.schema, matches)
-        if split is None or self._leaves_out(unit, condition, tested):
+        split = masked_unit(unit, self._plan.schema, piece.schema, condition, piece._context())
+        if split is None:
             return whole
-        file, changed = split
-        gone = np.empty(0, np.bool_)
-        if changed.changes is not None:
-            found = gone_rows(changed, matches, piece._context())
-            if found is None:
-                return whole
-            gone = found
-        keyed = isinstance(changed.changes, ChangedRows)
-        piece._plan = replace(piece._plan, units=[changed] if keyed else [])
+        file, gone, changed = split
+        piece._plan = replace(piece._plan, units=[] if changed is None else [changed])
         return MaskedPart(file, gone, piece)
-
-    def _leaves_out(
-        self, unit: ReadUnit, condition: pc.Expression | None, tested: Sequence[str]
-    ) -> bool:
-        """Whether a condition leaves out a unit, or row groups of its file by their keys."""
-        if not units_that_may_match([unit], condition, self._plan.schema)[0]:
-            return True
-        if condition is None or isinstance(unit.changes, Mask | KeyMask | Runs | None):
-            return False
-        keys = unit.changes.key_columns.intersection(tested)
-        if not keys:
-            return False
-        reader = unit.files[0].open()
-        groups = reader.row_groups_that_may_match(condition, self._fields(tested), counted=keys)
-        return len(groups) < reader.num_row_groups
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what belongs to this process, or tells of reads so far."""
@@ -526,7 +499,7 @@ class UnitScan(Scan):
             wanted,
             self._context(),
             events,
-            row_groups=_groups_by_key(changes.key_columns, wanted),
+            row_groups=groups_by_key(changes.key_columns, wanted),
         )
         if parts == 1:
             # Opened by the task: a scan may have more units than files can be open.
@@ -543,7 +516,7 @@ class UnitScan(Scan):
 
         Rows are tested after they were merged.
         """
-        groups_of = _groups_by_key(frozenset(changes.keys), wanted)
+        groups_of = groups_by_key(frozenset(changes.keys), wanted)
         ranges = key_ranges(changes, self._plan.schema, parts) if parts > 1 else ()
         shares = [Share(groups_of, keys) for keys in ranges]
         # What cannot be cut is decoded in parallel at least.
@@ -597,20 +570,6 @@ def _sizes(plan: ReadPlan) -> tuple[int, int | None]:
     """Bytes of a plan's files, and about how many rows it has, as far as it knows itself."""
     known = unit_statistics(plan.units, pa.schema([]), footers=False, threads=1)
     return plan.size_bytes, None if known.rows is None else known.rows.value
-
-
-def _groups_by_key(
-    key_columns: frozenset[str], wanted: Wanted
-) -> Callable[[FileReader], Sequence[int]] | None:
-    """Which row groups of a merged file can hold keys that the condition lets through.
-
-    Values below the merge may be stale, but keys are not.
-    """
-    condition, keys = wanted.condition, key_columns.intersection(wanted.tested)
-    if condition is None or not keys:
-        return None
-    schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-    return lambda reader: reader.row_groups_that_may_match(condition, schema, counted=keys)
 
 
 def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:

@@ -180,9 +180,11 @@ def test_no_secrets_are_written() -> None:
     from seamkit.files.storage import Storage
 
     encoder = codec.Encoder()
-    encoder.encode(Storage("memory://there", {"token": "hidden"}))
+    written = encoder.encode(Storage("memory://there", {"token": "hidden"}))
 
-    assert encoder.shared == [{"$": "Storage", "root": "memory://there"}]
+    assert encoder.shared() == []
+    assert written == {"$": "Storage", "root": "memory://there"}
+    assert encoder.storage_options == {"token": "hidden"}
 
 
 def _with(**changes: Any) -> Callable[[dict[str, Any]], object]:

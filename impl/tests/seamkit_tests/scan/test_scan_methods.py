@@ -20,6 +20,7 @@ from seambase.filters import apply_filter
 from seambase.scan import ScanReport
 from seamkit.scan.arguments import filtered_scan
 from seamkit.scan.scan import Scan
+from seamkit.scan.sql_scan import SqlScan
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -183,6 +184,26 @@ def test_a_filter_in_sql_is_pushed_down_as_far_as_it_goes() -> None:
 
     assert str(made[0]) == "(a > 1)"
     assert made[1] is None
+
+
+@pytest.mark.parametrize(
+    ("condition", "left_to_duckdb"),
+    [
+        ("a > 1 AND d < 3", False),
+        ("a IN (1, 3) OR s = 'one'", False),
+        ("1 = 1", False),
+        ("f > 0", True),
+        ("a > 1 AND length(s) = 3", True),
+        ("a > 1 AND random() > 2", True),
+        ("a > NULL", True),
+    ],
+)
+def test_duckdb_tests_no_row_of_a_filter_that_a_scan_can_test(
+    condition: str, left_to_duckdb: bool
+) -> None:
+    """Where DuckDB's own plan filters nothing above the dataset, nothing is filtered twice."""
+    scan = filtered_scan(MemoryScan, ["s"], condition, ROWS.schema)
+    assert isinstance(scan, SqlScan) == left_to_duckdb
 
 
 def test_a_filter_in_sql_without_duckdb_says_what_to_install(
