@@ -540,7 +540,7 @@ class UnitScan(Scan):
         Half of them are for batches that wait to be fetched, where threads hand them over.
         """
         merges = self._units_at_once
-        return batch_rows if merges == 1 else math.ceil(batch_rows / (2 * merges))
+        return batch_rows if merges == 1 else max(1, batch_rows // (2 * merges))
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)

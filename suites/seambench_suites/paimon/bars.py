@@ -12,10 +12,10 @@ compacted, one of upserts, one of deletes, ordered by a sequence field), or with
 against the same rows fully compacted. Row counts must agree. Peak memory is that of the scan's own
 allocator. The large table, whose rows lie in one bucket, is streamed by a process of its own, by
 one thread and by two in turns: the memory of neither may grow with the table, and two must take
-less time, so nothing else may run meanwhile. With `--opponents` the wall time of reading all columns,
-with all cores, is compared with that of pypaimon 2.1 and of Spark with Paimon 0.9, in turns
-(`seambench_suites.paimon.opponents`). pypaimon refuses manifests of 0.9, and gets the same data
-files under manifests in the form of later versions, which needs the package `backports.zstd`.
+less time, so nothing else may run meanwhile. With `--opponents` the wall time of reading all
+columns, with all cores, is compared with that of pypaimon 2.1 and of Spark with Paimon 0.9, in
+turns (`seambench_suites.paimon.opponents`). pypaimon refuses manifests of 0.9, and gets the same
+data files under manifests in the form of later versions, which needs the package `backports.zstd`.
 
 Derived from TPC-H, not comparable with published results.
 """
