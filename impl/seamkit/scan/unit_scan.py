@@ -533,12 +533,20 @@ class UnitScan(Scan):
             changes,
             self._plan.schema,
             wanted.read(wanted.schema.names).names,
-            wanted.batch_rows,
+            self._rows_of_a_merge(wanted.batch_rows),
             self._context(),
         )
         return [
             functools.partial(_tested, functools.partial(read, share), wanted) for share in shares
         ]
+
+    def _rows_of_a_merge(self, batch_rows: int) -> int:
+        """Rows that one merge of sorted runs may hold: all that run at once share those of a batch.
+
+        Half of them are for batches that wait to be fetched, where threads hand them over.
+        """
+        merges = self._units_at_once
+        return batch_rows if merges == 1 else max(1, batch_rows // (2 * merges))
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)

@@ -6,26 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from seambench.contracts.common import Kind
+from seambench.contracts.peers.catalogue import stated
+from seambench.contracts.peers.environments import version_inside
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.hudi import bundle
-from seambench_impl.peers.peer_scan import HUDI_READS, check_hudi_request, installed_version
+from seambench_impl.peers.peer_scan import check_hudi_request, installed_version
 from seambench_impl.peers.snapshot_reader import XFAILS
 from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
 
 __all__ = ["SparkHudiReader"]
 
+#: Of Hudi, unless a version is named.
+_HUDI_VERSION = "1.2.0"
+
 
 class SparkHudiReader:
-    """Spark + Hudi on `local[*]`."""
+    """Spark 3.5 with Hudi's bundle on `local[*]`; its version is the bundle's."""
 
     name = "spark-hudi"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = {**HUDI_READS, "query.incremental": True}
     #: What conformance is known to find in it.
     xfails = XFAILS / "spark-hudi.toml"
 
     def __init__(self) -> None:
-        self.version = installed_version("pyspark", self.name, "spark")
+        installed_version("pyspark", self.name, "spark")
+        self.version = version_inside(self.name) or _HUDI_VERSION
+        self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> SparkScan:
         """Start Spark if need be, and let Hudi plan the read.
@@ -43,7 +49,7 @@ class SparkHudiReader:
             reader = session.read.format("hudi").option("hoodie.datasource.query.type", kind)
             return reader.options(**_window(request)).load(request.table)
 
-        return open_frame(self, request, bundle(), load)
+        return open_frame(self, request, bundle(self.version), load)
 
 
 def _window(request: ScanRequest) -> dict[str, str]:
