@@ -78,9 +78,13 @@ class Encoder:
 
     Attributes:
         storage_options: of the storages that were written, which are not written themselves.
+
+    Args:
+        table: the table's folder; no other one is written as a storage.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, table: str) -> None:
+        self._table = table
         self.storage_options: Mapping[str, Any] = {}
         self._words = {id(one): word for word, one in known_words().items()}
         self._places: dict[object, dict[str, Any]] = {}
@@ -164,7 +168,10 @@ class Encoder:
         if isinstance(value, Storage):
             self.storage_options = value.options or self.storage_options
             is_path = value.is_local and not value.root.startswith("file:")
-            return {"$": word, "root": str(Path(value.root).absolute()) if is_path else value.root}
+            root = str(Path(value.root).absolute()) if is_path else value.root
+            if root != self._table and not root.startswith(f"{self._table.rstrip('/')}/"):
+                raise RefusedError(f"{root} lies outside of {self._table}: it has no form in plans")
+            return {"$": word, "root": root}
         return {"$": word} | {
             name: self.encode(_attribute(value, name)) for name in arguments(kind)
         }

@@ -72,7 +72,7 @@ def scan_to_json(scan: Scan, units: Sequence[int] | None = None) -> str:
         RefusedError: a scan that is no list of read units, or has what no word exists for.
         UsageError: there is no unit of such a number.
     """
-    return _written(scan, units, Encoder())
+    return _written(scan, units)[0]
 
 
 def scan_to_tasks(
@@ -83,19 +83,20 @@ def scan_to_tasks(
     Raises:
         RefusedError: see `scan_to_json`.
     """
-    encoders = [Encoder() for _ in groups]
-    texts = [_written(scan, group, own) for group, own in zip(groups, encoders, strict=True)]
-    options = next((own.storage_options for own in encoders if own.storage_options), None)
-    return texts, functools.partial(scan_from_json, storage_options=options)
+    written = [_written(scan, group) for group in groups]
+    options = next((own for _, own in written if own), None)
+    return [text for text, _ in written], functools.partial(scan_from_json, storage_options=options)
 
 
-def _written(scan: Scan, units: Sequence[int] | None, encoder: Encoder) -> str:
+def _written(scan: Scan, units: Sequence[int] | None) -> tuple[str, Mapping[str, Any]]:
+    """The document, and the options of storages, which it does not hold."""
     names, sql = list(scan.schema.names), None
     if isinstance(scan, SqlScan):
         sql, scan = scan.condition.sql, scan.below
     if not isinstance(scan, UnitScan):
         raise RefusedError(f"a {type(scan).__name__} is no list of read units: it has no JSON form")
     plan, other = scan.plan, scan.other_path
+    encoder = Encoder(_whole(plan.table))
     document: dict[str, Any] = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -118,7 +119,8 @@ def _written(scan: Scan, units: Sequence[int] | None, encoder: Encoder) -> str:
         unit = plan.units[_checked(number, len(plan.units))]
         own = {name: encoder.encode(getattr(unit, name)) for name in _UNIT}
         written.append({"path": scan.path_of(unit), **own})
-    return _text({**document, "shared": encoder.shared(), "units": written})
+    text = _text({**document, "shared": encoder.shared(), "units": written})
+    return text, encoder.storage_options
 
 
 def scan_from_json(
