@@ -84,8 +84,9 @@ KEPT = Kept(CACHE_BYTES)
 def keep_at_most(most_bytes: int) -> None:
     """Bound what scans of this process keep of files for later scans.
 
-    These are footers of Parquet files, and for queries of DuckDB and Polars decoded logs and which
-    rows of a file they replace. It is 512 MiB by default.
+    These are footers of Parquet files, what tables say of themselves (instants and file slices of
+    Hudi, manifests of Iceberg and Paimon, versions of Delta), and for queries of DuckDB and Polars
+    decoded logs and which rows of a file they replace. It is 512 MiB by default.
 
     Args:
         most_bytes: 0 to keep nothing, and to forget what is kept.

@@ -15,20 +15,22 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
-from seamkit.files.kept import file_identity
+from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
 __all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far"]
+
+_T = TypeVar("_T")
 
 MOST_BYTES = 256 << 20
 """What a file that is read at once may have, where nothing less is known of its kind."""
@@ -135,6 +137,11 @@ class Storage:
         return Storage(root, options, retry=self._retry, ranges=self._ranges)
 
     @property
+    def options(self) -> Mapping[str, Any]:
+        """Arguments of the file system, keys and secrets among them; none of a local folder."""
+        return self._options
+
+    @property
     def is_local(self) -> bool:
         """Whether files are on this machine, where looking at one costs next to nothing."""
         return isinstance(self._files, _LocalFiles)
@@ -237,6 +244,42 @@ class Storage:
             InputError: the path leads out of the table's folder.
         """
         return file_identity(self._inside(path)) if self.is_local else None
+
+    def identities(self, paths: Sequence[str]) -> tuple[Hashable, ...] | None:
+        """The identity of each of some files; None if one of them has none.
+
+        Raises:
+            InputError: a path leads out of the table's folder.
+        """
+        found = tuple(map(self.file_identity, paths))
+        return None if None in found else found
+
+    def kept(
+        self,
+        paths: Sequence[str],
+        make: Callable[[], _T],
+        bytes_of: Callable[[_T], int],
+        *what: Hashable,
+    ) -> _T:
+        """What is made of some files: by an earlier call, if the files are the same as then.
+
+        Args:
+            paths: all files that it is made of.
+            make: makes it; it must not be changed afterwards.
+            bytes_of: about what it takes in memory.
+            what: what it is, and all else that it depends on.
+        """
+        before = self.identities(paths)
+        if before is None:
+            return make()
+        known = KEPT.get((*what, before))
+        if known is not None:
+            found: _T = known[0]
+            return found
+        made = make()
+        if self.identities(paths) == before:
+            KEPT.put((*what, before), (made,), bytes_of(made))
+        return made
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970.

@@ -41,9 +41,14 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def checkpoint_actions(
-    storage: Storage, checkpoint: Checkpoint
+    storage: Storage, checkpoint: Checkpoint, sidecars: list[str]
 ) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """Actions of a checkpoint: name, content, and where it stands.
+
+    Args:
+        storage: the table's folder.
+        checkpoint: its files.
+        sidecars: gets the paths of further files that these name.
 
     Raises:
         InputError: a file is missing or broken, or a sidecar's name is none.
@@ -57,7 +62,8 @@ def checkpoint_actions(
             sidecar = content.get("path")
             if not isinstance(sidecar, str) or not _NAME.fullmatch(sidecar):
                 raise InputError(f"{where}: {sidecar!r} is no name of a sidecar")
-            yield from _parquet_actions(storage, f"{_SIDECARS}/{sidecar}")
+            sidecars.append(f"{_SIDECARS}/{sidecar}")
+            yield from _parquet_actions(storage, sidecars[-1])
 
 
 def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:

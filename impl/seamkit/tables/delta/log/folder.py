@@ -52,6 +52,16 @@ class Segment:
     checkpoint: Checkpoint | None
     commits: Sequence[str]
 
+    @property
+    def checkpoint_paths(self) -> Sequence[str]:
+        """Files of the checkpoint, without its sidecars; none if there is no checkpoint."""
+        return () if self.checkpoint is None else self.checkpoint.paths
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The files of the checkpoint, and those of the commits, oldest first."""
+        return [*self.checkpoint_paths, *self.commits]
+
 
 @dataclass(frozen=True)
 class LogFolder:

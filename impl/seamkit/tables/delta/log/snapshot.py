@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
 from seamkit.core.collector import collector_at_rest
+from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import (
     AddFile,
@@ -67,6 +68,12 @@ class _Replay:
         self.decided |= removed
         self.decided.update(adds)
 
+    def take_version(self, snapshot: Snapshot) -> None:
+        """All that an earlier version came to; nothing can come before it."""
+        self.take({add.key: add for add in snapshot.files}, set())
+        self.protocol = self.protocol or snapshot.protocol
+        self.metadata = self.metadata or snapshot.metadata
+
 
 @collector_at_rest()
 def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = None) -> Snapshot:
@@ -83,11 +90,79 @@ def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = Non
         RefusedError: the table asks for what is not supported.
     """
     segment = folder.segment(version)
+    made_of = storage.identities(segment.paths)
+    earlier = _earlier(storage, segment, made_of)
+    if earlier is not None and earlier.made_of == made_of:
+        found = earlier.snapshot
+    else:
+        sidecars = [] if earlier is None else list(earlier.sidecars)
+        found = _replayed(storage, segment, earlier, sidecars)
+        if made_of is not None and storage.identities(segment.paths) == made_of:
+            _keep(
+                storage, segment, _Version(made_of, sidecars, storage.identities(sidecars), found)
+            )
+    return replace(found, warnings=_contradictions(storage, folder, segment, found))
+
+
+@dataclass(frozen=True)
+class _Version:
+    """A version as it is kept.
+
+    Attributes:
+        made_of: identities of the checkpoint's files and of the commits, in order.
+        sidecars: further files of the checkpoint.
+        sidecars_made_of: their identities; None, with which nothing agrees, if one has none.
+        snapshot: what came of them.
+    """
+
+    made_of: Sequence[Hashable]
+    sidecars: Sequence[str]
+    sidecars_made_of: Sequence[Hashable] | None
+    snapshot: Snapshot
+
+
+_KIND = "version of a table of Delta"
+_BYTES_A_FILE = 1000  # of memory, about, without its statistics
+
+
+def _earlier(
+    storage: Storage, segment: Segment, made_of: Sequence[Hashable] | None
+) -> _Version | None:
+    """The newest version that was replayed before, of the same files as far as it goes."""
+    first = len(segment.checkpoint_paths) or 1
+    for last in range(len(segment.paths), first - 1, -1):
+        known: _Version | None = KEPT.get((_KIND, storage.root, segment.paths[last - 1]))
+        if known is not None and made_of is not None and known.made_of == made_of[:last]:
+            sidecars = storage.identities(known.sidecars)
+            return known if sidecars is not None and sidecars == known.sidecars_made_of else None
+    return None
+
+
+def _keep(storage: Storage, segment: Segment, version: _Version) -> None:
+    files = version.snapshot.files
+    taken = sum(_BYTES_A_FILE + len(file.stats or "") for file in files)
+    KEPT.put((_KIND, storage.root, segment.paths[-1]), version, taken)
+
+
+def _replayed(
+    storage: Storage, segment: Segment, earlier: _Version | None, sidecars: list[str]
+) -> Snapshot:
+    """A version, made of commits on top of an earlier version or of the checkpoint.
+
+    Args:
+        storage: the table's folder.
+        segment: the checkpoint and the commits.
+        earlier: a version that some of these came to.
+        sidecars: gets the further files of the checkpoint, if that is read.
+    """
     replay = _Replay()
-    for path in reversed(segment.commits):
+    done = 0 if earlier is None else len(earlier.made_of) - len(segment.checkpoint_paths)
+    for path in reversed(segment.commits[done:]):
         _take(replay, json_actions(storage, path))
-    if segment.checkpoint is not None:
-        _take(replay, checkpoint_actions(storage, segment.checkpoint))
+    if earlier is not None:
+        replay.take_version(earlier.snapshot)
+    elif segment.checkpoint is not None:
+        _take(replay, checkpoint_actions(storage, segment.checkpoint, sidecars))
     if replay.protocol is None or replay.metadata is None:
         what = "protocol" if replay.protocol is None else "metaData"
         raise InputError(f"{storage.root}/{LOG}: version {segment.version} has no {what}")
@@ -103,8 +178,7 @@ def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = Non
                 f"{storage.root}/{LOG}: {one.path} is live twice in version {segment.version}, "
                 "with different deletion vectors"
             )
-    found = Snapshot(segment.version, replay.protocol, replay.metadata, files)
-    return replace(found, warnings=_contradictions(storage, folder, segment, found))
+    return Snapshot(segment.version, replay.protocol, replay.metadata, files)
 
 
 def _take(replay: _Replay, actions: Iterable[tuple[str, Mapping[str, Any], str]]) -> None:

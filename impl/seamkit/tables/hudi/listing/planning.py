@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
+from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
 from seamkit.tables.hudi.listing.listing import Listing, list_files
@@ -19,9 +20,11 @@ from seamkit.tables.hudi.listing.metadata_table import (
 )
 from seamkit.tables.hudi.listing.slices import FileSlice, may_have_changed
 from seamkit.tables.hudi.timeline.timeline import Timeline
-from seamkit.tables.hudi.timeline.window import Window
+from seamkit.tables.hudi.timeline.window import NOW, Window
 
 __all__ = ["ListingSource", "Plan", "Planner"]
+
+_BYTES_A_NAME, _BYTES_A_SLICE = 400, 1500  # of memory, about
 
 ListingSource = Literal["auto", "files", "metadata"]
 
@@ -84,10 +87,25 @@ class Planner:
             RefusedError: a file of a newer format.
             InputError: a folder or file that belongs to the table is missing or broken.
         """
-        return self._planned(
-            window,
-            lambda files: list_slices(files, self._timeline, window, archived=self._strict),
-        )
+        return self._planned(window, partial(self._slices, window))
+
+    def _slices(self, window: Window, files: Listing) -> list[FileSlice]:
+        """The latest slices, as they were for the same files and instants before."""
+        timeline = self._timeline
+        # What lies behind the active timeline is looked at only by those who ask for it.
+        identity = timeline.identity() if window == NOW and not self._strict else None
+        if identity is None:
+            return list_slices(files, timeline, window, archived=self._strict)
+        key = "slices of a table of Hudi", self._storage.root
+        known = KEPT.get(key)
+        if known is not None and known[0] == identity and known[1] == files.partitions:
+            return list(known[2])
+        found = list_slices(files, timeline, window)
+        if timeline.identity() == identity:
+            listed = sum(map(len, files.partitions.values()))
+            taken = _BYTES_A_NAME * listed + _BYTES_A_SLICE * len(found)
+            KEPT.put(key, (identity, files.partitions, found), taken)
+        return list(found)
 
     def plan_groups(self, window: Window, only: Collection[GroupKey]) -> Plan:
         """The latest slices of some groups; the files are grouped once, whatever the window."""

@@ -8,9 +8,9 @@ Instants are compared as strings.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from seambase.errors import InputError
@@ -49,6 +49,8 @@ _UNDOING = ("rollback", "restore")
 # These put rows elsewhere and leave the schema as it was, whatever their metadata says
 # (WriteOperationType, canUpdateSchema): it is the one of the time at which they were planned.
 _REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
+
+_BYTES_A_FILE, _BYTES_A_BODY = 3000, 20_000  # of what writes say, in memory, about
 
 
 @dataclass
@@ -183,14 +185,25 @@ class Timeline:
             InputError: its file cannot be read.
         """
         if instant.requested not in self._bodies:
-            content = self.storage.read(instant.path)
-            where = self.storage.full(instant.path)
-            # Hudi takes an empty file for a commit that says nothing; but a group that it does not
-            # know to be replaced is read twice.
-            if not content.strip() and instant.action == "replacecommit":
-                raise InputError(f"{where}: an empty file where a replacecommit tells what it did")
-            self._bodies[instant.requested] = parse_write(content, where)
+            self._bodies[instant.requested] = self.storage.kept(
+                [instant.path],
+                partial(self._body, instant),
+                lambda body: (
+                    _BYTES_A_FILE * sum(map(len, _stats_of(body).values())) + _BYTES_A_BODY
+                ),
+                "instant of Hudi",
+                instant.action,
+            )
         return self._bodies[instant.requested]
+
+    def _body(self, instant: Instant) -> dict[str, Any]:
+        content = self.storage.read(instant.path)
+        where = self.storage.full(instant.path)
+        # Hudi takes an empty file for a commit that says nothing; but a group that it does not
+        # know to be replaced is read twice.
+        if not content.strip() and instant.action == "replacecommit":
+            raise InputError(f"{where}: an empty file where a replacecommit tells what it did")
+        return parse_write(content, where)
 
     def compaction_plan(self, instant: Instant) -> list[tuple[str, str]]:
         """Partition and file id of each slice that a pending compaction will rewrite.
@@ -234,6 +247,11 @@ class Timeline:
         """Kept, since it is slow to read."""
         return dict(self.archive.bodies(WRITES))
 
+    def identity(self) -> Hashable | None:
+        """What tells the active timeline from any other; None where files have no identity."""
+        paths = [instant.path for instant in self.instants]
+        return self.storage.identities([".hoodie/hoodie.properties", *paths])
+
     def writes(self) -> list[Instant]:
         """Completed instants that may have written files, the oldest first."""
         return list(self._completed.values())
@@ -241,8 +259,8 @@ class Timeline:
     def written_paths(self, requested: str) -> set[str]:
         """Files, below the table, that an active write says it has written."""
         instant = self._completed.get(requested)
-        stats = self.metadata(instant).get("partitionToWriteStats") if instant else None
-        return {stat.get("path") or "" for files in (stats or {}).values() for stat in files}
+        stats = _stats_of(self.metadata(instant)) if instant else {}
+        return {stat.get("path") or "" for files in stats.values() for stat in files}
 
     @cached_property
     def schema_history(self) -> SchemaHistory | None:
@@ -283,8 +301,14 @@ def replaced_groups(instant: Instant, body: Mapping[str, Any]) -> Iterator[tuple
 
 def written_groups(body: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Partition and file id of each group that a write says it wrote to."""
-    stats = body.get("partitionToWriteStats") or {}
-    return {(partition, s.get("fileId") or "") for partition, files in stats.items() for s in files}
+    stats = _stats_of(body).items()
+    return {(partition, stat.get("fileId") or "") for partition, files in stats for stat in files}
+
+
+def _stats_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a write says of each file that it wrote, by partition."""
+    found: Mapping[str, Any] = body.get("partitionToWriteStats") or {}
+    return found
 
 
 def changes_rows(body: Mapping[str, Any]) -> bool:

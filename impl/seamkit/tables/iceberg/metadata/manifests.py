@@ -182,13 +182,32 @@ def _summaries(row: Mapping[int, Any], where: str, fields: int) -> Sequence[Part
     ]
 
 
-def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Iterator[Entry]:
+def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Sequence[Entry]:
     """The files of a manifest that are live, with what they inherit.
 
     Raises:
         InputError: the manifest is missing, broken, or not what the list says.
         RefusedError: a kind of file that is not supported.
     """
+    storage, plain = files.locate(manifest.path)
+    fields = tuple(field.id for field in metadata.specs[manifest.spec_id].fields)
+    stated = replace(manifest, counts={}, summaries=())  # what entries inherit, and its length
+    return storage.kept(
+        [plain],
+        lambda: list(_entries(files, manifest, metadata)),
+        lambda entries: sum(map(_bytes_of, entries)),
+        "entries of a manifest of Iceberg",
+        (fields, tuple(sorted(manifest.counts.items())), repr(stated)),
+    )
+
+
+def _bytes_of(entry: Entry) -> int:
+    """What an entry takes in memory, about."""
+    maps = (entry.value_counts, entry.null_counts, entry.lower, entry.upper)
+    return 1500 + 120 * sum(map(len, maps))
+
+
+def _entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Iterator[Entry]:
     rows, where = _avro(files, manifest.path, manifest.length)
     statuses: Counter[int] = Counter()
     row_id = manifest.first_row_id

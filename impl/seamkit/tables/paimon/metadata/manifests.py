@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
@@ -22,6 +23,7 @@ _FOLDER = "manifest"
 _ADD, _DELETE = 0, 1
 _ORC = b"ORC"
 _BATCH_ROWS = 4096
+_BYTES_AN_ENTRY = 1500  # in memory, about
 _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
 
@@ -182,19 +184,31 @@ def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[in
     for listed, where in _records(storage, manifest_list.name, "list", manifest_list.size_bytes):
         name = _get(listed, "_FILE_NAME", str, where)
         size = _get(listed, "_FILE_SIZE", int, where)
-        counts = [0, 0]
-        for record, own in _records(storage, name, "manifest", size):
-            kind = _get(record, "_KIND", int, own)
-            if kind not in (_ADD, _DELETE):
-                raise InputError(f"{own}: an entry of the unknown kind {kind}")
-            counts[kind] += 1
-            yield kind, _entry(record, own)
+        entries = storage.kept(
+            [f"{_FOLDER}/{name}"],
+            partial(_entries_of, storage, name, size),
+            lambda entries: len(entries) * _BYTES_AN_ENTRY,
+            ("entries of a manifest of Paimon", size),
+        )
+        yield from entries
+        counts = [sum(kind == one for kind, _ in entries) for one in (_ADD, _DELETE)]
         stated = [_get(listed, f"_NUM_{word}_FILES", int, where) for word in ("ADDED", "DELETED")]
         if counts != stated:
             raise InputError(
                 f"{storage.full(f'{_FOLDER}/{name}')}: it adds {counts[0]} and deletes {counts[1]} "
                 f"files, its list says {stated[0]} and {stated[1]}"
             )
+
+
+def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int, FileEntry]]:
+    """The entries of one manifest."""
+    found = []
+    for record, where in _records(storage, name, "manifest", size_bytes):
+        kind = _get(record, "_KIND", int, where)
+        if kind not in (_ADD, _DELETE):
+            raise InputError(f"{where}: an entry of the unknown kind {kind}")
+        found.append((kind, _entry(record, where)))
+    return found
 
 
 def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
