@@ -22,6 +22,7 @@ _CAPABILITIES = (
     "merge.deduplicate",
     "merge.first-row",
     "merge.partial-update",
+    "paimon.after-0.9",
     "paimon.avro",
     "paimon.evolution",
     "paimon.manifests-orc",

@@ -59,6 +59,10 @@ def run(
         list[float] | None,
         typer.Option(help="Per cent of slices that are changed, repeatable."),
     ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(help="A further data set of this layout, repeatable: cow-v9."),
+    ] = None,
     reader: Readers = None,
     queries: Queries = "all",
     scans_only: ScansOnly = None,
@@ -119,15 +123,16 @@ def run(
     if quick:
         _require_quick(context)
         _quick(context, readers, results, site, dry_run=dry_run)
+    curve = curve_layouts(
+        format_ or _offered(readers),
+        update_ratio or (),
+        slice_share or (),
+        parse_settings(knob or (), "--knob"),
+    )
     options = GenerateOptions(
         scale=scale,
         data=data_folder(folder),
-        layouts=curve_layouts(
-            format_ or _offered(readers),
-            update_ratio or (),
-            slice_share or (),
-            parse_settings(knob or (), "--knob"),
-        ),
+        layouts=tuple(dict.fromkeys([*curve, *(layout or ())])),
         tables=tuple(table or DEFAULT_TABLES),
         slices=slices,
         jars=tuple(jars or ()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -32,6 +32,7 @@ __all__ = [
     "Scan",
     "ScanRequest",
     "Scanner",
+    "Written",
 ]
 
 
@@ -109,6 +110,25 @@ class Parted(Scan, Protocol):
             number: which one, from 0.
             columns: those to hand out; the scan's schema has them all.
             condition: further rows to leave out, over any columns of the scan.
+        """
+        ...
+
+
+@runtime_checkable
+class Written(Parted, Protocol):
+    """A scan whose parts can be written down as data, for other processes to read."""
+
+    def plans(self, groups: Sequence[Sequence[int]]) -> tuple[list[str], Callable[[str], Parted]]:
+        """Write a plan for each group of parts.
+
+        Args:
+            groups: numbers of parts.
+
+        Returns:
+            The plans, and what reads one; it can be pickled.
+
+        Raises:
+            RefusedError: the scan has no such plan.
         """
         ...
 

@@ -1,15 +1,16 @@
 """A scan whose parts are read by tasks of Spark, each by the reader that planned it.
 
-The driver plans: it lists the table and decides what is read. The plan is broadcast; each task
-reads one part of it, as it would be read here, and its batches come back as Arrow. So the workers
+The driver plans: it lists the table and decides what is read. Each task is handed the plan of one
+part as data, where the scan has such plans; other scans are pickled and broadcast. A task reads its
+part as it would be read here, and its batches come back as Arrow. So the workers
 need this package and the reader's, in the Python that Spark starts (PYSPARK_PYTHON), and see the
 table under the same path as the driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, SeambenchError
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
-from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest
+from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest, Written
 from seambench.engines.spark import OWN_ERROR, explain_failure
 
 if TYPE_CHECKING:
@@ -108,19 +109,30 @@ class SparkScan:
     ) -> Iterator[pa.RecordBatch]:
         """Batches as Arrow streams in binary values: no type of Arrow's is lost on the way."""
         reports = self._reports
-        plan = self._session.sparkContext.broadcast(self._scan)
+        tasks, open_part = self._tasks()
 
-        def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for number in _each(numbers):
-                part = plan.value.part(number, columns, condition)
+        def read(asked: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for task in _each(asked):
+                scan, number = open_part(task)
+                part = scan.part(number, columns, condition)
                 for batch in part.to_reader():
                     yield pa.record_batch([_stream(batch)], ["batch"])
                 reports.add([part.report()])
 
         with _own_errors(self._log):
-            numbers = _one_task_each(self._session, self._scan.n_parts)
-            for row in numbers.mapInArrow(read, "batch binary").toLocalIterator():
+            asked = _one_task_each(self._session, tasks)
+            for row in asked.mapInArrow(read, "batch binary").toLocalIterator():
                 yield from pa.ipc.open_stream(pa.py_buffer(row.batch))
+
+    def _tasks(self) -> tuple[list[str], Callable[[str], tuple[Parted, int]]]:
+        """What each task is handed, and what makes of it a scan and the number of a part."""
+        numbers = range(self._scan.n_parts)
+        if isinstance(self._scan, Written):
+            with suppress(RefusedError):
+                plans, open_plan = self._scan.plans([[number] for number in numbers])
+                return plans, lambda task: (open_plan(task), 0)
+        whole = self._session.sparkContext.broadcast(self._scan)
+        return list(map(str, numbers)), lambda task: (whole.value, int(task))
 
 
 def _parted(scan: Scan) -> Parted:
@@ -132,9 +144,10 @@ def _parted(scan: Scan) -> Parted:
     return scan
 
 
-def _one_task_each(session: SparkSession, n: int) -> DataFrame:
-    """The numbers from 0 to n - 1, each in a partition of its own."""
-    return session.range(0, n, 1, max(1, n))
+def _one_task_each(session: SparkSession, tasks: Sequence[str]) -> DataFrame:
+    """Texts, each in a partition of its own."""
+    rows = session.sparkContext.parallelize([(task,) for task in tasks], max(1, len(tasks)))
+    return session.createDataFrame(rows, "task string")
 
 
 def _stream(batch: pa.RecordBatch) -> pa.Array:
@@ -147,8 +160,8 @@ def _stream(batch: pa.RecordBatch) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), 1, [None, ends.buffers()[1], content])
 
 
-def _each(numbers: Iterator[pa.RecordBatch]) -> Iterator[int]:
-    for batch in numbers:
+def _each(asked: Iterator[pa.RecordBatch]) -> Iterator[str]:
+    for batch in asked:
         yield from batch.column(0).to_pylist()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,31 +18,12 @@ from seambench.contracts.scan import Scanner, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 
 __all__ = [
-    "HUDI_READS",
     "PeerScan",
     "check_hudi_request",
     "import_peer",
     "installed_version",
     "select_columns",
 ]
-
-HUDI_READS: Mapping[str, bool] = {
-    "formats.hudi": True,
-    "query.snapshot": True,
-    "query.read-optimized": True,
-    "as-of": True,
-    "merge.commit-time": True,
-    "merge.event-time": True,
-    "blocks.avro": True,
-    "blocks.parquet": True,
-    "blocks.delete": True,
-    "partitioned": True,
-    "replace-commit": True,
-    "table-version.6": True,
-    "table-version.8": True,
-    "table-version.9": True,
-}
-"""Capabilities that every reader of the Hudi project states."""
 
 Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
 

@@ -80,12 +80,21 @@ class MetastoreTable:
 
 @dataclass(frozen=True)
 class MetastorePartition:
-    """A partition: its values as texts, in the order of the partition columns, and its folder."""
+    """A partition, which is stored in its own way.
+
+    Attributes:
+        values: as texts, in the order of the partition columns.
+        location: its folder, as the metastore spells it.
+        input_format: class that cuts its files.
+        serde: class that reads their rows.
+        serde_parameters: properties of its serde.
+    """
 
     values: Sequence[str]
     location: str
+    input_format: str
     serde: str
-    parameters: Mapping[str, str]
+    serde_parameters: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -199,13 +208,14 @@ class Metastore:
                 for one in answer:
                     if one.sd is None or len(one.values or ()) != len(table.partitions):
                         raise InputError(f"{name}: a partition has no folder or too few values")
-                    serde = one.sd.serdeInfo.serializationLib if one.sd.serdeInfo else ""
+                    serde = one.sd.serdeInfo
                     found.append(
                         MetastorePartition(
                             tuple(one.values),
                             one.sd.location or "",
-                            serde or "",
-                            dict(one.parameters or {}),
+                            one.sd.inputFormat or "",
+                            (serde.serializationLib if serde else None) or "",
+                            dict((serde.parameters if serde else None) or {}),
                         )
                     )
         return found
@@ -233,6 +243,10 @@ class Metastore:
             ) from error
         except (Thrift.TException, MetaException, OSError, EOFError) as error:
             text = " ".join(str(getattr(error, "message", None) or error).split())
-            raise UnavailableError(f"{name}: the metastore does not answer ({text})") from error
+            raise UnavailableError(
+                f"{name}: the metastore does not answer ({text}); one that asks for Kerberos, "
+                "passwords or TLS does not either: those are not supported, so name the table by "
+                "its folder, or a port of the metastore that asks for none"
+            ) from error
         finally:
             transport.close()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -22,7 +22,9 @@ Task = Callable[[], Iterator[pa.RecordBatch]]
 """One slice: called in a worker thread, yields that slice's batches in order."""
 
 
-def run_tasks(tasks: Sequence[Task], threads: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+def run_tasks(
+    tasks: Sequence[Task], threads: int, first: Collection[int] = ()
+) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Run all tasks and yield (number of the task, batch).
 
     The first error of a task stops the others and is raised here. Closing the iterator early
@@ -31,6 +33,8 @@ def run_tasks(tasks: Sequence[Task], threads: int) -> Iterator[tuple[int, pa.Rec
     Args:
         tasks: the slices.
         threads: tasks at once, at least 1.
+        first: numbers of those that several threads begin with: were they the last, one thread
+            would be left with a long task while the others have none.
     """
     if threads == 1 or len(tasks) <= 1:
         for number, task in enumerate(tasks):
@@ -41,7 +45,7 @@ def run_tasks(tasks: Sequence[Task], threads: int) -> Iterator[tuple[int, pa.Rec
     hand_over = _HandOver(tasks, threads)
     with ThreadPoolExecutor(threads, thread_name_prefix="seambench-slice") as pool:
         try:
-            for number in range(len(tasks)):
+            for number in sorted(range(len(tasks)), key=lambda number: number not in first):
                 pool.submit(hand_over.work, number)
             yield from hand_over.batches()
         finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -79,6 +79,15 @@ class Rest(Protocol):
 
     def groups(self, count: int) -> list[list[int]]:
         """The parts, shared out among at most so many workers."""
+        ...
+
+    @property
+    def n_parts(self) -> int:
+        """How many parts there are."""
+        ...
+
+    def plans(self, groups: Sequence[Sequence[int]]) -> tuple[list[str], Callable[[str], Rest]]:
+        """A plan as JSON for each group of parts, and what reads one in another process."""
         ...
 
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Any:

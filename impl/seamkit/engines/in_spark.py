@@ -1,10 +1,10 @@
 """A scan as a DataFrame of Spark.
 
 The driver plans. Files without changes are read by Spark's own vectorised reader; the parts of all
-others by tasks, to which the plan is broadcast: each reads one part as it would be read here, and
-its batches come back as Arrow, with the columns and rows that a query asks for. So workers need
-this package in the Python that Spark starts (PYSPARK_PYTHON), and see the table under the same path
-as the driver.
+others by tasks. Each is handed a plan of some as JSON (docs/plans.md) and reads them as they would
+be read here; its batches come back as Arrow, with the columns and rows that a query asks for. So
+workers need this package in the Python that Spark starts (PYSPARK_PYTHON), and see the table under
+the same path as the driver.
 """
 
 from __future__ import annotations

@@ -13,17 +13,19 @@ from __future__ import annotations
 import json
 import math
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from seambase.errors import RefusedError
 from seamkit.engines.files import EnginePlan, MaskedPart, Rest
 from seamkit.engines.spark_filters import condition_of
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["FILTER_TEXT", "frame_of_parts"]
@@ -47,7 +49,7 @@ def frame_of_parts(
     """The rows of a plan that stay with our reader, each part read by a task.
 
     Args:
-        plan: has such rows; their scan is broadcast.
+        plan: has such rows; each task is handed its parts of them as a plan in JSON.
         target: the columns as Spark takes them from Arrow.
         types: the same as a type of Spark's.
         session: whose tasks read.
@@ -59,20 +61,21 @@ def frame_of_parts(
     context = session.sparkContext
     rest = plan.rest
     assert rest is not None
-    scan = context.broadcast(rest)
+    tasks, open_task = _tasks(rest, context)
 
     def read(_: int, asked: Iterator[bytes]) -> Iterator[bytes | memoryview]:
-        numbers, names, filters, masks = (bytes(text).decode() for text in asked)
+        task, names, filters, masks = (bytes(text).decode() for text in asked)
         columns = json.loads(names)
         condition = condition_of(filters, target)
         schema = pa.schema([target.field(column) for column in columns])
-        for number in json.loads(numbers):
+        scan, numbers = open_task(task)
+        for number in numbers:
             if masks == "true":
-                part = scan.value.masked_part(number, columns, condition)
+                part = scan.masked_part(number, columns, condition)
                 yield from _file_of(part, schema)
                 rows = part.rows
             else:
-                rows = scan.value.part(number, columns, condition)
+                rows = scan.part(number, columns, condition)
             for batch in rows.to_reader():
                 yield _stream(batch if batch.schema == schema else batch.cast(schema))
             yield b""
@@ -81,7 +84,7 @@ def frame_of_parts(
     frame = _source(session).frame(
         session._jsparkSession,
         types.json(),
-        list(map(json.dumps, rest.groups(_tasks(rest, context.defaultParallelism)))),
+        tasks,
         -1 if plan.rest_bytes is None else plan.rest_bytes,
         -1 if plan.rest_rows is None else plan.rest_rows,
         sorted(rest.part_values),
@@ -90,7 +93,29 @@ def frame_of_parts(
     return DataFrame(frame, session)
 
 
-def _tasks(rest: Rest, cores: int) -> int:
+def _tasks(
+    rest: Rest, context: SparkContext
+) -> tuple[list[str], Callable[[str], tuple[Rest, Iterable[int]]]]:
+    """What each task is handed, and what makes of it a scan and the numbers of parts to read.
+
+    That is a plan in JSON. A scan that has none is broadcast, pickled, and a task is handed the
+    numbers of its parts.
+    """
+    groups = rest.groups(_task_count(rest, context.defaultParallelism))
+    try:
+        plans, open_plan = rest.plans(groups)
+    except RefusedError:
+        whole = context.broadcast(rest)
+        return list(map(json.dumps, groups)), lambda task: (whole.value, json.loads(task))
+
+    def planned(task: str) -> tuple[Rest, Iterable[int]]:
+        scan = open_plan(task)
+        return scan, range(scan.n_parts)
+
+    return plans, planned
+
+
+def _task_count(rest: Rest, cores: int) -> int:
     """As many as cores, or as several times cores: a worker takes long to begin a task."""
     return cores * max(1, math.ceil(sum(rest.part_bytes()) / (cores * _TASK_BYTES)))
 

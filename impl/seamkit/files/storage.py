@@ -137,6 +137,11 @@ class Storage:
         return Storage(root, options, retry=self._retry, ranges=self._ranges)
 
     @property
+    def options(self) -> Mapping[str, Any]:
+        """Arguments of the file system, keys and secrets among them; none of a local folder."""
+        return self._options
+
+    @property
     def is_local(self) -> bool:
         """Whether files are on this machine, where looking at one costs next to nothing."""
         return isinstance(self._files, _LocalFiles)

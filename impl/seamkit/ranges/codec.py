@@ -24,8 +24,7 @@ import math
 import types
 import typing
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, DecimalException
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from seamkit.ranges.arrow import arrow_text, read_arrow
 from seamkit.ranges.hints import fits, parameters
 from seamkit.ranges.words import known_words
 
-__all__ = ["Decoder", "Encoder", "arguments", "inlined"]
+__all__ = ["Decoder", "Encoder", "arguments"]
 
 _ATOMS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     bytes: (
@@ -57,18 +56,40 @@ _READS = {tag: read for tag, _, read in _ATOMS.values()}
 _ARROW = ("type", "schema", "value", "condition")
 
 
+@functools.cache
+def _form(kind: type) -> str:
+    """How values of a class are written."""
+    if kind in _ATOMS:
+        return "atom"
+    forms: Mapping[str, Any] = {
+        "plain": (types.NoneType, int, str),
+        "map": Mapping,
+        "set": (frozenset, set),
+        "partial": functools.partial,
+        "function": (types.FunctionType, types.MethodType),
+    }
+    found = (form for form, kinds in forms.items() if issubclass(kind, kinds))
+    other = "list" if issubclass(kind, Sequence) else "object"
+    return "tuple" if kind is tuple else next(found, other)
+
+
 class Encoder:
     """Writes objects of one plan; what is met again is shared.
 
     Attributes:
-        shared: objects that several others have, in JSON.
+        storage_options: of the storages that were written, which are not written themselves.
+
+    Args:
+        table: the table's folder; no other one is written as a storage.
     """
 
-    def __init__(self) -> None:
-        self.shared: list[Any] = []
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self.storage_options: Mapping[str, Any] = {}
         self._words = {id(one): word for word, one in known_words().items()}
-        self._numbers: dict[object, int] = {}
-        self._kept: list[object] = []
+        self._places: dict[object, dict[str, Any]] = {}
+        self._met: list[tuple[dict[str, Any], dict[str, Any], object]] = []
+        self._users: dict[int, int] = {}
 
     def encode(self, value: object) -> Any:
         """A value in JSON.
@@ -76,31 +97,28 @@ class Encoder:
         Raises:
             RefusedError: it has something that has no word.
         """
-        finite = isinstance(value, float) and math.isfinite(value)
-        if value is None or finite or isinstance(value, bool | int | str):
+        kind: Any = type(value)
+        form = _form(kind)
+        if form == "plain" or (isinstance(value, float) and math.isfinite(value)):
             return value
-        if type(value) in _ATOMS:
-            tag, write, _ = _ATOMS[type(value)]
+        if form == "atom":
+            tag, write, _ = _ATOMS[kind]
             return {tag: write(value)}
-        return self._collection(value)
+        if form == "object":
+            return self._shared(value)
+        return self._collection(value, form)
 
-    def _collection(self, value: object) -> Any:
-        if isinstance(value, Mapping):
+    def _collection(self, value: Any, form: str) -> Any:
+        if form == "map":
             return self._mapping(value)
-        if isinstance(value, frozenset | set):
+        if form == "set":
             return {"$set": [self.encode(one) for one in sorted(value)]}
-        if type(value) is tuple:
-            return {"$tuple": [self.encode(one) for one in value]}
-        if isinstance(value, Sequence):
-            return [self.encode(one) for one in value]
-        return self._other(value)
-
-    def _other(self, value: object) -> Any:
-        if isinstance(value, functools.partial):
+        if form == "partial":
             return self._call(value.func, list(value.args), value.keywords)
-        if isinstance(value, types.FunctionType | types.MethodType):
+        if form == "function":
             return self._call(value, [], {})
-        return self._shared(value)
+        values = [self.encode(one) for one in value]
+        return {"$tuple": values} if form == "tuple" else values
 
     def _mapping(self, value: Mapping[Any, Any]) -> Any:
         if all(isinstance(key, str) and not key.startswith("$") for key in value):
@@ -115,23 +133,45 @@ class Encoder:
             raise RefusedError(f"{word}: arguments bound by name have no form in a plan")
         return {"$call": word, "arguments": [self.encode(one) for one in arguments]}
 
-    def _shared(self, value: object) -> Any:
-        """An object by its number; each is written once."""
+    def shared(self) -> list[Any]:
+        """Objects that several others have, in JSON; called once, when all is encoded.
+
+        Only now is it known who they are: what has one user is put where it is used.
+        """
+        left: list[Any] = []
+        for place, written, _ in self._met:
+            if self._users[id(place)] == 1:
+                place.update(written)
+            else:
+                place["$ref"] = len(left)
+                left.append(written)
+        return left
+
+    def _shared(self, value: object) -> dict[str, Any]:
+        """The place of an object, which `shared` fills; each object is written once."""
         arrow = arrow_text(value)
         key: object = arrow or id(value)
-        if key not in self._numbers:
+        if key not in self._places:
             written = {f"${arrow[0]}": arrow[1]} if arrow else self._object(value)
-            self._numbers[key] = len(self.shared)
-            self.shared.append(written)
-            self._kept.append(value)  # so that no other object gets its id
-        return {"$ref": self._numbers[key]}
+            place: dict[str, Any] = {}
+            self._places[key] = place
+            # The value is kept, so that no other object gets its id.
+            self._met.append((place, written, value))
+            self._users[id(place)] = 0
+        place = self._places[key]
+        self._users[id(place)] += 1
+        return place
 
     def _object(self, value: object) -> Any:
         kind: type = type(value)
         word = self._word(kind)
         if isinstance(value, Storage):
+            self.storage_options = value.options or self.storage_options
             is_path = value.is_local and not value.root.startswith("file:")
-            return {"$": word, "root": str(Path(value.root).absolute()) if is_path else value.root}
+            root = str(Path(value.root).absolute()) if is_path else value.root
+            if root != self._table and not root.startswith(f"{self._table.rstrip('/')}/"):
+                raise RefusedError(f"{root} lies outside of {self._table}: it has no form in plans")
+            return {"$": word, "root": root}
         return {"$": word} | {
             name: self.encode(_attribute(value, name)) for name in arguments(kind)
         }
@@ -140,50 +180,6 @@ class Encoder:
         if id(one) not in self._words:
             raise RefusedError(f"{one.__module__}.{one.__qualname__} has no word for plans in JSON")
         return self._words[id(one)]
-
-
-def inlined(stated: Any, shared: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Put shared objects that have one user where they are used.
-
-    Args:
-        stated: JSON that refers to shared objects, in JSON's own types.
-        shared: these; each refers to ones before it alone.
-
-    Returns:
-        The JSON, and what is shared still, under new numbers.
-    """
-    users = Counter(_references(stated))
-    for one in shared:
-        users.update(_references(one))
-    left: list[Any] = []
-    forms: list[Any] = []
-    for number, one in enumerate(shared):
-        form = _replaced(one, forms)
-        if users[number] > 1:
-            left.append(form)
-            form = {"$ref": len(left) - 1}
-        forms.append(form)
-    return _replaced(stated, forms), left
-
-
-def _references(stated: Any) -> Iterator[int]:
-    if isinstance(stated, dict):
-        if "$ref" in stated:
-            yield stated["$ref"]
-        else:
-            for one in stated.values():
-                yield from _references(one)
-    elif isinstance(stated, list):
-        for one in stated:
-            yield from _references(one)
-
-
-def _replaced(stated: Any, forms: Sequence[Any]) -> Any:
-    if isinstance(stated, dict):
-        if "$ref" in stated:
-            return forms[stated["$ref"]]
-        return {key: _replaced(one, forms) for key, one in stated.items()}
-    return [_replaced(one, forms) for one in stated] if isinstance(stated, list) else stated
 
 
 class Decoder:
@@ -225,9 +221,9 @@ class Decoder:
         return value
 
     def _value(self, stated: Any) -> Any:
-        if isinstance(stated, list):
+        if type(stated) is list:
             return [self._value(one) for one in stated]
-        if not isinstance(stated, dict):
+        if type(stated) is not dict:
             return stated
         tags = [key for key in stated if key.startswith("$")]
         if not tags:

@@ -48,7 +48,7 @@ def fits(value: object, hint: Any) -> bool:
         return True
     if hint is None or hint is types.NoneType:
         return value is None
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    origin, arguments = _parts(hint)
     if origin is None:
         return _is_a(value, hint)
     if origin in (Union, types.UnionType):
@@ -58,6 +58,11 @@ def fits(value: object, hint: Any) -> bool:
     if origin is abc.Callable:
         return _is_callable(value, arguments)
     return _holds(value, origin, arguments)
+
+
+@functools.cache
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    return typing.get_origin(hint), typing.get_args(hint)
 
 
 def _holds(value: object, origin: Any, arguments: tuple[Any, ...]) -> bool:
@@ -93,9 +98,11 @@ def _is_a(value: object, kind: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if kind is float:
         return isinstance(value, float | int) and not isinstance(value, bool)
-    return _is_kind(type(value), kind)
+    found: Any = type(value)
+    return _is_kind(found, kind)
 
 
+@functools.cache
 def _is_kind(found: Any, kind: Any) -> bool:
     if not isinstance(kind, type) or not isinstance(found, type):
         return bool(found == kind)
@@ -114,11 +121,16 @@ def _is_callable(value: object, arguments: tuple[Any, ...]) -> bool:
     if isinstance(value, functools.partial):
         bound, value = len(value.args), value.func
     if isinstance(value, types.FunctionType):
-        hints, rest = typing.get_type_hints(value), list(parameters(value).values())[bound:]
+        count, returned = len(parameters(value)) - bound, _returned(value)
     else:
         call = vars(type(value)).get("__call__")
         if bound or not isinstance(call, types.FunctionType):
             return False
-        hints, rest = typing.get_type_hints(call), list(parameters(call).values())[1:]
+        count, returned = len(parameters(call)) - 1, _returned(call)
     takes, returns = arguments
-    return len(rest) == len(takes) and _is_kind(hints.get("return"), returns)
+    return count == len(takes) and _is_kind(returned, returns)
+
+
+@functools.cache
+def _returned(function: Any) -> Any:
+    return typing.get_type_hints(function).get("return")

@@ -16,8 +16,9 @@ the table's folder.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,14 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import ScanWarning
 from seambase.where import parse_filter
 from seamkit.files.storage import Storage
-from seamkit.ranges.codec import Decoder, Encoder, inlined
+from seamkit.ranges.codec import Decoder, Encoder
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import ReadPlan, ReadUnit
 
-__all__ = ["scan_from_json", "scan_to_json"]
+__all__ = ["scan_from_json", "scan_to_json", "scan_to_tasks"]
 
 _FORMAT, _VERSION = "seambench.plan", 1
 _KEYS = (
@@ -71,12 +72,31 @@ def scan_to_json(scan: Scan, units: Sequence[int] | None = None) -> str:
         RefusedError: a scan that is no list of read units, or has what no word exists for.
         UsageError: there is no unit of such a number.
     """
+    return _written(scan, units)[0]
+
+
+def scan_to_tasks(
+    scan: Scan, groups: Sequence[Sequence[int]]
+) -> tuple[list[str], Callable[[str], Scan]]:
+    """Write a planned scan for tasks elsewhere; see `Scan.plans`.
+
+    Raises:
+        RefusedError: see `scan_to_json`.
+    """
+    written = [_written(scan, group) for group in groups]
+    options = next((own for _, own in written if own), None)
+    return [text for text, _ in written], functools.partial(scan_from_json, storage_options=options)
+
+
+def _written(scan: Scan, units: Sequence[int] | None) -> tuple[str, Mapping[str, Any]]:
+    """The document, and the options of storages, which it does not hold."""
     names, sql = list(scan.schema.names), None
     if isinstance(scan, SqlScan):
         sql, scan = scan.condition.sql, scan.below
     if not isinstance(scan, UnitScan):
         raise RefusedError(f"a {type(scan).__name__} is no list of read units: it has no JSON form")
-    encoder, plan, other = Encoder(), scan.plan, scan.other_path
+    plan, other = scan.plan, scan.other_path
+    encoder = Encoder(_whole(plan.table))
     document: dict[str, Any] = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -99,8 +119,8 @@ def scan_to_json(scan: Scan, units: Sequence[int] | None = None) -> str:
         unit = plan.units[_checked(number, len(plan.units))]
         own = {name: encoder.encode(getattr(unit, name)) for name in _UNIT}
         written.append({"path": scan.path_of(unit), **own})
-    whole, shared = inlined({**document, "shared": [], "units": written}, encoder.shared)
-    return _text({**whole, "shared": shared})
+    text = _text({**document, "shared": encoder.shared(), "units": written})
+    return text, encoder.storage_options
 
 
 def scan_from_json(

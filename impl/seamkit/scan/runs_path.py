@@ -3,7 +3,7 @@
 Where one row of a key is left, the largest run is the base: its batches are changed in place, and
 rows of other runs take the place of its rows or are handed out beside them. Where rows of a key
 become one, all rows come out in order and a rule of the table format merges them. Memory holds a
-batch of each run, whatever the runs' sizes; the more runs, the smaller the batches.
+batch of each run, whatever the runs' sizes; the more runs and threads, the smaller the batches.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def merged_runs(
         changes: its runs, and how they are merged.
         schema: all columns of the table.
         names: columns to hand out, in order.
-        batch_rows: most rows in a batch that is read.
+        batch_rows: about as many rows are held at once.
         context: what the read lends.
         share: what is read of it.
 

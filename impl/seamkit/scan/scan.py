@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Scan"]
 
 _NAMES_SHOWN = 8
+
+_PLANS = "seamkit.ranges.plan_file"
+"""Writes and makes scans, so it is above them and found by its name."""
 
 
 class Scan(ABC):
@@ -198,6 +202,25 @@ class Scan(ABC):
             found[number].append(part)
             heapq.heappush(loads, (load + weights[part], number))
         return [sorted(group) for group in found]
+
+    def plans(self, groups: Sequence[Sequence[int]]) -> tuple[list[str], Callable[[str], Scan]]:
+        """The parts as data for other processes: for each group of them a plan as JSON.
+
+        Args:
+            groups: numbers of parts, as `groups` gives them.
+
+        Returns:
+            A plan for each group (docs/plans.md), and what reads one: a function of a module, which
+            also holds the keys and secrets of the storage, as they are never part of a plan.
+
+        Raises:
+            RefusedError: the scan has no such plan: one with a limit, changes of a Hudi table, or
+                one with what no word exists for. It can be pickled.
+        """
+        written: tuple[list[str], Callable[[str], Scan]] = importlib.import_module(
+            _PLANS
+        ).scan_to_tasks(self, groups)
+        return written
 
     def part_bytes(self) -> list[int]:
         """What there is to read for each part, as far as it is known; 1 each where it is not."""

@@ -400,8 +400,8 @@ class UnitScan(Scan):
             {},
             self._options.most_rows,
         )
-        tasks = self._tasks(wanted, events or FreshEvents())
-        for number, batch in run_tasks(tasks, self._units_at_once):
+        tasks, by_other = self._tasks(wanted, events or FreshEvents())
+        for number, batch in run_tasks(tasks, self._units_at_once, by_other):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
@@ -430,19 +430,25 @@ class UnitScan(Scan):
             self._run.rows = rows
         return True
 
-    def _tasks(self, wanted: Wanted, events: EventsSource) -> list[Task]:
-        """What is to be done: a unit is one task, or several if it has more than its share."""
+    def _tasks(self, wanted: Wanted, events: EventsSource) -> tuple[list[Task], frozenset[int]]:
+        """What is to be done: a unit is one task, or several if it has more than its share.
+
+        Returns:
+            The tasks, and the numbers of those that are another reader's, which may be slow.
+        """
         units, threads = self._plan.units, self._options.n_threads
         may_match = units_that_may_match(units, wanted.condition, self._plan.schema)
         kept = list(itertools.compress(units, may_match))
         whole_bytes = sum(unit.size_bytes for unit in kept)
         spare = sum(len(unit.files) for unit in kept) < threads
         tasks: list[Task] = []
+        by_other: set[int] = set()
         for unit in kept:
             names = wanted.schema.names
             known = {name: unit.partition[name] for name in names if name in unit.partition}
             own = replace(wanted, known=known)
             if self._other_path is not None and self.path_of(unit) == self._other_path[0]:
+                by_other.add(len(tasks))
                 tasks.append(self._by_other(unit, own, self._other_path[1]))
                 continue
             parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
@@ -459,7 +465,7 @@ class UnitScan(Scan):
             for file in unit.files:
                 parts = max(1, math.ceil(file.size_bytes * threads / max(whole_bytes, 1)))
                 tasks += self._native(unit, file, own, parts, spare)
-        return tasks
+        return tasks, frozenset(by_other)
 
     def _native(
         self, unit: ReadUnit, file: DataFile, wanted: Wanted, parts: int, spare: bool
@@ -527,12 +533,20 @@ class UnitScan(Scan):
             changes,
             self._plan.schema,
             wanted.read(wanted.schema.names).names,
-            wanted.batch_rows,
+            self._rows_of_a_merge(wanted.batch_rows),
             self._context(),
         )
         return [
             functools.partial(_tested, functools.partial(read, share), wanted) for share in shares
         ]
+
+    def _rows_of_a_merge(self, batch_rows: int) -> int:
+        """Rows that one merge of sorted runs may hold: all that run at once share those of a batch.
+
+        Half of them are for batches that wait to be fetched, where threads hand them over.
+        """
+        merges = self._units_at_once
+        return batch_rows if merges == 1 else max(1, batch_rows // (2 * merges))
 
     def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
         schema = wanted.read(wanted.schema.names)

@@ -12,8 +12,9 @@ import pyarrow as pa
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.statistics import ColumnStatistics, Figure, TableStatistics
-from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
+from seamkit.catalogs.metastore import Metastore, MetastorePartition, MetastoreTable, TableName
 from seamkit.scan.scan import Scan
+from seamkit.tables.partition_folder import PartitionFolder
 from seamkit.tables.table_format import Table
 
 __all__ = ["CatalogTable"]
@@ -83,29 +84,28 @@ class CatalogTable:
 
     def _hive_options(self) -> dict[str, Any]:
         entry = self.entry
-        is_sequence = entry.input_format.endswith("SequenceFileInputFormat")
         return {
             "columns": entry.columns,
             "partitions": entry.partitions,
-            "file_format": "sequence" if is_sequence else entry.serde,
+            "file_format": _file_format(entry),
             "properties": {**entry.parameters, **entry.serde_parameters},
             "folders": self._folders if entry.partitions else None,
         }
 
-    def _folders(self) -> list[tuple[tuple[str, ...], str]]:
-        """Values and folders of the partitions.
-
-        Raises:
-            RefusedError: one has another serde than the table.
-        """
+    def _folders(self) -> list[PartitionFolder]:
+        """The partitions, those that are stored in another way than the table with how."""
+        entry = self.entry
+        own = _file_format(entry), entry.serde_parameters
         found = []
-        for one in _METASTORE.partitions(self.entry.name, self._max_age_s):
-            if one.serde != self.entry.serde:
-                raise RefusedError(
-                    f"{self.entry.name}: the partition {'/'.join(one.values)} has the serde "
-                    f"{one.serde!r}, the table {self.entry.serde!r}"
-                )
-            found.append((tuple(one.values), local_path(one.location)))
+        for one in _METASTORE.partitions(entry.name, self._max_age_s):
+            stored = _file_format(one), one.serde_parameters
+            known: dict[str, Any] = {}
+            if stored != own:
+                known = {
+                    "file_format": stored[0],
+                    "properties": {**entry.parameters, **one.serde_parameters},
+                }
+            found.append(PartitionFolder(tuple(one.values), local_path(one.location), **known))
         return found
 
     @property
@@ -171,6 +171,12 @@ def format_of(entry: MetastoreTable) -> str:
     if "paimon" in handler or provider == "paimon" or parameters.get("table_type") == "paimon":
         return "paimon"
     return "hive"
+
+
+def _file_format(stored: MetastoreTable | MetastorePartition) -> str:
+    """What a Hive table's or partition's files are, as `HiveTable` takes it."""
+    is_sequence = stored.input_format.endswith("SequenceFileInputFormat")
+    return "sequence" if is_sequence else stored.serde
 
 
 def _is_realtime(entry: MetastoreTable) -> bool:

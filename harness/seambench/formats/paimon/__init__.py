@@ -14,6 +14,7 @@ _META_COLUMNS = ("_SEQUENCE_NUMBER", "_VALUE_KIND")
 _CAPABILITIES = {
     "paimon.vectors": "deletion vectors",
     "paimon.evolution": "columns renamed, dropped, added and widened, by field id",
+    "paimon.after-0.9": "options and forms of tables that came after Paimon 0.9",
     "paimon.avro": "data files in Avro",
     "paimon.manifests-orc": "manifests in ORC",
     "paimon.orc": "data files in ORC",

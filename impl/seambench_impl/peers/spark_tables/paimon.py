@@ -17,6 +17,7 @@ from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
 
 __all__ = ["SparkPaimonReader"]
 
+_PAIMON_VERSION = "0.9.0"
 _WORDS = (
     *("formats.paimon", "query.snapshot", "query.incremental", "as-of", "partitioned"),
     *("merge.aggregation", "merge.deduplicate", "merge.first-row", "merge.partial-update"),
@@ -26,7 +27,7 @@ _WORDS = (
 
 
 class SparkPaimonReader:
-    """Spark + Paimon 0.9.0 on `local[*]`."""
+    """Spark 3.5 with Paimon's connector on `local[*]`; its version is the connector's."""
 
     name = "spark-paimon"
     kind: Kind = "peer"
@@ -35,7 +36,8 @@ class SparkPaimonReader:
     xfails = XFAILS / "spark-paimon.toml"
 
     def __init__(self) -> None:
-        self.version = installed_version("pyspark", self.name, "spark")
+        installed_version("pyspark", self.name, "spark")
+        self.version = _PAIMON_VERSION
 
     def open(self, request: ScanRequest) -> SparkScan:
         """Start Spark if need be, and let Paimon plan the read.
@@ -57,4 +59,4 @@ class SparkPaimonReader:
         def load(session: Any) -> Any:
             return session.read.format("paimon").options(**options).load(request.table)
 
-        return open_frame(self, request, bundle(), load)
+        return open_frame(self, request, bundle(self.version), load)

@@ -42,9 +42,8 @@ import scala.collection.Iterator;
 /**
  * A scan whose parts Python's workers read, as Spark's second data source interface has it.
  *
- * <p>A task hands its worker four texts: the numbers of some parts (a JSON array), the columns
- * (another), the filters as `FilterText` writes them, and whether Spark may read the parts' files.
- * If so, what comes back for a part begins with its file's address; unless that is empty, with a bit
+ * <p>A task hands its worker four texts: the plan of some parts, the columns (a JSON array), the
+ * filters as `FilterText` writes them, and whether Spark may read the parts' files. If so, what comes back for a part begins with its file's address; unless that is empty, with a bit
  * for each row that is gone (the lowest of a byte first; no bits if none is), and, if the columns
  * have any that all rows of a part may share, with these in an Arrow stream of one row. Then come
  * its other rows in Arrow streams, and nothing in the end.
@@ -56,7 +55,7 @@ public final class PartSource {
      * A frame over a scan.
      *
      * @param schema of all columns, as Spark writes it in JSON
-     * @param tasks for each the numbers of its parts
+     * @param tasks for each the plan of its parts, a text
      * @param bytes of the files of all parts, by which Spark plans joins; -1 if unknown
      * @param rows of all parts, or a bound or estimate of them; -1 if unknown
      * @param shared names of columns that may have one value in all rows of a part
@@ -242,12 +241,12 @@ final class PartStatistics implements Statistics {
     }
 }
 
-/** The numbers of parts that a task reads. */
+/** The plan of what a task reads. */
 final class Parts implements InputPartition {
-    final String numbers;
+    final String plan;
 
-    Parts(String numbers) {
-        this.numbers = numbers;
+    Parts(String plan) {
+        this.plan = plan;
     }
 }
 
@@ -278,7 +277,7 @@ final class PartReaderFactory implements PartitionReaderFactory {
 
     public PartitionReader createColumnarReader(InputPartition partition) {
         List request = new ArrayList();
-        request.add(((Parts) partition).numbers);
+        request.add(((Parts) partition).plan);
         request.add(columns);
         request.add(filters);
         request.add(Boolean.toString(files != null));

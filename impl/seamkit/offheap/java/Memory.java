@@ -80,13 +80,18 @@ public final class Memory {
             UNSAFE.copyMemory(source, BYTES + from, null, address, length);
             return;
         }
-        int done = 0;
-        for (; done <= length - 8; done += 8) {
-            UNSAFE.putLong(address + done, UNSAFE.getLong(source, BYTES + from + done));
+        if (length < 8) {
+            for (int done = 0; done < length; done++) {
+                UNSAFE.putByte(address + done, source[from + done]);
+            }
+            return;
         }
-        for (; done < length; done++) {
-            UNSAFE.putByte(address + done, source[from + done]);
+        long own = BYTES + from;
+        for (int done = 0; done < length - 8; done += 8) {
+            UNSAFE.putLong(address + done, UNSAFE.getLong(source, own + done));
         }
+        // The last eight bytes, some of them again.
+        UNSAFE.putLong(address + length - 8, UNSAFE.getLong(source, own + length - 8));
     }
 
     private static native long allocate0(long allocator, long bytes);

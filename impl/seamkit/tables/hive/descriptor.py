@@ -26,8 +26,9 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.types import HiveType, parse_type
+from seamkit.tables.partition_folder import PartitionFolder
 
-__all__ = ["DESCRIPTOR", "Description", "describe", "read_descriptor"]
+__all__ = ["DESCRIPTOR", "Description", "describe", "describe_partition", "read_descriptor"]
 
 DESCRIPTOR = "_hive_table.json"
 
@@ -148,12 +149,7 @@ def describe(
         UsageError: there are no columns, two of one name, no such type.
         RefusedError: a format or a type that is not supported.
     """
-    if not isinstance(format_, str):
-        raise UsageError(f"{where}: its format is {format_!r}, no text")
-    known = _NAMES.get(format_.lower())
-    if known is None:
-        names = ", ".join(dict.fromkeys(_FORMATS.values()))
-        raise RefusedError(f"{where}: files in {format_!r} are not supported; known: {names}")
+    known = _known_format(where, format_)
     if not isinstance(properties, Mapping) or not all(
         isinstance(name, str) and isinstance(value, str) for name, value in properties.items()
     ):
@@ -171,6 +167,34 @@ def describe(
     if nested := [name for name, kind in of_folders.items() if kind.children]:
         raise UsageError(f"{where}: the partition {nested[0]!r} is of a nested type")
     return Description(known, kinds, of_folders, dict(properties))
+
+
+def describe_partition(table: Description, folder: PartitionFolder) -> Description:
+    """What a table is in a partition that is stored in its own way.
+
+    Raises:
+        RefusedError: a format that is not supported, or CSV, whose columns are texts, in a table
+            that is none.
+    """
+    if folder.file_format is None:
+        return table
+    known = _known_format(folder.location, folder.file_format)
+    if "csv" in (known, table.format) and known != table.format:
+        raise RefusedError(
+            f"{folder.location}: a partition of {known} files in a table of {table.format} files; "
+            "columns of CSV are texts, those of others are not"
+        )
+    return replace(table, format=known, properties=dict(folder.properties))
+
+
+def _known_format(where: str, stated: Any) -> str:
+    if not isinstance(stated, str):
+        raise UsageError(f"{where}: its format is {stated!r}, no text")
+    known = _NAMES.get(stated.lower())
+    if known is None:
+        names = ", ".join(dict.fromkeys(_FORMATS.values()))
+        raise RefusedError(f"{where}: files in {stated!r} are not supported; known: {names}")
+    return known
 
 
 def _kinds(where: str, stated: Any) -> dict[str, HiveType]:

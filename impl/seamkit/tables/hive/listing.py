@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from seamkit.files.storage import FileStatus, Storage
 from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
+from seamkit.tables.partition_folder import PartitionFolder
 
 __all__ = ["Folders", "Listed", "list_files", "list_folders"]
 
@@ -23,8 +24,8 @@ _ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
 _OF_TRANSACTIONS = re.compile(r"(base|delta|delete_delta)_\d+(_\d+)*")
 
 
-Folders = Callable[[], Sequence[tuple[Sequence[str], str]]]
-"""Gives the partitions of a table: the texts of their values, and the folder of each."""
+Folders = Callable[[], Sequence[PartitionFolder]]
+"""Gives the partitions of a table."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,18 @@ class Listed:
     """A data file.
 
     Attributes:
-        path: below the table's folder.
+        path: below the storage's folder.
         size_bytes: of the file.
         partition: values of the partition columns.
+        storage: another one than the table's, where it lies outside of the table's folder.
+        folder: the partition that it belongs to, where a catalog named it.
     """
 
     path: str
     size_bytes: int
     partition: Mapping[str, pa.Scalar]
+    storage: Storage | None = None
+    folder: PartitionFolder | None = None
 
 
 def list_files(
@@ -65,31 +70,34 @@ def list_files(
 def list_folders(
     storage: Storage,
     partitions: Mapping[str, HiveType],
-    folders: Sequence[tuple[Sequence[str], str]],
+    folders: Sequence[PartitionFolder],
 ) -> list[Listed]:
     """The data files of partitions that are known, by partition and path.
 
     Args:
         storage: the table's folder.
         partitions: types of the partition columns.
-        folders: the texts of each partition's values, and its folder.
+        folders: the partitions; they may lie anywhere.
 
     Raises:
-        InputError: a text is no value of its column's type, or there are too few.
-        RefusedError: a folder outside of the table's.
+        InputError: a text is no value of its column's type, there are too few, or no such folder.
     """
     found: list[Listed] = []
-    for texts, folder in folders:
-        below = folder.rstrip("/").removeprefix(f"{storage.root}/")
-        if below == folder.rstrip("/") or len(texts) != len(partitions):
-            raise RefusedError(
-                f"{folder}: the partition {'/'.join(texts)} does not lie below {storage.root}"
+    for one in folders:
+        place = one.location.rstrip("/")
+        if not place or len(one.texts) != len(partitions):
+            raise InputError(
+                f"{storage.root}: the partition {'/'.join(one.texts)} has no folder, or too few "
+                "values"
             )
         values = {
-            name: _value(text, kind, f"{folder}: column {name!r}")
-            for text, (name, kind) in zip(texts, partitions.items(), strict=True)
+            name: _value(text, kind, f"{place}: column {name!r}")
+            for text, (name, kind) in zip(one.texts, partitions.items(), strict=True)
         }
-        found += _walk(storage, below, [], values, [])
+        below = place.removeprefix(f"{storage.root}/")
+        other = storage.elsewhere(place) if below == place else None
+        files = _walk(other or storage, "" if other else below, [], values, [])
+        found += [replace(file, storage=other, folder=one) for file in files]
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
 
@@ -21,7 +21,12 @@ from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.describe import described
 from seamkit.tables.hive.data_files import open_data_file
-from seamkit.tables.hive.descriptor import Description, describe, read_descriptor
+from seamkit.tables.hive.descriptor import (
+    Description,
+    describe,
+    describe_partition,
+    read_descriptor,
+)
 from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
 from seamkit.tables.hive.row_format import RowFormat, row_format
 
@@ -42,8 +47,8 @@ class HiveTable:
         file_format: `text`, `csv`, `json`, `sequence`, `parquet`, `orc` or `avro`, or the class of
             a serde.
         properties: of the table and its serde, as `CREATE TABLE` states them.
-        folders: gives the partitions where they are not listed but known: the texts of their
-            values, in the order of the columns, and the folder of each.
+        folders: gives the partitions where they are not listed but known. Each may lie anywhere,
+            and have a format of its own.
 
     Raises:
         UsageError: what is said of the table makes no sense.
@@ -161,17 +166,31 @@ class HiveTable:
         return ReadPlan(
             table=self._storage.root,
             schema=self.schema,
-            units=[self._unit(file) for file in files],
+            units=list(self._units(files)),
             heading=f"{self.file_format}, {len(files)} files",
             warnings=warnings,
         )
 
-    def _unit(self, file: Listed) -> ReadUnit:
-        opener = partial(open_data_file, self._storage, file.path, self._description, self._rows)
-        has_footer = self._description.format in ("parquet", "orc")
-        data = DataFile(file.path, file.size_bytes, opener, has_footer=has_footer)
-        group = file.path.rpartition("/")[0]
-        return ReadUnit(name=file.path, files=[data], partition=file.partition, group=group)
+    def _units(self, files: Sequence[Listed]) -> Iterator[ReadUnit]:
+        """Each file is one; how rows are written is worked out once a partition."""
+        known: dict[int, tuple[Description, RowFormat]] = {}
+        for file in files:
+            folder, stored = file.folder, (self._description, self._rows)
+            if folder is not None and folder.file_format is not None:
+                if id(folder) not in known:
+                    own = describe_partition(self._description, folder)
+                    known[id(folder)] = own, row_format(own, folder.location)
+                stored = known[id(folder)]
+            yield self._unit(file, *stored)
+
+    def _unit(self, file: Listed, description: Description, rows: RowFormat) -> ReadUnit:
+        storage = file.storage or self._storage
+        name = file.path if file.storage is None else storage.full(file.path)
+        opener = partial(open_data_file, storage, file.path, description, rows)
+        has_footer = description.format in ("parquet", "orc")
+        data = DataFile(name, file.size_bytes, opener, has_footer=has_footer)
+        group = name.rpartition("/")[0]
+        return ReadUnit(name=name, files=[data], partition=file.partition, group=group)
 
 
 def _placed(root: str, location: str) -> str:

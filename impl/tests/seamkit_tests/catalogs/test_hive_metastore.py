@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import time
@@ -320,12 +321,17 @@ def test_partitions_of_a_hive_table(port: int, tmp_path: Path) -> None:
         port, "parts", folder, columns, partitions, {**properties, "numRows": "7"}, values=values
     )
     fewer = _register(port, "fewer", folder, columns, partitions, properties, values=first)
+    last, own_values = list(values.items())[-1]
+    beside = shutil.copytree(folder / last, tmp_path / "beside" / "p")
+    moved = {**first, str(beside): own_values}
+    spread = _register(port, "spread", folder, columns, partitions, properties, values=moved)
 
     found = _named(address)
     assert _rows(found) == _rows(own)
     assert found.statistics().rows == Figure(7, "estimate")
     assert set(found.statistics().columns) == set(own.schema.names)
     assert len(_rows(seamkit.open_table(fewer))) < len(_rows(own))
+    assert _rows(seamkit.open_table(spread)) == _rows(own)
 
 
 @pytest.mark.jvm

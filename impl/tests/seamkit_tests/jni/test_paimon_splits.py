@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -165,6 +166,46 @@ def test_filters_are_exact(
     request = ScanRequest(str(unpack_paimon("pk-levels", tmp_path)))
     found = kind().open(request).dataset().to_table(filter=condition)
     assert sorted(found["k"].to_pylist()) == expected
+
+
+def _parameters(version: str, table: Path, condition: pc.Expression) -> dict[str, str]:
+    """What a core is handed for the first unit of a table."""
+    scan = AutoReader().open(ScanRequest(str(table)))
+    assert isinstance(scan, UnitScan)
+    point = ("scan.snapshot-id", str(PaimonTable(str(table)).snapshot_id))
+    splits = PaimonSplits(str(table), "", point, travels=False, version=version)
+    return splits.parameters(scan.plan.units[0], scan.schema, condition)
+
+
+@pytest.mark.parametrize("column", ["b", "i", "l", "m", "n", "vc", "da"])
+def test_a_filter_reaches_the_core_0_9(column: str, tmp_path: Path) -> None:
+    """Whole numbers, decimals, texts, dates and booleans do, and rows are exact."""
+    table = unpack_paimon("append-types-avro", tmp_path)
+    values = AutoReader().open(ScanRequest(str(table))).to_reader().read_all()[column]
+    one = next(value for value in values if value.is_valid)
+    condition = pc.field(column) == one
+    assert _parameters("0.9.0", table, condition)["predicate_info"]
+    found = Paimon09JniReader().open(ScanRequest(str(table))).dataset()
+    expected = AutoReader().open(ScanRequest(str(table))).dataset()
+    rows_ = [
+        sorted(map(repr, one.to_table(filter=condition).to_pylist())) for one in (found, expected)
+    ]
+    assert rows_[0] == rows_[1]
+    assert rows_[0]
+
+
+def test_filters_that_the_core_0_9_fails_over_stay_with_the_scan(tmp_path: Path) -> None:
+    """Tinyint and smallint, which it compares as other classes of Java's."""
+    table = unpack_paimon("append-types-avro", tmp_path)
+    names = [
+        field.name
+        for field in AutoReader().open(ScanRequest(str(table))).schema
+        if field.type in (pa.int8(), pa.int16())
+    ]
+    assert len(names) == 2
+    for name in names:
+        assert _parameters("0.9.0", table, pc.field(name) == 1)["predicate_info"] == ""
+        assert _parameters("1.4.2", table, pc.field(name) == 1)["predicate_info"]
 
 
 def test_clocks_show_the_zone_that_is_named(split: _Split) -> None:

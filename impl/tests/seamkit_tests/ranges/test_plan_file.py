@@ -179,10 +179,14 @@ def test_no_secrets_are_written() -> None:
     """Options of a storage stay with whoever has them."""
     from seamkit.files.storage import Storage
 
-    encoder = codec.Encoder()
-    encoder.encode(Storage("memory://there", {"token": "hidden"}))
+    encoder = codec.Encoder("memory://there")
+    written = encoder.encode(Storage("memory://there", {"token": "hidden"}))
 
-    assert encoder.shared == [{"$": "Storage", "root": "memory://there"}]
+    assert encoder.shared() == []
+    assert written == {"$": "Storage", "root": "memory://there"}
+    assert encoder.storage_options == {"token": "hidden"}
+    with pytest.raises(RefusedError, match="memory://thereby lies outside of memory://there"):
+        encoder.encode(Storage("memory://thereby"))
 
 
 def _with(**changes: Any) -> Callable[[dict[str, Any]], object]:

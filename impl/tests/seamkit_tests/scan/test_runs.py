@@ -270,3 +270,27 @@ def test_statistics_that_lie_lose_no_row(tmp_path: Path) -> None:
     assert _scan_of(changes, kind, 2).to_table().num_rows == 100
     with pytest.raises(InputError, match=r"unit: row groups have .* of 109 rows"):
         _scan_of(replace(changes, runs=files), kind, 2).to_table()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_merges_at_once_share_the_rows_of_a_batch(threads: int, tmp_path: Path) -> None:
+    """The batches of all runs, of all threads together, have no more rows than one batch may."""
+    kind, whole, sizes = pa.int32(), 200_000, set[int]()
+
+    class _Watched(ParquetReader):
+        def batches(self, schema: pa.Schema, batch_rows: int, **how: Any) -> Iterator[Any]:
+            sizes.add(batch_rows)
+            return super().batches(schema, batch_rows, **how)
+
+    def opened(name: str) -> FileReader:
+        return _Watched(Storage(str(tmp_path)), name)
+
+    runs = [[(i, 0, 0, "", i, 0) for i in range(40)], [(i, 0, 0, "", 50, 0) for i in range(40)]]
+    changes = _in_files(tmp_path, runs, kind)
+    files = [[replace(f, open=partial(opened, f.name)) for f in run] for run in changes.runs]
+    scan = _scan_of(replace(changes, runs=files), kind, threads)
+    options = ScanOptions(whole, threads, None)
+    assert UnitScan(scan.plan, scan.schema.names, None, options).to_table().num_rows == 40
+    assert len(key_ranges(changes, scan.plan.schema, threads)) == (threads if threads > 1 else 0)
+    waiting = 2 if threads > 1 else 1  # as many wait to be fetched
+    assert 0 < max(sizes) * len(runs) * threads * waiting <= whole

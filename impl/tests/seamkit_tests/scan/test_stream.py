@@ -70,6 +70,24 @@ def test_an_early_close_leaves_no_thread() -> None:
     assert _workers() == []
 
 
+def test_threads_begin_with_the_tasks_that_are_named_and_keep_their_numbers() -> None:
+    """A long task that came last would leave one thread alone with it."""
+    begun: list[int] = []
+    both = threading.Barrier(2)
+
+    def task(number: int) -> Iterator[pa.RecordBatch]:
+        begun.append(number)
+        if number >= 2:
+            both.wait(60)  # both threads have one of these
+        yield _batch(number)
+
+    tasks = [lambda n=n: task(n) for n in range(4)]
+    found = {n: batch.column(0)[0].as_py() for n, batch in run_tasks(tasks, 2, {2, 3})}
+
+    assert {*begun[:2]} == {2, 3}
+    assert found == {n: n for n in range(4)}
+
+
 def test_no_tasks_no_batches() -> None:
     """A table without slices is an empty stream."""
     assert list(run_tasks([], 4)) == []

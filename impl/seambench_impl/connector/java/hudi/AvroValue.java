@@ -161,7 +161,11 @@ final class AvroValue extends ColumnValue {
 
     @Override
     public long getUnscaled() {
-        byte[] bytes = ((GenericFixed) item).bytes();
+        return unscaled(((GenericFixed) item).bytes());
+    }
+
+    /** The number that up to eight bytes are, the highest first. */
+    static long unscaled(byte[] bytes) {
         long number = bytes[0]; // with its sign
         for (int i = 1; i < bytes.length; i++) {
             number = number << 8 | bytes[i] & 0xFF;

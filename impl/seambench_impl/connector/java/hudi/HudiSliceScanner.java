@@ -8,7 +8,6 @@ import java.util.Map;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hudi.avro.HoodieAvroReaderContext;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.engine.HoodieReaderContext;
 import org.apache.hudi.common.fs.FSUtils;
@@ -27,7 +26,6 @@ import org.apache.hudi.storage.hadoop.HadoopStorageConfiguration;
 
 import seamkit.offheap.ColumnType;
 import seamkit.offheap.ConnectorScanner;
-import seamkit.offheap.OffHeapColumnVector;
 import seamkit.offheap.Parameters;
 import seamkit.offheap.RefusedException;
 import seamkit.offheap.SelectedFields;
@@ -46,9 +44,7 @@ public final class HudiSliceScanner extends ConnectorScanner {
     private final int fetchSize;
     private HoodieFileGroupReader<IndexedRecord> reader;
     private ClosableIterator<IndexedRecord> records;
-    private ColumnType[] types;
-    private AvroValue[] values;
-    private int[] places;
+    private AvroColumn[] columns;
     private final IndexedRecord[] held = new IndexedRecord[HELD];
 
     public HudiSliceScanner(int fetchSize, Map<String, String> parameters) {
@@ -59,13 +55,13 @@ public final class HudiSliceScanner extends ConnectorScanner {
     @Override
     public void open() throws IOException {
         String[] required = parameters.required();
-        Map<String, ColumnType> columns = parameters.columns();
+        Map<String, ColumnType> known = parameters.columns();
         SelectedFields selected = parameters.nested();
-        types = new ColumnType[required.length];
+        ColumnType[] types = new ColumnType[required.length];
         ColumnType[] pruned = new ColumnType[required.length];
         List<String> wanted = new ArrayList<String>();
         for (int i = 0; i < required.length; i++) {
-            types[i] = (ColumnType) columns.get(required[i]);
+            types[i] = (ColumnType) known.get(required[i]);
             if (types[i] == null) {
                 throw new RefusedException("column '" + required[i] + "' has no type");
             }
@@ -73,10 +69,10 @@ public final class HudiSliceScanner extends ConnectorScanner {
             wanted.add(required[i]);
         }
         initOffHeapTableWriter(pruned, required, fetchSize);
-        openReader(wanted);
+        openReader(wanted, types);
     }
 
-    private void openReader(List<String> wanted) throws IOException {
+    private void openReader(List<String> wanted, ColumnType[] types) throws IOException {
         HoodieTableMetaClient meta =
                 HoodieTableMetaClient.builder()
                         .setConf(new HadoopStorageConfiguration(new Configuration()))
@@ -94,8 +90,7 @@ public final class HudiSliceScanner extends ConnectorScanner {
         HoodieSchema projection = HoodieSchemaUtils.generateProjectionSchema(all, wanted);
         TypedProperties properties = TypedProperties.copy(meta.getTableConfig().getProps());
         HoodieReaderContext context =
-                new HoodieAvroReaderContext(
-                        meta.getStorageConf(), meta.getTableConfig(), Option.empty(), Option.empty(), properties);
+                new SliceReaderContext(meta.getStorageConf(), meta.getTableConfig(), properties);
         reader =
                 (HoodieFileGroupReader)
                         HoodieFileGroupReader.newBuilder()
@@ -111,15 +106,13 @@ public final class HudiSliceScanner extends ConnectorScanner {
                                 .build();
         records = reader.getClosableIterator();
         Schema row = projection.toAvroSchema();
-        places = new int[wanted.size()];
-        values = new AvroValue[wanted.size()];
-        for (int i = 0; i < places.length; i++) {
+        columns = new AvroColumn[wanted.size()];
+        for (int i = 0; i < columns.length; i++) {
             Schema.Field field = row.getField((String) wanted.get(i));
             if (field == null) {
                 throw new RefusedException("the table has no column '" + wanted.get(i) + "'");
             }
-            places[i] = field.pos();
-            values[i] = new AvroValue(null, types[i], AvroValue.plain(field.schema()));
+            columns[i] = new AvroColumn(field.pos(), types[i], AvroValue.plain(field.schema()));
         }
     }
 
@@ -160,24 +153,14 @@ public final class HudiSliceScanner extends ConnectorScanner {
                 held[read] = (IndexedRecord) records.next();
             }
             long start = System.nanoTime();
-            for (int i = 0; i < places.length; i++) {
-                append(i, read);
+            // One kind of value after the other is faster.
+            for (int i = 0; i < columns.length; i++) {
+                columns[i].append(column(i), held, read);
             }
             countConversion(System.nanoTime() - start);
             count += read;
         }
         return count;
-    }
-
-    /** Appends one column of the records that are held: one kind of value after the other is faster. */
-    private void append(int index, int count) {
-        OffHeapColumnVector column = column(index);
-        AvroValue value = values[index];
-        int place = places[index];
-        for (int row = 0; row < count; row++) {
-            Object item = held[row].get(place);
-            column.appendValue(item == null ? null : value.with(item));
-        }
     }
 
     /** Reads the records that are left, and appends none; how many: what the reader costs alone. */

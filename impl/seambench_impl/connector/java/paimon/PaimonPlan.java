@@ -53,6 +53,11 @@ public final class PaimonPlan {
         return whole.schema().toString();
     }
 
+    /** The number of that schema. */
+    long schemaId() {
+        return whole.schema().id();
+    }
+
     /** How many splits there are. */
     public int size() {
         return splits.size();

@@ -67,6 +67,21 @@ public final class PaimonSplits {
     }
 
     /**
+     * Whether files were written with the schema that rows are shown in.
+     *
+     * @param names of files of the plan
+     */
+    public boolean haveSchemaOfTable(String[] names) {
+        for (int i = 0; i < names.length; i++) {
+            DataFileMeta meta = (DataFileMeta) files.get(names[i]);
+            if (meta == null || meta.schemaId() != plan.schemaId()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
      * The parameter `split_info`.
      *
      * @param names of files of one bucket

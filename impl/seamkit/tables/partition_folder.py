@@ -1,0 +1,25 @@
+"""A partition whose folder a catalog names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["PartitionFolder"]
+
+
+@dataclass(frozen=True)
+class PartitionFolder:
+    """Where a partition lies, and how it is stored.
+
+    Attributes:
+        texts: of its values, in the order of the partition columns.
+        location: its folder: a path, or an address, of any storage.
+        file_format: a format or the class of a serde; None for that of the table.
+        properties: of its serde and the table, where it has a `file_format` of its own.
+    """
+
+    texts: Sequence[str]
+    location: str
+    file_format: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
