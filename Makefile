@@ -3,6 +3,9 @@
 
 PYTHON ?= python3
 TOX := .venv/bin/tox
+# Environments that use one core most of the time, two at once; one that fails shows all it printed.
+# Those that keep both cores busy, or hold a page to its time, run alone.
+PAIRED := $(TOX) run-parallel --parallel 2 --parallel-no-spinner
 # Knobs for the run, e.g. make bench ARGS="--scale 1 --reader hudi-rs"
 ARGS ?=
 # pyspark comes as source only: built once here, not once more for each environment.
@@ -18,10 +21,12 @@ bench: $(TOX)  ## generate data, run the comparison, check every answer, build t
 	$(TOX) run -q -e bench $(if $(ARGS),-- $(ARGS))
 
 test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
-	$(TOX) run -e lint,types,native,bare,alone,tests,conformance
+	$(PAIRED) -e native,types,lint,bare,alone
+	$(TOX) run -e tests,conformance
 
 beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
-	$(TOX) run -e spark,jvm,storage,site,history
+	$(PAIRED) -e spark,history,jvm,storage
+	$(TOX) run -e site
 
 all: test beyond  ## everything CI runs
 

@@ -75,6 +75,7 @@ class AvroContainer:
 
     Attributes:
         schema: the writer's schema, JSON.
+        properties: all that its header says by key, the schema among it.
 
     Raises:
         InputError: it is none.
@@ -95,6 +96,7 @@ class AvroContainer:
             known = b", ".join(_CODECS).decode()
             raise RefusedError(f"{where}: compressed by {self._codec!r:.40}; {known} are read")
         self.schema = metadata.get("avro.schema", b"")
+        self.properties: Mapping[str, bytes] = metadata
 
     @property
     def rows(self) -> int:

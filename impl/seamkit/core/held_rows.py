@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
 import pyarrow as pa
@@ -19,19 +20,27 @@ from seamkit.core.arrow_data import batch_of
 __all__ = ["HeldRows", "concat_batches"]
 
 
-def concat_batches(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+def concat_batches(
+    batches: Sequence[pa.RecordBatch], schema: pa.Schema, *, threads: int = 1
+) -> pa.RecordBatch:
     """One batch out of many; the same batch, not copied, out of one.
 
     Args:
         batches: their columns are those of `schema`, in order.
         schema: the types wanted.
+        threads: columns at once.
 
     Raises:
         RefusedError: the texts of a column pass 2 GiB.
     """
     if len(batches) == 1 and batches[0].schema.equals(schema):
         return batches[0]
-    columns = [_concat([batch.column(i) for batch in batches], f) for i, f in enumerate(schema)]
+    pieces = [[batch.column(i) for batch in batches] for i in range(len(schema))]
+    if threads == 1:
+        columns = list(map(_concat, pieces, schema))
+    else:
+        with ThreadPoolExecutor(threads, thread_name_prefix="seambench-rows") as pool:
+            columns = list(pool.map(_concat, pieces, schema))
     return batch_of(columns, schema, sum(batch.num_rows for batch in batches))
 
 
@@ -80,15 +89,18 @@ class HeldRows:
         """Whether rows have gone to the disk."""
         return bool(self._files)
 
-    def take_out(self) -> pa.RecordBatch:
+    def take_out(self, *, threads: int = 1) -> pa.RecordBatch:
         """All rows in order, as one batch. What went to the disk is mapped, not read.
+
+        Args:
+            threads: columns at once, of what is in memory.
 
         Raises:
             RefusedError: the texts of a column pass 2 GiB.
             SeambenchError: there is no room on the disk.
         """
         if not self._files:
-            return concat_batches(self._batches, self._schema)
+            return concat_batches(self._batches, self._schema, threads=threads)
         self._spill()
         columns = []
         for file, field in zip(self._files, self._schema, strict=True):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -79,7 +80,7 @@ class UnitMerge:
         self._source = events
         # By thread, but owned by this object: what a thread-local holds is freed by a thread that
         # ends, and engines' own threads end without the interpreter.
-        self._readers: dict[int, FileReader] = {}
+        self._readers: dict[tuple[int, bool], FileReader] = {}
         self._turns = _Turns()
         self._lock = threading.Lock()
         self._unit: _UnitEvents | GoneRows | None = None
@@ -113,15 +114,18 @@ class UnitMerge:
         Raises:
             SeambenchError: what is wrong with the file, the events, or a stretch before this one.
         """
-        with self._turns.failing():
+        stretch = None
+        with self._turns.failing(), _begun(self._ahead(number)) as ahead:
             unit = self._loaded()
+            if self._stretches and not isinstance(unit, GoneRows):
+                stretch = self._stretch(unit, number)
         if isinstance(unit, GoneRows):
             yield from self._left(unit, number)
             return
         known, handed_out = self._wanted.known, self._wanted.columns
         schema = pa.schema([self._wanted.schema.field(name) for name in handed_out])
-        if self._stretches:
-            for batch in self._merged(unit, number):
+        if stretch is not None:
+            for batch in self._merged(unit, number, stretch, ahead):
                 yield with_values(batch, schema, known)
         if number + 1 == self.n_stretches:
             rest = self._matches.rest if self._matches else unit.events.rest()
@@ -148,10 +152,14 @@ class UnitMerge:
             allocator=self._context.allocator,
         )
 
-    def _reader(self) -> FileReader:
-        """This thread's reader of the file; those of pyarrow may not be shared."""
+    def _reader(self, *, ahead: bool = False) -> FileReader:
+        """This thread's reader of the file; those of pyarrow may not be shared.
+
+        Args:
+            ahead: one more, for what is read beside.
+        """
         assert self._file is not None  # asked for where there are stretches
-        me = threading.get_ident()
+        me = threading.get_ident(), ahead
         if me not in self._readers:
             self._readers[me] = self._file.open()
         return self._readers[me]
@@ -173,19 +181,49 @@ class UnitMerge:
         reader = self._reader()
         return GoneRows(positions, reader.num_rows, reader.name)
 
-    def _merged(self, unit: _UnitEvents, number: int) -> Iterator[pa.RecordBatch]:
+    def _ahead(self, number: int) -> Iterator[pa.RecordBatch] | None:
+        """What is read of a stretch while events are loaded and meet its keys.
+
+        That is all but the keys, where it will be of use: several threads, and no condition.
+        """
+        waits = self._stretches and self._matches is None
+        if not self._use_threads or not waits or self._wanted.condition is not None:
+            return None
+        keys = self._changes.key_columns
+        names = [n for n in self._wanted.read(self._wanted.columns).names if n not in keys]
+        rest = self._schema(names)
+        return self._batches(self._reader(ahead=True), rest, self._stretches[number], names)
+
+    def _stretch(self, unit: _UnitEvents, number: int) -> _Stretch:
+        """Where the rows of a stretch come from; its keys meet the events in its turn."""
+        groups, reader, events = self._stretches[number], self._reader(), unit.events
+        first_row = reader.rows_in(range(groups[0]))
+        if self._matches is not None:
+            rows = reader.rows_in(groups)
+            return _Stretch([], self._matches.sources[first_row : first_row + rows], None)
+        names = events.columns(reader)
+        if self._use_threads and not unit.selects:
+            shown = unit.shown.data.schema.names
+            names = [*names, *(name for name in shown if name in self._changes.key_columns)]
+        batches = self._batches(reader, self._schema(names), groups)
+        with self._turns.turn(number):
+            stretch = _Stretch.meeting(list(batches), events, first_row, reader.name)
+            if self._found is not None:
+                self._found.append(stretch.sources)
+        return stretch
+
+    def _merged(
+        self,
+        unit: _UnitEvents,
+        number: int,
+        stretch: _Stretch,
+        ahead: Iterator[pa.RecordBatch] | None,
+    ) -> Iterator[pa.RecordBatch]:
         """The rows of a stretch without the columns that have one value."""
-        groups = self._stretches[number]
-        with self._turns.failing():
-            reader = self._reader()
-            first_row = reader.rows_in(range(groups[0]))
-            if self._matches is not None:
-                rows = reader.rows_in(groups)
-                stretch = _Stretch([], self._matches.sources[first_row : first_row + rows], None)
-            else:
-                stretch = self._met(unit.events, reader, groups, number, first_row)
+        groups, reader = self._stretches[number], self._reader()
         if not unit.selects:
-            yield from map(unit.tested, self._put_together(unit, reader, groups, stretch))
+            merged = self._put_together(unit, reader, groups, stretch, ahead)
+            yield from map(unit.tested, merged)
             return
         done = 0
         for group in groups:
@@ -194,18 +232,6 @@ class UnitMerge:
             done += rows
             self._choose(unit, reader, group, part)
             yield from self._put_together(unit, reader, [group], part)
-
-    def _met(
-        self, events: Events, reader: FileReader, groups: Sequence[int], number: int, first_row: int
-    ) -> _Stretch:
-        """Read the keys of a stretch and let them meet the events, in its turn."""
-        key_schema = self._schema(events.columns(reader))
-        batches = self._batches(reader, key_schema, groups)
-        with self._turns.turn(number):
-            stretch = _Stretch.meeting(list(batches), events, first_row, reader.name)
-            if self._found is not None:
-                self._found.append(stretch.sources)
-        return stretch
 
     def _choose(self, unit: _UnitEvents, reader: FileReader, group: int, stretch: _Stretch) -> None:
         """Remove the rows of a row group that do not meet the condition."""
@@ -234,21 +260,34 @@ class UnitMerge:
             return self._may_match
 
     def _put_together(
-        self, unit: _UnitEvents, reader: FileReader, groups: Sequence[int], stretch: _Stretch
+        self,
+        unit: _UnitEvents,
+        reader: FileReader,
+        groups: Sequence[int],
+        stretch: _Stretch,
+        ahead: Iterator[pa.RecordBatch] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows that are left of a stretch, from the file and the events."""
+        """The rows that are left of a stretch, from the file and the events.
+
+        Args:
+            unit: the events.
+            reader: the file.
+            groups: the stretch's row groups.
+            stretch: where the rows come from.
+            ahead: the columns that it lacks, texts as dictionaries, if they are being read.
+        """
         events, sources = unit.shown, stretch.sources
         if not events.fills and not stretch.stays:
             yield from unit.rows_of(sources[sources > KEEP])
             return
-        names = events.data.schema.names
-        rest = self._schema([name for name in names if name not in stretch.names])
-        encoded = [] if events.fills else rest.names
-        batches = self._batches(reader, rest, groups, encoded)
+        if ahead is None or events.fills:
+            names = [n for n in events.data.schema.names if n not in stretch.schema.names]
+            encoded = [] if events.fills else names
+            ahead = self._batches(reader, self._schema(names), groups, encoded)
         # Behind the last row of the file that stays nothing of it needs to be read.
         last = len(sources) - 1 if events.fills else int(np.flatnonzero(sources == KEEP)[-1])
         done = 0
-        for batch in read_ahead(batches) if self._use_threads else batches:
+        for batch in read_ahead(ahead) if self._use_threads else ahead:
             merged = self._one_batch(batch, stretch, done, events)
             done += batch.num_rows
             if merged.num_rows:
@@ -395,9 +434,9 @@ class _Stretch:
         return bool((self.sources == KEEP).any())
 
     @property
-    def names(self) -> Sequence[str]:
+    def schema(self) -> pa.Schema:
         """The columns that have been read already."""
-        return self.batches[0].schema.names if self.batches else []
+        return self.batches[0].schema if self.batches else pa.schema([])
 
     def column(self, name: str, begin: int, n: int) -> pa.Array:
         """Values of a column that has been read already."""
@@ -428,6 +467,33 @@ def _truths(met: pa.Array) -> _Truths:
     """True where a condition is; neither where it is false nor where it is null."""
     truths: _Truths = met.fill_null(False).to_numpy(zero_copy_only=False)
     return truths
+
+
+@contextmanager
+def _begun(batches: Iterator[pa.RecordBatch] | None) -> Iterator[Iterator[pa.RecordBatch] | None]:
+    """The same batches, for later; a thread of its own reads the first one meanwhile."""
+    if batches is None:
+        yield None
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="seambench-ahead") as pool:
+        first = pool.submit(next, batches, None)
+        try:
+            yield _following(first, batches)
+        finally:
+            del first  # see `read_ahead`
+
+
+def _following(
+    first: Future[pa.RecordBatch | None], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    try:
+        batch = first.result()
+    finally:
+        del first
+    if batch is not None:
+        yield batch
+        del batch
+        yield from batches
 
 
 class _Turns:

@@ -106,7 +106,13 @@ def _read(scanner: Scanner, request: ScanRequest) -> tuple[Scan, Rows]:
         with scan.to_reader() as reader:
             return scan, rows_of(reader, names)
     scan = scanner.open(replace(request, where=None))
-    return scan, query_dataset(scan, scan.schema.names, request.where)
+    try:
+        return scan, query_dataset(scan, scan.schema.names, request.where)
+    except duckdb.Error:
+        # DuckDB hands on what a stream raises as an error of its own: read alone, it is a refusal.
+        with scan.to_reader() as reader:
+            rows_of(reader, scan.schema.names)
+        raise
 
 
 def read_rows(scanner: Scanner, request: ScanRequest) -> Rows:

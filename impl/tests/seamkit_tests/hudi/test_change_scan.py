@@ -157,10 +157,10 @@ def test_a_memory_limit_bounds_what_waits(
     held: list[HeldRows] = []
 
     class Watched(HeldRows):
-        def take_out(self) -> pa.RecordBatch:
+        def take_out(self, *, threads: int = 1) -> pa.RecordBatch:
             if self.on_disk:
                 held.append(self)
-            return super().take_out()
+            return super().take_out(threads=threads)
 
     monkeypatch.setattr(change_scan, "HeldRows", Watched)
     table = HudiTable(str(unpack_table(name, tmp_path)))

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 
 from seambase.errors import InputError, RefusedError
@@ -111,10 +112,15 @@ def test_deletes_that_are_taken_back_are_refused(tmp_path: Path) -> None:
     newest = by_id[metadata["current-snapshot-id"]]
     older = by_id[newest["parent-snapshot-id"]]
     # The files of the state before the last delete, as if a later commit had brought them back.
-    newest["manifest-list"] = by_id[by_id[older["snapshot-id"]]["parent-snapshot-id"]][
-        "manifest-list"
+    before = by_id[older["parent-snapshot-id"]]
+    lists = [
+        folder / "metadata" / one["manifest-list"].rpartition("/")[2] for one in (before, newest)
     ]
-    (folder / "metadata" / "v6.metadata.json").write_text(json.dumps(metadata), encoding="utf-8")
+    with lists[0].open("rb") as content:
+        reader = fastavro.reader(content)
+        schema, rows = reader.writer_schema, list(reader)
+    with lists[1].open("wb") as out:
+        fastavro.writer(out, schema, rows, metadata={"snapshot-id": str(newest["snapshot-id"])})
 
     table = IcebergTable(str(folder))
 

@@ -138,3 +138,25 @@ def test_a_newer_position_delete_does_not_reach_back(tmp_path: Path) -> None:
     rows = IcebergTable(str(folder)).scan().to_table().column("k").to_pylist()
     # Of the first commit's file alone rows are gone.
     assert sorted(rows) == [3, 4, 4, 5]
+
+
+@pytest.mark.parametrize("says", ["another", "nothing"])
+def test_a_manifest_list_is_that_of_its_snapshot(tmp_path: Path, says: str) -> None:
+    """The list of another snapshot would give another state of the table; it may name none."""
+    folder = unpack_iceberg("positions", tmp_path)
+    whole = IcebergTable(str(folder)).scan().to_table()
+    metadata = IcebergTable(str(folder))._metadata
+    current = metadata.current
+    assert current is not None
+    before = next(one for one in metadata.snapshots.values() if one != current)
+    first, last = (
+        folder / "metadata" / one.manifest_list.rpartition("/")[2] for one in (before, current)
+    )
+    if says == "nothing":
+        schema, _, rows = _read(last)
+        _write(last, schema, {}, rows)
+        assert IcebergTable(str(folder)).scan().to_table().num_rows == whole.num_rows
+        return
+    last.write_bytes(first.read_bytes())
+    with pytest.raises(InputError, match=f"and snapshot {current.id} names it"):
+        IcebergTable(str(folder)).scan()

@@ -16,7 +16,7 @@ from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.hudi_rs import HudiRsReader
 from seambench_impl.peers.peer_scan import import_peer
 from seambench_impl.peers.pyarrow_base import PyarrowReader, newest_base_files
-from seambench_impl.peers.spark_tables.hudi import SparkHudiReader
+from seambench_impl.peers.spark_tables.hudi import SparkHudiReader, hudi_options
 
 OLD, NEW = "20240101000000000", "20240102000000000"
 
@@ -122,3 +122,39 @@ def test_nothing_foreign_is_imported_early() -> None:
     )
 
     assert done.stderr.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "table_version", "begin", "sent"),
+    [
+        ("1.0.2", 8, "20241231235959999", "20250101000000000"),
+        ("1.0.2", 8, None, "000"),
+        ("1.0.2", 6, "20241231235959999", "20241231235959999"),
+        ("1.1.1", 8, "20241231235959999", "20241231235959999"),
+        ("0.15.0", 6, "20241231235959999", "20241231235959999"),
+    ],
+)
+def test_hudi_1_0_is_asked_from_the_millisecond_after_the_bound(
+    version: str, table_version: int, begin: str | None, sent: str, tmp_path: Path
+) -> None:
+    """Bounds are exclusive here; 1.0 also reads what completed at a bound."""
+    properties = tmp_path / ".hoodie" / "hoodie.properties"
+    properties.parent.mkdir()
+    properties.write_text(
+        f"hoodie.table.type=COPY_ON_WRITE\nhoodie.table.version={table_version}\n"
+    )
+    request = ScanRequest(table=str(tmp_path), query="incremental", begin=begin)
+
+    options = hudi_options(request, version)
+
+    assert options == {"hoodie.datasource.read.begin.instanttime": sent}
+
+
+def test_a_history_of_schemas_is_read_as_hudi_documents_it(tmp_path: Path) -> None:
+    """Schema on read is switched on for a table that has used it, and for no other."""
+    request = ScanRequest(table=str(tmp_path))
+    assert hudi_options(request, "1.2.0") == {}
+    commit = tmp_path / ".hoodie" / ".schema" / "20240101000000000.schemacommit"
+    commit.parent.mkdir(parents=True)
+    commit.touch()
+    assert hudi_options(request, "1.2.0") == {"hoodie.schema.on.read.enable": "true"}

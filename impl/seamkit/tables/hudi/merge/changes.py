@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -20,6 +20,9 @@ from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 
 __all__ = ["LogSource", "SliceChanges"]
+
+# A log is not compressed, and is decoded faster than as many bytes of a Parquet file.
+_MOST_TIMES_BASE = 4
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,14 @@ class SliceChanges:
         return None if None in files else (self.source.identity, self.slice_.file_id, files)
 
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
-        """Decode, order and fold the logs."""
+        """Decode, order and fold the logs.
+
+        By several threads only where logs are most of the slice: to cut them into pieces and to put
+        these together takes time, too, and the base file is read meanwhile.
+        """
+        base = self.slice_.base
+        log_bytes = sum(log.size_bytes for log in self.slice_.logs)
+        if base is not None and log_bytes < _MOST_TIMES_BASE * base.size_bytes:
+            context = replace(context, threads=1)
         view = self.source.view(names, context)
         return read_slice_log(self.slice_, view, names, context.warnings)

@@ -230,7 +230,7 @@ def _add_deletes(
 def _fold(
     events: _Events, keys: SliceKeys, names: Sequence[str], view: LogView, source: str
 ) -> SliceLog:
-    data = events.data.take_out()
+    data = events.data.take_out(threads=view.threads)
     rows = np.concatenate([*events.rows, np.empty(0, dtype=np.int32)])
     ordering = flags = None
     if events.ordering:

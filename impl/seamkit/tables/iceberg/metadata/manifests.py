@@ -129,10 +129,16 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
     """The manifests of a snapshot.
 
     Raises:
-        InputError: the list is missing or broken.
+        InputError: the list is missing or broken, or another snapshot's.
         RefusedError: a manifest is encrypted.
     """
-    rows, where = _avro(files, snapshot.manifest_list)
+    rows, where, header = _avro(files, snapshot.manifest_list)
+    owner = header.get("snapshot-id")  # the specification asks no writer for it
+    if owner is not None and owner != str(snapshot.id).encode():
+        raise InputError(
+            f"{where}: it is the list of snapshot {owner.decode(errors='replace'):.20}, and "
+            f"snapshot {snapshot.id} names it"
+        )
     found = [_manifest(row, where, metadata) for row in rows]
     if snapshot.has_files and not found:
         # A list that is cut behind its header is a whole Avro file.
@@ -208,7 +214,7 @@ def _bytes_of(entry: Entry) -> int:
 
 
 def _entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Iterator[Entry]:
-    rows, where = _avro(files, manifest.path, manifest.length)
+    rows, where, _ = _avro(files, manifest.path, manifest.length)
     statuses: Counter[int] = Counter()
     row_id = manifest.first_row_id
     for row in rows:
@@ -335,18 +341,19 @@ def _key(value: Any) -> Any:
 
 def _avro(
     files: TableFiles, path: str, length: int | None = None
-) -> tuple[Iterator[dict[int, Any]], str]:
-    """The records of an Avro file by field id, and the file's name for messages."""
+) -> tuple[Iterator[dict[int, Any]], str, Mapping[str, bytes]]:
+    """The records of an Avro file by field id, the file's name for messages, and its header."""
     storage, plain = files.locate(path)
     where = storage.full(plain)
     content = storage.read(plain, most_bytes=_MOST_BYTES)
     if length is not None and length != len(content):
         raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
     try:
-        names = _Names(json.loads(AvroContainer(content, where).schema))
+        container = AvroContainer(content, where)
+        names = _Names(json.loads(container.schema))
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
         raise InputError(f"{where}: its schema is not readable ({error!r})") from error
-    return _by_id(content, names, where), where
+    return _by_id(content, names, where), where, container.properties
 
 
 def _by_id(content: bytes, names: _Names, where: str) -> Iterator[dict[int, Any]]:
