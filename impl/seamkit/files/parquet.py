@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
@@ -332,7 +333,7 @@ class ParquetReader:
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
-        """See `FileReader.row_groups_that_may_match`."""
+        """See `FileReader.row_groups_that_may_match`; Bloom filters are asked after statistics."""
         own = self._file.schema_arrow
         # Statistics are in the file's types; one that is promoted is not compared.
         alike = [
@@ -340,6 +341,41 @@ class ParquetReader:
             for field in schema
             if field.name in self._names and own.field(field.name).type.equals(field.type)
         ]
+        groups = self._by_statistics(condition, schema, alike, counted)
+        asked = [own.field(name) for name in alike if counted is None or name in counted]
+        if not groups:
+            return groups
+        try:
+            return groups_that_may_hold(
+                self._file.metadata, groups, condition, pa.schema(asked), self._reading_at()
+            )
+        except PARQUET_ERRORS as error:
+            raise InputError(f"{self.name}: its filters are not readable ({error})") from error
+
+    def _reading_at(self) -> Callable[[int, int], bytes]:
+        """Gives bytes from an offset on, fewer where the file ends; opened when first asked."""
+        opened: list[pa.NativeFile] = []
+
+        def read(offset: int, length: int) -> bytes:
+            if not opened:
+                opened.append(self._opened_again())
+            opened[0].seek(min(offset, self.size_bytes))
+            return bytes(opened[0].read(min(length, max(self.size_bytes - offset, 0))))
+
+        return read
+
+    def _by_statistics(
+        self,
+        condition: pc.Expression,
+        schema: pa.Schema,
+        alike: Sequence[str],
+        counted: Collection[str] | None,
+    ) -> list[int]:
+        """The row groups that a condition leaves by their ranges; of `alike` columns these count.
+
+        Raises:
+            InputError: the statistics are not readable.
+        """
         if counted is None and len(alike) < len(schema):
             return list(range(self.num_row_groups))
         import pyarrow.dataset as ds

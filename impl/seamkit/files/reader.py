@@ -66,12 +66,12 @@ class FileReader(Protocol):
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
-        """Numbers of the row groups that statistics do not rule out.
+        """Numbers of the row groups that statistics, or filters of values, do not rule out.
 
         Args:
             condition: a filter.
             schema: the columns that it reads, in the table's types.
-            counted: the columns whose statistics count; None for all. Others may hold any value.
+            counted: the columns of which they count; None for all. Others may hold any value.
 
         Raises:
             InputError: the statistics are not readable.
