@@ -15,6 +15,7 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
+from seamkit.files.equalities import named_values
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
@@ -346,8 +347,9 @@ class ParquetReader:
         if not groups:
             return groups
         try:
+            values = functools.partial(named_values, condition)
             return groups_that_may_hold(
-                self._file.metadata, groups, condition, pa.schema(asked), self._reading_at()
+                self._file.metadata, groups, values, pa.schema(asked), self._reading_at()
             )
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its filters are not readable ({error})") from error

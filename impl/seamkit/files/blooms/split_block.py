@@ -15,11 +15,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seamkit.core._seam import ffi, lib
-from seamkit.files.equalities import named_values
 
 __all__ = ["groups_that_may_hold"]
 
@@ -47,7 +45,7 @@ _EPOCH = dt.date(1970, 1, 1)
 def groups_that_may_hold(
     footer: pq.FileMetaData,
     groups: Sequence[int],
-    condition: pc.Expression,
+    values_of: Callable[[str], Collection[Any] | None],
     columns: pa.Schema,
     read: Read,
 ) -> list[int]:
@@ -56,7 +54,7 @@ def groups_that_may_hold(
     Args:
         footer: of the file.
         groups: numbers of row groups.
-        condition: a filter; only what it says of single values of columns counts.
+        values_of: gives of a column the values of which such a row has one; None for any.
         columns: those that may be asked, with their types in the file.
         read: gives bytes of the file.
     """
@@ -68,7 +66,7 @@ def groups_that_may_hold(
         at = paths.index(field.name)
         if all(footer.row_group(g).column(at).bloom_filter_offset is None for g in left):
             continue
-        values = named_values(condition, field.name)
+        values = values_of(field.name)
         hashes = None if values is None else _hashes(values, field.type)
         if hashes is not None:
             left = [g for g in left if _may_hold(footer.row_group(g).column(at), hashes, read)]
