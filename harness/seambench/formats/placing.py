@@ -7,13 +7,17 @@ the next one may have damaged the same table.
 from __future__ import annotations
 
 import fcntl
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from seambase.errors import UnavailableError
+from seambase.errors import UnavailableError, UsageError
 
 __all__ = ["placed"]
+
+#: Homes that are taken in this process, with the threads that took them.
+_TAKEN: dict[Path, int] = {}
 
 
 @contextmanager
@@ -26,10 +30,13 @@ def placed(table: Path, home: Path | None) -> Iterator[None]:
 
     Raises:
         UnavailableError: something else is there, or nothing can be put there.
+        UsageError: this thread has put a table there already, and would wait for itself.
     """
     if home is None:
         yield
         return
+    if _TAKEN.get(home) == threading.get_ident():
+        raise UsageError(f"{home}: two tables that name this place are not read at once: end one")
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         lock = (home.parent / f".{home.name}.lock").open("a")
@@ -43,9 +50,11 @@ def placed(table: Path, home: Path | None) -> Iterator[None]:
             home.symlink_to(table.absolute())
         except OSError as error:
             raise _cannot(home, error) from error
+        _TAKEN[home] = threading.get_ident()
         try:
             yield
         finally:
+            del _TAKEN[home]
             home.unlink()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from seambench.report.views.runs import Measured, Reader, RunSet, measured
 from seambench.report.views.stats import Stat, mean_of
@@ -130,6 +131,9 @@ def points_of(points: Sequence[Measured], what: str) -> list[Measured]:
     return [_mean(what, listed, queries) for listed in groups.values()]
 
 
+N = TypeVar("N", int, float)
+
+
 def _mean(suite: str, listed: Sequence[Measured], queries: set[str]) -> Measured:
     first = listed[0]
     stats = [point.stat for point in listed if point.stat is not None]
@@ -148,7 +152,18 @@ def _mean(suite: str, listed: Sequence[Measured], queries: set[str]) -> Measured
         outcome=failed.outcome,
         reason=reason if lacking else "",
         link=first.link,
+        paths=_summed(point.paths for point in listed),
+        spent=_summed(point.spent for point in listed),
     )
+
+
+def _summed(listed: Iterable[Mapping[str, N]]) -> dict[str, N]:
+    """Sums by word over all queries."""
+    found: dict[str, N] = {}
+    for one in listed:
+        for word, number in one.items():
+            found[word] = found[word] + number if word in found else number
+    return found
 
 
 def _axes(points: Sequence[Measured]) -> Iterator[Axis]:

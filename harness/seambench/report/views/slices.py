@@ -22,7 +22,8 @@ class SliceCell:
     Attributes:
         stat: seconds.
         native: per cent of the slices that were read natively; None where the reader does not tell.
-        times: as many times as the engine on the JVM was slower; None: there is none.
+        times: as many times as the engine on the JVM was slower; None: there is none, or the reader
+            read base files alone and has another answer.
         spent: per cent of the seconds that a reader counts, by what they were spent on.
     """
 
@@ -35,9 +36,14 @@ class SliceCell:
 
 @dataclass(frozen=True)
 class SliceRow:
-    """One reader, with a cell by share; none where it has no time."""
+    """One reader, with a cell by share; none where it has no time.
+
+    Attributes:
+        stale: it read base files alone, where others had to merge.
+    """
 
     reader: Reader
+    stale: bool
     cells: Mapping[float, SliceCell]
 
 
@@ -48,7 +54,7 @@ class SliceTable:
     Attributes:
         title: for people.
         shares: per cents of slices with logs, ascending.
-        rows: readers, the fastest at the largest share first.
+        rows: readers, the fastest at the largest share first, then those of base files alone.
         engine: what factors compare with; None: no engine on the JVM was measured.
     """
 
@@ -78,6 +84,7 @@ def _table(what: str, timed: Mapping[tuple[Reader, float], Measured]) -> SliceTa
     rows = [
         SliceRow(
             reader,
+            any(point.stale for (own, _), point in timed.items() if own == reader),
             {
                 share: _cell(point, timed.get((engine, share)) if engine else None)
                 for share in shares
@@ -86,14 +93,15 @@ def _table(what: str, timed: Mapping[tuple[Reader, float], Measured]) -> SliceTa
         )
         for reader in dict.fromkeys(reader for reader, _ in timed)
     ]
-    rows.sort(key=lambda row: row.cells[max(row.cells)].stat.median)
+    rows.sort(key=lambda row: (row.stale, row.cells[max(row.cells)].stat.median))
     return SliceTable(title_of(what), shares, rows, engine.label if engine else None)
 
 
 def _cell(point: Measured, engine: Measured | None) -> SliceCell:
     assert point.stat is not None
     slices, seconds = sum(point.paths.values()), sum(point.spent.values())
-    other = engine.stat if engine is not None and engine is not point else None
+    compares = engine is not None and engine is not point and not point.stale
+    other = engine.stat if engine is not None and compares else None
     return SliceCell(
         stat=point.stat,
         link=point.link,

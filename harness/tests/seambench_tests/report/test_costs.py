@@ -275,6 +275,32 @@ def test_slices_with_logs_are_compared_with_the_engine_on_the_jvm(tmp_path: Path
     assert all(cell.times is None for cell in rows["spark-hudi"].cells.values())
 
 
+def test_queries_have_a_table_of_slices_too(tmp_path: Path) -> None:
+    """The geometric mean of all queries, against the engine's; paths and seconds are sums."""
+    times = {"tpch/q01": 1.0, "tpch/q06": 4.0}
+    at = {(case, 20, share): [each] for case, each in times.items() for share in (20, 100)}
+    ours = with_times("auto", at)
+    for timing in ours["timings"]:
+        timing["paths"] = {"native": 1, "jni": 1 if timing["case"] == "tpch/q01" else 2}
+        timing["spent"] = {"read": times[timing["case"]], "fill": 1.0}
+    native = with_times("native", at)
+    engine = with_times("auto", {key: [12.0] for key in at})
+    engine["implementation"]["name"] = "spark-hudi"
+    for record in (ours, native, engine):
+        write_record(tmp_path, record)
+    (table,) = slice_tables(sets(tmp_path)[0])
+    rows = {row.reader.name: row for row in table.rows}
+    cell = rows["auto"].cells[20]
+
+    assert cell.stat.median == pytest.approx(2.0)
+    assert cell.times == pytest.approx(6.0)
+    assert cell.native == 40.0
+    assert cell.spent == {"read": pytest.approx(500 / 7), "fill": pytest.approx(200 / 7)}
+    assert table.rows[-1].stale
+    assert table.rows[-1].reader.name == "native"
+    assert rows["native"].cells[20].times is None
+
+
 def test_shares_of_slices_are_a_dimension() -> None:
     """Each share is a layout; none of the slices is the table without changes."""
     from seambench.data import curve_layouts

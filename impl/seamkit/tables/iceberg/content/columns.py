@@ -207,11 +207,17 @@ def in_file(field: Field, wanted: pa.Field, found: FileColumns | None) -> pa.Fie
 
 def _type_in_file(field: Field, kind: pa.DataType, found: FileColumns | None) -> pa.DataType:
     def part(at: int, inner: pa.DataType) -> pa.DataType:
+        if at >= len(field.children):
+            raise InputError(f"the field {field.name!r} of type {kind} lacks part {at} of it")
         child = None if found is None or at >= len(found.children) else found.children[at]
         return _type_in_file(field.children[at], inner, child)
 
     if pa.types.is_struct(kind):
         known = {one.name: one for one in field.children}
+        if missing := [one.name for one in kind if one.name not in known]:
+            raise InputError(
+                f"the field {field.name!r} of type {kind} lacks its field {missing[0]!r}"
+            )
         return pa.struct(
             [
                 in_file(

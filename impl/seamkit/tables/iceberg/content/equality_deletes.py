@@ -78,6 +78,8 @@ class DeletedKeys:
         self._opener = opener
         self._entries = sorted(entries, key=lambda entry: entry.sequence_number)
         self.columns = columns
+        if not all(columns.values()):
+            raise InputError("the plan tells of keys of equality deletes without their fields")
         self.schema = pa.schema([(name, path[-1].type) for name, path in columns.items()])
         self._start()
 

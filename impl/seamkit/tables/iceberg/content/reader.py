@@ -157,7 +157,9 @@ class IcebergReader(OverReader):
         return self._reader.statistics(pa.schema([f for f in schema if self._source(f).as_is]))
 
     def _source(self, wanted: pa.Field) -> _Source:
-        column = self._columns[wanted.name]
+        column = self._columns.get(wanted.name)
+        if not column:  # as a plan from elsewhere may have it
+            raise InputError(f"{self.name}: the plan does not tell of the column {wanted.name!r}")
         root = column[0]
         found = None if root.id in self._rows.values else self._own.child(root.id)
         read = in_file(root, pa.field(root.name, root.type), found)
