@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
 from seambench.conformance.refusals import must_refuse, told_as_mismatch
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import Mismatch
+from seambench.contracts.scan import ScanRequest
+from seambench.seams.scan.check import read_rows
+from seambench_tests.samples.fakes import MemoryScanner
 
 
 def _answer(error: SeambenchError) -> None:
@@ -53,3 +57,11 @@ def test_refusal_must_come_and_say_the_words() -> None:
         _refuse(InputError("bad size"), ["byte 7"])
     with pytest.raises(Mismatch, match="nothing was refused"):
         _refuse(None)
+
+
+def test_a_refusal_within_a_stream_is_one_under_a_filter_too() -> None:
+    """DuckDB makes an error of its own of what a stream raises; the reader's is what counts."""
+    scanner = MemoryScanner(pa.table({"a": [1, 2]}))
+    scanner.fails_with = RefusedError("no such block")
+    with pytest.raises(RefusedError, match="no such block"):
+        read_rows(scanner, ScanRequest(table="memory", where="a = 1"))
