@@ -74,6 +74,9 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
     if layout.deletes == "eq":
         upserts.merge(step, frame, design, path, table_name)
         return
+    # A data file may have one deletion vector. Iceberg sends all changes of a file to one task, and
+    # Spark would cut what is long for a task in pieces.
+    session.conf.set("spark.sql.adaptive.optimizeSkewsInRebalancePartitions.enabled", "false")
     frame.createOrReplaceTempView("changes")
     same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
     newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""

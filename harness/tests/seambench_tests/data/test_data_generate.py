@@ -330,3 +330,12 @@ def test_all_eight_tables(session: Any, tmp_path: Path) -> None:
         rows = session.read.format("hudi").load(str(table.path))
         assert rows.count() == rows_of(dataset.expected()[name].digest)
     assert not session.sparkContext._jsc.sc().isStopped()
+
+
+@pytest.mark.slow
+def test_a_file_with_many_changes_has_one_deletion_vector(tmp_path: Path) -> None:
+    """Changes of a file are written by one task, however long they are for a task of Spark's."""
+    layout = "iceberg-v3-event-u100-s100"
+    conf = {"spark.sql.iceberg.advisory-partition-size": "40000"}
+    options = GenerateOptions(data=tmp_path, layouts=(layout,), conf=conf, **_OPTIONS)  # type: ignore[arg-type]
+    assert layout in {dataset.layout for dataset in generate(options)}
