@@ -1,9 +1,9 @@
 """Write a report of each defect: the case, what the documents say, expected and found rows.
 
 Usage: `python -m seambench_suites.findings docs/findings` asks every version again and writes the
-reports; `python -m seambench_suites.findings --again [NAME ...]` runs the commands that stand in
-them, as whoever reads them would, each peer in an environment made anew; it ends with 1 if one
-shows nothing.
+reports (`--only NAME ...`: these alone, and the list of all). `--again [NAME ...]` in place of the
+folder runs the commands that stand in them, as whoever reads them would, each peer in an
+environment made anew; it ends with 1 if one shows nothing.
 """
 
 from __future__ import annotations
@@ -76,16 +76,18 @@ def main() -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("folder", type=Path, nargs="?")
     what.add_argument("--again", nargs="*", metavar="NAME", help="run the commands (of these)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="write these reports alone")
     args = parser.parse_args()
     if args.again is not None:
         sys.exit(_run_commands(args.again))
     folder: Path = args.folder
     folder.mkdir(parents=True, exist_ok=True)
     findings = read_findings()
-    seams = sorted({finding.case.partition("/")[0] for finding in findings})
+    chosen = [one for one in findings if not args.only or one.name in args.only]
+    seams = sorted({finding.case.partition("/")[0] for finding in chosen})
     cases = {case.id: case for seam in seams for case in load_cases(seam)}
     wrong: list[str] = []
-    for finding in findings:
+    for finding in chosen:
         seen = _asked_again(finding)
         wrong += _not_as_told(finding, seen)
         report = "\n".join(_report(finding, cases[finding.case], seen))
