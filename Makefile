@@ -21,12 +21,12 @@ bench: $(TOX)  ## generate data, run the comparison, check every answer, build t
 	$(TOX) run -q -e bench $(if $(ARGS),-- $(ARGS))
 
 test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
-	$(PAIRED) -e native,types,lint,bare,alone
-	$(TOX) run -e tests,conformance
+	failed=0; $(PAIRED) -e native,types,lint,bare,alone || failed=1; \
+	$(TOX) run -e tests,conformance || failed=1; exit $$failed
 
 beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
-	$(PAIRED) -e spark,history,jvm,storage
-	$(TOX) run -e site
+	failed=0; $(PAIRED) -e spark,history,jvm,storage || failed=1; \
+	$(TOX) run -e site || failed=1; exit $$failed
 
 all: test beyond  ## everything CI runs
 
