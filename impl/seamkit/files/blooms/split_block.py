@@ -61,8 +61,8 @@ def groups_that_may_hold(
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
     left = list(groups)
     for field in columns:
-        if field.name not in paths:
-            continue  # nested
+        if paths.count(field.name) != 1:
+            continue  # nested, or called as the path of a column within another
         at = paths.index(field.name)
         if all(footer.row_group(g).column(at).bloom_filter_offset is None for g in left):
             continue

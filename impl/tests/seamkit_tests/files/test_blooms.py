@@ -120,3 +120,15 @@ def test_a_filter_that_is_not_understood_rules_nothing_out(damage: str, tmp_path
     inside = next(n for n in range(100_003) if n not in set(_values("int64")))
     assert 0 in _left(reader, pc.field("k") == inside)
     assert _left(reader, pc.field("k") == beyond) == []
+
+
+def test_a_name_that_is_another_columns_path_rules_nothing_out(tmp_path: Path) -> None:
+    """A column called `k.x` is not looked for in the filter of `x` within `k`."""
+    inner = pa.array([{"x": n} for n in range(_ROWS)])
+    table = pa.table({"k": inner, "k.x": pa.array(range(10_000, 10_000 + _ROWS))})
+    options = {"k.x": {"ndv": _ROWS, "fpp": 0.001}}
+    pq.write_table(table, tmp_path / "a.parquet", bloom_filter_options=options)
+    reader = ParquetReader(Storage(str(tmp_path)), "a.parquet")
+    only = pa.schema([reader.schema.field("k.x")])
+    condition = pc.field("k.x") == 10_007
+    assert reader.row_groups_that_may_match(condition, only) == [0]
