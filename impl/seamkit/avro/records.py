@@ -35,6 +35,7 @@ RecordReader = Callable[[io.BytesIO], Any]
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
 _MOST_BYTES = 1 << 30  # of one block, decompressed
+_PIECE_BYTES = 1 << 16
 
 
 def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
@@ -173,9 +174,12 @@ def _snappy(block: bytes) -> bytes:
 
 
 def _zstandard(block: bytes) -> bytes:
+    # By pieces, into memory of ours: what `read` makes room for beforehand is lost if it raises.
+    whole, piece = bytearray(), memoryview(bytearray(_PIECE_BYTES))
     with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
-        whole: bytes = stream.read(_MOST_BYTES + 1)
-        return whole
+        while len(whole) <= _MOST_BYTES and (size := stream.readinto(piece)):
+            whole += piece[:size]
+    return bytes(whole)
 
 
 #: Codecs by the names that files give them; each stops soon after `_MOST_BYTES`.

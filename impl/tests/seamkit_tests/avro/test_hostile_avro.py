@@ -8,6 +8,8 @@ import zlib
 from typing import Any
 
 import fastavro
+import psutil
+import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError
@@ -91,6 +93,38 @@ def test_a_block_that_grows_without_bounds_is_refused(monkeypatch: pytest.Monkey
     packed = packer.compress(bytes(2 << 20)) + packer.flush()
     with pytest.raises(RefusedError, match="more than"):
         list(read_container(_container("bytes", packed, codec=b"deflate"), "file"))
+
+
+def test_a_broken_block_of_zstandard_keeps_no_memory() -> None:
+    """What a block could grow to is not made room for, and never lost: address space, too."""
+    schema, datum = _record(a="string"), _long(200_000) + b"a" * 200_000
+    block = pa.compress(datum, codec="zstd", asbytes=True)
+    whole = _container(schema, block, codec=b"zstandard")
+    assert list(read_container(whole, "file")) == [{"a": "a" * 200_000}]
+    broken = _container(schema, block[:-3], codec=b"zstandard")
+    before = psutil.Process().memory_info().vms
+    for _ in range(4):
+        with pytest.raises(InputError, match="a block is not readable"):
+            list(read_container(broken, "file"))
+    # pyarrow may reserve a gigabyte of addresses for itself, once.
+    assert psutil.Process().memory_info().vms - before < 2 << 30
+
+
+def test_a_block_of_zstandard_that_grows_without_bounds_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One byte over the limit is refused, the limit itself is read."""
+    monkeypatch.setattr("seamkit.avro.records._MOST_BYTES", 100_000)
+    schema = _record(a="string")
+    for size, fits in ((100_000, True), (100_001, False)):
+        text = b"a" * (size - 3)  # its length takes three bytes
+        block = pa.compress(_long(len(text)) + text, codec="zstd", asbytes=True)
+        content = _container(schema, block, codec=b"zstandard")
+        if fits:
+            assert list(read_container(content, "file")) == [{"a": text.decode()}]
+        else:
+            with pytest.raises(RefusedError, match="more than 100000 bytes"):
+                list(read_container(content, "file"))
 
 
 def test_every_cut_and_flip_of_a_file_is_the_same_or_an_error() -> None:
