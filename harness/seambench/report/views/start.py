@@ -116,21 +116,24 @@ def _right(newest: Sequence[Column]) -> Right:
 
 
 def _cost(loaded: Loaded) -> Cost | None:
-    for one in run_sets(loaded.records, is_of_tables, is_scan):
-        found = cost_at(one, RATIO)
-        if found is None or all(curve.stale for curve in found[1]):
-            continue
-        what, curves = found
-        plain = {curve.reader.format for curve in curves if not curve.reader.variant}
-        curves = [c for c in curves if not c.reader.variant or c.reader.format not in plain]
-        longest = max(curve.cells[0].stat.median for curve in curves)
-        ordered = sorted(curves, key=lambda c: (c.reader.format, c.cells[0].stat.median))
-        rows = [
-            (curve, curve.cells[0], max(1.0, 100 * curve.cells[0].stat.median / longest))
-            for curve in ordered
-        ]
-        return Cost(one, what, rows)
-    return None
+    """The newest of the runs that compare the most formats."""
+    known = [
+        (one, found)
+        for one in run_sets(loaded.records, is_of_tables, is_scan)
+        if (found := cost_at(one, RATIO)) and not all(curve.stale for curve in found[1])
+    ]
+    if not known:
+        return None
+    one, (what, curves) = max(known, key=lambda run: len({c.reader.format for c in run[1][1]}))
+    plain = {curve.reader.format for curve in curves if not curve.reader.variant}
+    curves = [c for c in curves if not c.reader.variant or c.reader.format not in plain]
+    longest = max(curve.cells[0].stat.median for curve in curves)
+    ordered = sorted(curves, key=lambda c: (c.reader.format, c.cells[0].stat.median))
+    rows = [
+        (curve, curve.cells[0], max(1.0, 100 * curve.cells[0].stat.median / longest))
+        for curve in ordered
+    ]
+    return Cost(one, what, rows)
 
 
 def _winners(comparing: Sequence[Family]) -> tuple[Family, Sequence[Group]] | None:

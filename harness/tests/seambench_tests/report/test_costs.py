@@ -200,6 +200,20 @@ def test_the_winner_is_told_by_the_newest_runs_that_compare(tmp_path: Path) -> N
     )
 
 
+def test_a_newer_run_of_one_format_hides_no_comparison_of_several(tmp_path: Path) -> None:
+    """What merging costs is told by the newest of the runs with the most formats."""
+    several, alone = make_record("auto"), make_record("auto", "f00d02")
+    others = [{**one, "over": {**one["over"], "format": "paimon"}} for one in several["timings"]]
+    several["timings"] += others
+    alone["run"] |= {"commit": "e" * 40, "started_utc": "2026-11-25T10:15:00Z"}
+    for record in (several, alone):
+        write_record(tmp_path, record)
+    found = start_of(load_records(tmp_path), [], []).cost
+
+    assert found is not None
+    assert {curve.reader.format for curve, _, _ in found.rows} == {"hudi", "paimon"}
+
+
 def test_cases_that_no_seam_knows_are_shown_by_name(tmp_path: Path) -> None:
     """A family from outside, or with parts that nobody declared, keeps its numbers of rows."""
     record = exchange_record()
