@@ -19,12 +19,7 @@ from seamkit.files.equalities import named_values
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
-from seamkit.files.statistics import (
-    FileStatistics,
-    check_chunks,
-    footer_statistics,
-    that_may_match,
-)
+from seamkit.files.statistics import FileStatistics, footer_statistics, that_may_match
 from seamkit.files.storage import Storage
 
 __all__ = [
@@ -58,8 +53,6 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
     try:
         file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
-        if "metadata" not in options:  # One that is known was checked when it was read.
-            check_chunks(file.metadata)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ __all__ = [
     "ColumnRange",
     "FileStatistics",
     "bounds",
-    "check_chunks",
     "footer_statistics",
     "guarantee_of",
     "or_null",
@@ -149,53 +147,6 @@ def footer_statistics(file: pq.ParquetFile, schema: pa.Schema) -> FileStatistics
             rows = [group.num_rows for group in groups]
             found[name] = _of_chunks(chunks, rows, kind)
     return FileStatistics(footer.num_rows, found)
-
-
-def check_chunks(footer: pq.FileMetaData) -> None:
-    """Make sure that pyarrow can look at every column chunk of a footer.
-
-    A chunk whose size statistics do not fit its column ends the process where it is looked at by
-    `RowGroupMetaData.column`, or by a filter: no exception of C++ is caught there. One is where
-    pyarrow works out what to fetch, and it does so for all chunks before it reads the first.
-
-    Args:
-        footer: of any file; nothing of the file itself is read.
-
-    Raises:
-        OSError: a chunk is damaged.
-    """
-    source = _Unread()
-    file = pq.ParquetFile(source, metadata=footer, pre_buffer=True)
-    try:
-        next(file.iter_batches(use_threads=False), None)
-    except (OSError, pa.ArrowException) as error:
-        # Whatever else pyarrow has against the file it says when rows are read.
-        if isinstance(error, OSError) and not source.is_asked:
-            raise
-
-
-class _Unread(io.RawIOBase):
-    """A file longer than any, of which nothing can be read."""
-
-    is_asked = False
-    _at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + (0, self._at, 1 << 62)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, _size: int = -1) -> bytes:
-        self.is_asked = True
-        raise OSError("nothing is read")
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
