@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,7 @@ from seamkit.files.storage import Storage
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import counted_loads
 
-
-@pytest.fixture(autouse=True)
-def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test begins with nothing kept, and files count as settled once they are written."""
-    monkeypatch.setattr(kept, "_SETTLED_NS", -(1 << 62))
-    seamkit.keep_at_most(0)
-    seamkit.keep_at_most(1 << 28)
-    yield
-    seamkit.keep_at_most(0)
-    seamkit.keep_at_most(kept.CACHE_BYTES)
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
 @pytest.fixture

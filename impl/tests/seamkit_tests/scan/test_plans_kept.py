@@ -5,16 +5,17 @@ from __future__ import annotations
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 import seamkit
-from seamkit.files import kept
 from seamkit.files.storage import Storage
 from seamkit_tests import SUITES_GOLDEN
+
+pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 # Two tables of each format, and the files of the first one of which what they say is kept.
 _TABLES = {
@@ -23,17 +24,6 @@ _TABLES = {
     "iceberg": ("pruning", "travel", "metadata/*-m?.avro"),
     "paimon": ("append-partitions", "pk-kinds", "manifest/manifest-[!l]*"),
 }
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test begins with nothing kept, and files count as settled once they are written."""
-    monkeypatch.setattr(kept, "_SETTLED_NS", -(1 << 62))
-    seamkit.keep_at_most(0)
-    seamkit.keep_at_most(1 << 28)
-    yield
-    seamkit.keep_at_most(0)
-    seamkit.keep_at_most(kept.CACHE_BYTES)
 
 
 @pytest.fixture
