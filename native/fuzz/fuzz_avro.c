@@ -255,11 +255,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(block, input.data, input.left);
     int code = seam_avro_new(allocator, schema.nodes, schema.n_nodes, schema.children,
                              schema.n_children, schema.columns, schema.n_columns, &decoder, &error);
+    enum seam_avro_framing framing = options & 4   ? SEAM_AVRO_PLAIN
+                                     : options & 8 ? SEAM_AVRO_JUMPED
+                                                   : SEAM_AVRO_FRAMED;
+    uint8_t kept[32];
+    memset(kept, options, sizeof kept);
     for (int i = 0; code == SEAM_OK && i <= (options & 1); i++) {
-        code = options & 2
-                   ? seam_avro_decode_array(decoder, block, (int64_t)input.left, 0, &error)
-                   : seam_avro_decode(decoder, block, (int64_t)input.left, 0, n_records,
-                                      options & 4 ? SEAM_AVRO_PLAIN : SEAM_AVRO_FRAMED, &error);
+        int64_t left = (int64_t)input.left;
+        code =
+            options & 2 ? seam_avro_decode_array(decoder, block, left, 0, &error)
+            : options & 16
+                ? seam_avro_decode_kept(decoder, block, left, 0, n_records, kept, framing, &error)
+                : seam_avro_decode(decoder, block, left, 0, n_records, framing, &error);
     }
     struct ArrowArray array;
     if (code == SEAM_OK && seam_avro_finish(decoder, &array, &error) == SEAM_OK) {

@@ -235,6 +235,75 @@ static void blocks_append_and_finish_starts_anew(void) {
     seam_allocator_release(allocator);
 }
 
+/* The mixed record again; only its first column is asked for. */
+static const struct seam_avro_node NARROW_NODES[] = {
+    {.kind = SEAM_AVRO_RECORD, .column = -1, .first_child = 0, .n_children = 3},
+    {.kind = SEAM_AVRO_UNION, .column = 0, .first_child = 3, .n_children = 2, .name = "n"},
+    {.kind = SEAM_AVRO_UNION, .column = -1, .first_child = 5, .n_children = 2, .name = "s"},
+    {.kind = SEAM_AVRO_ARRAY, .column = -1, .first_child = 7, .n_children = 1, .name = "skip"},
+    {.kind = SEAM_AVRO_NULL, .column = -1},
+    {.kind = SEAM_AVRO_LONG, .column = -1},
+    {.kind = SEAM_AVRO_STRING, .column = -1},
+};
+static const int32_t NARROW_CHILDREN[] = {1, 2, 3, 4, 5, 6, 4, 4};
+static const struct seam_avro_column NARROW_COLUMNS[] = {
+    {.kind = SEAM_AVRO_TO_INT64, .nullable = 1}};
+static const struct plan NARROW_PLAN = PLAN(NARROW_NODES, NARROW_CHILDREN, NARROW_COLUMNS);
+
+/* The values of `n` of those records of the mixed block that are kept; the bytes may be damaged. */
+static int64_t decode_narrow(const uint8_t *block, uint8_t kept, enum seam_avro_framing framing,
+                             int *code, int64_t *values) {
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    struct seam_avro_decoder *decoder;
+    struct ArrowArray array;
+    int64_t rows = -1;
+    CHECK_OK(new_decoder(allocator, &NARROW_PLAN, &decoder, &error));
+    *code = kept == 3 ? seam_avro_decode(decoder, block, sizeof MIXED_BLOCK, 0, 2, framing, &error)
+                      : seam_avro_decode_kept(decoder, block, sizeof MIXED_BLOCK, 0, 2, &kept,
+                                              framing, &error);
+    if (*code == SEAM_OK) {
+        CHECK_OK(seam_avro_finish(decoder, &array, &error));
+        rows = array.length;
+        for (int64_t i = 0; i < rows; i++) {
+            values[i] = ((const int64_t *)array.children[0]->buffers[1])[i];
+        }
+        seam_array_release(&array);
+    }
+    seam_avro_free(decoder);
+    CHECK(live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+    return rows;
+}
+
+/* What follows the last field with a column is not looked at, nor is a record that is left out; the
+ * lengths of all are, and so is a field that passes the end of its record. */
+static void records_are_jumped_over(void) {
+    uint8_t block[sizeof MIXED_BLOCK];
+    int64_t values[2];
+    int code;
+    memcpy(block, MIXED_BLOCK, sizeof block);
+    CHECK(decode_narrow(block, 3, SEAM_AVRO_FRAMED, &code, values) == -1 && code == SEAM_BAD_INPUT);
+    CHECK(decode_narrow(block, 3, SEAM_AVRO_JUMPED, &code, values) == 2);
+    CHECK(values[0] == 7 && values[1] == 0);
+    CHECK(decode_narrow(block, 1, SEAM_AVRO_JUMPED, &code, values) == 1 && values[0] == 7);
+    CHECK(decode_narrow(block, 2, SEAM_AVRO_JUMPED, &code, values) == 1 && values[0] == 0);
+    CHECK(decode_narrow(block, 0, SEAM_AVRO_JUMPED, &code, values) == 0);
+    CHECK(decode_narrow(block, 1, SEAM_AVRO_PLAIN, &code, values) == -1);
+    CHECK(code == SEAM_BAD_ARGUMENT);
+    memset(block + 6, 0xff, 18); /* all of the first record but its first field */
+    CHECK(decode_narrow(block, 1, SEAM_AVRO_JUMPED, &code, values) == 1 && values[0] == 7);
+    CHECK(decode_narrow(block, 1, SEAM_AVRO_FRAMED, &code, values) == -1);
+    block[5] = 0xff;
+    CHECK(decode_narrow(block, 2, SEAM_AVRO_JUMPED, &code, values) == 1 && values[0] == 0);
+    CHECK(decode_narrow(block, 1, SEAM_AVRO_JUMPED, &code, values) == -1 && code == SEAM_BAD_INPUT);
+    memcpy(block, MIXED_BLOCK, sizeof block);
+    block[3] = 1; /* the length */
+    for (uint8_t kept = 0; kept < 4; kept++) {
+        CHECK(decode_narrow(block, kept, SEAM_AVRO_JUMPED, &code, values) == -1);
+        CHECK(code == SEAM_BAD_INPUT);
+    }
+}
+
 /* Whatever byte a block ends at, it is refused; so is one byte too many. The block is copied to
  * memory of just its size, so that the sanitizer sees a read behind it. */
 static void every_truncation_is_refused(void) {
@@ -742,6 +811,7 @@ int main(void) {
     longs_are_zigzag_in_groups_of_seven_bits();
     malformed_longs_are_refused();
     blocks_append_and_finish_starts_anew();
+    records_are_jumped_over();
     every_truncation_is_refused();
     damage_is_named();
     record_counts_are_checked_first();

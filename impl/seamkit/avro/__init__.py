@@ -7,7 +7,7 @@ lacks are added here. Type promotions are Avro's, and those of the table format'
 
 from __future__ import annotations
 
-from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block
+from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block, whole_block
 from seamkit.avro.records import RecordReader, read_container, record_reader
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 
@@ -22,4 +22,5 @@ __all__ = [
     "parse_schema",
     "read_container",
     "record_reader",
+    "whole_block",
 ]

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
@@ -17,7 +19,7 @@ from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_column
 
-__all__ = ["AvroDecoder", "BlockPiece", "cut_block", "finish_native_decoder"]
+__all__ = ["AvroDecoder", "BlockPiece", "cut_block", "finish_native_decoder", "whole_block"]
 
 # Layouts of data blocks: versions 1 to 3 are the same, a record count before the records.
 _BLOCK_VERSIONS = frozenset((1, 2, 3))
@@ -64,6 +66,8 @@ class AvroDecoder:
         defaults: values of columns that the writer lacks, by name (plain Python values).
         rules: which types of the writer become which of the columns.
         source: what messages call the input, such as the file's path.
+        jumps: pass over what follows a record's last field that is asked for by the record's
+            length, unread, so that it is not checked.
 
     Raises:
         InputError: the writer schema is no schema of a record.
@@ -79,7 +83,9 @@ class AvroDecoder:
         defaults: Mapping[str, Any] | None = None,
         rules: TypeRules = LOSSLESS,
         source: str = "",
+        jumps: bool = False,
     ) -> None:
+        self._framing = lib.SEAM_AVRO_JUMPED if jumps else lib.SEAM_AVRO_FRAMED
         self._writer = (
             writer_schema if isinstance(writer_schema, AvroType) else parse_schema(writer_schema)
         )
@@ -137,10 +143,9 @@ class AvroDecoder:
                 decoder cannot be used any more.
             RefusedError: a content version that is not known.
         """
-        where = self._source if source is None else source
-        view, count = _open(content, where)
-        self._append(view, 8, len(view), count, where)
-        return count
+        block = whole_block(content, self._source if source is None else source)
+        self.decode_piece(block)
+        return block.count
 
     def decode_in_pieces(
         self, content: Any, piece_bytes: int, source: str | None = None
@@ -159,12 +164,25 @@ class AvroDecoder:
             self.decode_piece(piece)
             yield self.finish()
 
-    def decode_piece(self, piece: BlockPiece) -> None:
+    def decode_piece(self, piece: BlockPiece, kept: npt.NDArray[np.bool_] | None = None) -> None:
         """Append the records of a piece of a block; errors as of `decode`.
 
         Only records of a block's first piece are counted from the block's beginning in messages.
+
+        Args:
+            piece: of a block.
+            kept: for each of its records whether it is wanted; the others are passed over by their
+                lengths, unread. None for all.
         """
-        self._append(piece.content, piece.begin, piece.end, piece.count, piece.source)
+        span = piece.content, piece.end, piece.begin, piece.count
+        error = new_error()
+        if kept is None:
+            code = lib.seam_avro_decode(self._decoder, *span, self._framing, error)
+        else:
+            assert len(kept) == piece.count
+            bits = ffi.from_buffer("uint8_t[]", np.packbits(kept, bitorder="little"))
+            code = lib.seam_avro_decode_kept(self._decoder, *span, bits, self._framing, error)
+        check(code, error, source=piece.source)
 
     def decode_plain(self, content: Any, count: int, source: str | None = None) -> None:
         """Append records that follow each other without lengths, as in blocks of Avro's own files.
@@ -178,21 +196,10 @@ class AvroDecoder:
             InputError: as for `decode`.
         """
         view = ffi.from_buffer("uint8_t[]", content)
-        where = self._source if source is None else source
-        self._append(view, 0, len(view), count, where, lib.SEAM_AVRO_PLAIN)
-
-    def _append(
-        self,
-        view: Any,
-        begin: int,
-        end: int,
-        count: int,
-        where: str,
-        framing: int = lib.SEAM_AVRO_FRAMED,
-    ) -> None:
         error = new_error()
-        code = lib.seam_avro_decode(self._decoder, view, end, begin, count, framing, error)
-        check(code, error, source=where)
+        plain = lib.SEAM_AVRO_PLAIN
+        code = lib.seam_avro_decode(self._decoder, view, len(view), 0, count, plain, error)
+        check(code, error, source=self._source if source is None else source)
 
     def finish(self) -> pa.RecordBatch:
         """Hand over all rows decoded so far, in order; the decoder is empty and usable again.
@@ -220,6 +227,12 @@ class AvroDecoder:
         if value is None:
             return pa.nulls(rows, wanted.type)
         return pa.repeat(pa.scalar(value, wanted.type), rows)
+
+
+def whole_block(content: Any, source: str) -> BlockPiece:
+    """All records of an Avro data block; arguments and errors as of `cut_block`."""
+    view, count = _open(content, source)
+    return BlockPiece(view, 8, len(view), count, source)
 
 
 def cut_block(content: Any, piece_bytes: int, source: str) -> Iterator[BlockPiece]:

@@ -8,19 +8,17 @@ memory. Each is refused here; what is left takes time and memory in proportion t
 
 from __future__ import annotations
 
-import bz2
 import io
 import json
-import lzma
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import fastavro
-import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import AvroType, parse_schema
+from seamkit.core.unpack import unpack
 
 __all__ = [
     "AvroContainer",
@@ -35,7 +33,17 @@ RecordReader = Callable[[io.BytesIO], Any]
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
 _MOST_BYTES = 1 << 30  # of one block, decompressed
-_PIECE_BYTES = 1 << 16
+_CHECKSUM_BYTES = 4  # of the decompressed bytes, behind a block of Snappy
+
+#: Codecs by the names that files give them.
+_CODECS: Mapping[bytes, str | None] = {
+    b"null": None,
+    b"deflate": "deflate",
+    b"snappy": "snappy",
+    b"zstandard": "zstd",
+    b"bzip2": "bz2",
+    b"xz": "xz",
+}
 
 
 def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
@@ -153,44 +161,17 @@ def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterat
 
 def _whole(block: bytes, codec: bytes, where: str) -> bytes:
     """A block's bytes without their compression."""
+    name = _CODECS[codec]
+    packed = block[:-_CHECKSUM_BYTES] if name == "snappy" else block
     try:
-        whole = _CODECS[codec](block)
-    except (zlib.error, lzma.LZMAError, EOFError, OSError, ValueError) as error:
+        whole = block if name is None else unpack(name, packed, _MOST_BYTES)
+    except ValueError as error:
         raise InputError(f"{where}: a block is not readable ({error})") from error
-    if len(whole) > _MOST_BYTES:
-        raise RefusedError(f"{where}: a block of more than {_MOST_BYTES} bytes")
+    except OverflowError as error:
+        raise RefusedError(f"{where}: a block of more than {_MOST_BYTES} bytes") from error
+    if name == "snappy" and zlib.crc32(whole) != int.from_bytes(block[len(packed) :], "big"):
+        raise InputError(f"{where}: a block is not readable (its checksum is wrong)")
     return whole
-
-
-def _snappy(block: bytes) -> bytes:
-    """Snappy's own form, and a CRC-32 of the decompressed bytes behind it, big-endian."""
-    size = _long(io.BytesIO(block), "snappy", zigzag=False)
-    if size > _MOST_BYTES:
-        raise ValueError(f"it says that it has {size} bytes")
-    whole: bytes = pa.Codec("snappy").decompress(block[:-4], size, asbytes=True)
-    if zlib.crc32(whole) != int.from_bytes(block[-4:], "big"):
-        raise ValueError("its checksum is wrong")
-    return whole
-
-
-def _zstandard(block: bytes) -> bytes:
-    # By pieces, into memory of ours: what `read` makes room for beforehand is lost if it raises.
-    whole, piece = bytearray(), memoryview(bytearray(_PIECE_BYTES))
-    with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
-        while len(whole) <= _MOST_BYTES and (size := stream.readinto(piece)):
-            whole += piece[:size]
-    return bytes(whole)
-
-
-#: Codecs by the names that files give them; each stops soon after `_MOST_BYTES`.
-_CODECS: Mapping[bytes, Callable[[bytes], bytes]] = {
-    b"null": lambda block: block,
-    b"deflate": lambda block: zlib.decompressobj(-15).decompress(block, _MOST_BYTES + 1),
-    b"snappy": _snappy,
-    b"zstandard": _zstandard,
-    b"bzip2": lambda block: bz2.BZ2Decompressor().decompress(block, _MOST_BYTES + 1),
-    b"xz": lambda block: lzma.LZMADecompressor().decompress(block, _MOST_BYTES + 1),
-}
 
 
 def _metadata(stream: io.BytesIO, where: str) -> dict[str, bytes]:
@@ -212,7 +193,7 @@ def _bytes(stream: io.BytesIO, where: str) -> bytes:
     return found
 
 
-def _long(stream: io.BytesIO, where: str, *, zigzag: bool = True) -> int:
+def _long(stream: io.BytesIO, where: str) -> int:
     value = 0
     for shift in range(0, 70, 7):
         byte = stream.read(1)
@@ -220,7 +201,7 @@ def _long(stream: io.BytesIO, where: str, *, zigzag: bool = True) -> int:
             break
         value |= (byte[0] & 0x7F) << shift
         if byte[0] < 0x80 and value < 1 << 64:
-            return (value >> 1) ^ -(value & 1) if zigzag else value
+            return (value >> 1) ^ -(value & 1)
     raise InputError(f"{where}: a number before byte {stream.tell()} does not end in 64 bits")
 
 

@@ -14,6 +14,7 @@ from seamkit.core._seam import ffi, lib
 __all__ = [
     "ExportedBatch",
     "address",
+    "array_of",
     "batch_of",
     "batch_without_views",
     "exported_schema",
@@ -43,6 +44,22 @@ def numbers(array: pa.Array) -> npt.NDArray[Any]:
         bits = np.frombuffer(array.buffers()[1] or b"", np.uint8)
         return np.unpackbits(bits, bitorder="little")[begin : begin + n].astype(np.bool_)
     return np.frombuffer(array.buffers()[1] or b"", array.type.to_pandas_dtype())[begin : begin + n]
+
+
+def array_of(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """An array of numbers or booleans; it shares the memory of numbers that lie close together.
+
+    `pyarrow.array` does the same and imports pandas where it is installed, as in `numbers`.
+
+    Args:
+        values: of one dimension.
+        valid: for each value whether it is there; None if all are.
+    """
+    is_bool = values.dtype == np.bool_
+    kind = pa.bool_() if is_bool else pa.from_numpy_dtype(values.dtype)
+    words = np.packbits(values, bitorder="little") if is_bool else np.ascontiguousarray(values)
+    validity = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(words)])
 
 
 def exported_schema(schema: pa.Schema) -> Any:

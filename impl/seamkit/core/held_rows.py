@@ -46,7 +46,7 @@ def concat_batches(
 
 def _concat(pieces: Sequence[pa.Array], field: pa.Field) -> pa.Array:
     if not pieces:
-        return pa.array([], field.type)
+        return pa.nulls(0, field.type)
     try:
         return pa.concat_arrays([piece.cast(field.type) for piece in pieces])
     except pa.ArrowInvalid as error:

@@ -41,6 +41,11 @@ class Kept:
         self._lock = threading.Lock()
 
     @property
+    def most_bytes(self) -> int:
+        """What may be kept."""
+        return self._most_bytes
+
+    @property
     def size_bytes(self) -> int:
         """What is kept now, as those who gave it counted."""
         return self._bytes
@@ -84,9 +89,10 @@ KEPT = Kept(CACHE_BYTES)
 def keep_at_most(most_bytes: int) -> None:
     """Bound what scans of this process keep of files for later scans.
 
-    These are footers of Parquet files, what tables say of themselves (instants and file slices of
-    Hudi, manifests of Iceberg and Paimon, versions of Delta), and for queries of DuckDB and Polars
-    decoded logs and which rows of a file they replace. It is 512 MiB by default.
+    These are footers and page indexes of Parquet files, what tables say of themselves (instants and
+    file slices of Hudi, manifests of Iceberg and Paimon, versions of Delta), and for queries of
+    DuckDB, Polars and Spark decoded logs and which rows of a file they replace. It is 512 MiB by
+    default.
 
     Args:
         most_bytes: 0 to keep nothing, and to forget what is kept.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from seamkit.core.arrow_data import batch_of
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.equalities import named_values
+from seamkit.files.footers.chunks import check_chunks
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
@@ -24,8 +26,10 @@ from seamkit.files.storage import Storage
 
 __all__ = [
     "PARQUET_ERRORS",
+    "OpenParquet",
     "ParquetReader",
     "check_names",
+    "columns_alike",
     "dictionary_columns",
     "open_parquet",
     "with_dictionaries",
@@ -48,11 +52,15 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
         options: further arguments of `ParquetFile`.
 
     Raises:
-        InputError: it is none, or two columns have one name.
+        InputError: it is none, two columns have one name, or a column chunk is damaged.
+        RefusedError: a column chunk is encrypted, or its codec is not known.
     """
     try:
         file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
+        # One that is known was checked when it was read.
+        if "metadata" not in options:
+            check_chunks(source, file.metadata, where)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
@@ -95,6 +103,42 @@ def check_names(names: Sequence[str], where: str) -> None:
         raise InputError(f"{where}: two columns have the name {twice!r}")
 
 
+@dataclass(frozen=True)
+class OpenParquet:
+    """An open file.
+
+    Attributes:
+        file: as pyarrow opened it.
+        content: its bytes, which no other reader uses.
+        name: what messages call it.
+        options: further arguments of `pyarrow.parquet.ParquetFile`, with which it was opened.
+        rules: which types of the file become which of the table.
+        identity: by which what is made of it may be kept; None if nothing may.
+    """
+
+    file: pq.ParquetFile
+    content: pa.NativeFile
+    name: str
+    options: Mapping[str, Any]
+    rules: TypeRules
+    identity: Hashable | None
+
+
+def columns_alike(own: pa.Schema, schema: pa.Schema) -> list[str]:
+    """The columns that a file has in the type wanted: what it says of others cannot be compared.
+
+    Args:
+        own: the file's columns.
+        schema: those wanted.
+    """
+    names = set(own.names)
+    return [
+        field.name
+        for field in schema
+        if field.name in names and own.field(field.name).type.equals(field.type)
+    ]
+
+
 # What a footer holds of a column chunk in memory, about.
 _BYTES_A_CHUNK = 500
 
@@ -125,6 +169,7 @@ class ParquetReader:
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
+        self._identity: Hashable | None = None
         self._content, self._file = self._opened()
         self.size_bytes: int = self._content.size()
         self.num_rows: int = self._file.metadata.num_rows
@@ -145,6 +190,7 @@ class ParquetReader:
         footer = None if before is None else KEPT.get(("footer", before))
         # Another file may have come there between looking at it and opening it.
         same = before is not None and before == self._storage.file_identity(self._path)
+        self._identity = before if same else None
         if footer is not None and same:
             return content, open_parquet(content, self.name, metadata=footer, **self._how)
         file = open_parquet(content, self.name, **self._how)
@@ -153,6 +199,8 @@ class ParquetReader:
             chunks = footer.num_row_groups * footer.num_columns
             taken = footer.serialized_size + chunks * _BYTES_A_CHUNK
             KEPT.put(("footer", before), footer, taken)
+        else:
+            self._identity = None
         return content, file
 
     @property
@@ -237,6 +285,12 @@ class ParquetReader:
         metadata = self._file.metadata
         groups = range(metadata.num_row_groups) if row_groups is None else row_groups
         content.expect([_spans(metadata.row_group(group), names) for group in groups])
+
+    def fetch(self, names: Collection[str], row_groups: Sequence[int]) -> None:
+        """See `seamkit.files.reader.Fetching`; nothing is done for a file on this machine."""
+        if isinstance(self._content, FarFile):
+            groups = map(self._file.metadata.row_group, row_groups)
+            self._content.fetch([span for group in groups for span in _spans(group, names)])
 
     def _encoded(
         self, schema: pa.Schema, names: Collection[str], row_groups: Sequence[int] | None
@@ -336,12 +390,7 @@ class ParquetReader:
     ) -> list[int]:
         """See `FileReader.row_groups_that_may_match`; Bloom filters are asked after statistics."""
         own = self._file.schema_arrow
-        # Statistics are in the file's types; one that is promoted is not compared.
-        alike = [
-            field.name
-            for field in schema
-            if field.name in self._names and own.field(field.name).type.equals(field.type)
-        ]
+        alike = columns_alike(own, schema)
         groups = self._by_statistics(condition, schema, alike, counted)
         asked = [own.field(name) for name in alike if counted is None or name in counted]
         if not groups:
@@ -353,6 +402,11 @@ class ParquetReader:
             )
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its filters are not readable ({error})") from error
+
+    def opened(self) -> OpenParquet:
+        """The file for who reads parts of it."""
+        how = self._how, self._rules, self._identity
+        return OpenParquet(self._file, self._opened_again(), self.name, *how)
 
     def _reading_at(self) -> Callable[[int, int], bytes]:
         """Gives bytes from an offset on, fewer where the file ends; opened when first asked."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 __all__ = ["FarFile", "Ranges", "near"]
 
 _PLANS = 4
+_FETCHED = 2
 
 Span = tuple[int, int]
 """Position of the first byte, and of the one behind the last."""
@@ -80,6 +81,13 @@ class FarFile(pa.PythonFile):  # type: ignore[misc]  # pyarrow has no types
         """The same file for another reader, with what is known of its end."""
         return type(self)(self._ranges.again(), mode="r")
 
+    def fetch(self, spans: Sequence[Span]) -> None:
+        """Fetch what this reader and others of the file (`again`) will read in any order.
+
+        It is kept until two further calls have asked for something else.
+        """
+        self._ranges.fetch(spans)
+
     def expect(self, steps: Sequence[Sequence[Span]]) -> None:
         """Say what will be read, step by step.
 
@@ -96,6 +104,10 @@ class _Part:
     begin: int
     end: int
     content: Future[bytes]
+
+    def within(self, begin: int, end: int) -> memoryview:
+        """Bytes of it, once they are here."""
+        return memoryview(self.content.result())[begin - self.begin : end - self.begin]
 
 
 @dataclass
@@ -118,27 +130,48 @@ class _Ranged:
         self._pool = pool
         self._tail: tuple[int, bytes] | None = None
         self._plans: deque[_Plan] = deque(maxlen=_PLANS)
+        self._fetched: deque[list[_Part]] = deque(maxlen=_FETCHED)
         self._at = 0
         self.closed = False
 
     def again(self) -> _Ranged:
         other = _Ranged(self._fetch, self._size_bytes, self._how, self._pool)
         other._tail = self._tail
+        other._fetched = self._fetched
         return other
 
+    def fetch(self, spans: Sequence[Span]) -> None:
+        left = self._lacking(spans)
+        if left:
+            self._fetched.append(self._asked_for(left))
+
     def expect(self, steps: Sequence[Sequence[Span]]) -> None:
-        known = self._size_bytes if self._tail is None else self._tail[0]
-        size, gap = self._size_bytes, self._how.gap_bytes
-        whole = (near(((begin, min(end, size)) for begin, end in step), gap) for step in steps)
-        left = ([span for span in step if span[0] < known] for step in whole)
+        left = map(self._lacking, steps)
         plan = _Plan(deque(step for step in left if step))
         self._plans.append(plan)
         self._fetch_ahead(plan)
 
+    def _lacking(self, spans: Sequence[Span]) -> list[Span]:
+        """What has to be asked for: not the end of the file, nor what was fetched for all."""
+        known = self._size_bytes if self._tail is None else self._tail[0]
+        size = self._size_bytes
+        inside = ((begin, min(end, size)) for begin, end in spans)
+        lacking = (span for span in inside if self._part(*span) is None)
+        return [span for span in near(lacking, self._how.gap_bytes) if span[0] < known]
+
+    def _part(self, begin: int, end: int) -> _Part | None:
+        """What was fetched for all readers and holds a span."""
+        for part in (part for parts in tuple(self._fetched) for part in parts):
+            if part.begin <= begin and end <= part.end:
+                return part
+        return None
+
+    def _asked_for(self, spans: Sequence[Span]) -> list[_Part]:
+        return [_Part(b, e, self._pool.submit(self._fetch, b, e)) for b, e in spans]
+
     def _fetch_ahead(self, plan: _Plan) -> None:
         while plan.steps and len(plan.parts) <= self._how.ahead:
-            step = plan.steps.popleft()
-            plan.parts.append([_Part(b, e, self._pool.submit(self._fetch, b, e)) for b, e in step])
+            plan.parts.append(self._asked_for(plan.steps.popleft()))
 
     def read(self, n: int = -1) -> bytes | memoryview:
         """The next `n` bytes, or what is left."""
@@ -152,6 +185,9 @@ class _Ranged:
 
     def _held(self, begin: int, end: int) -> memoryview | None:
         """The bytes, if they are here or on their way."""
+        fetched = self._part(begin, end)
+        if fetched is not None:
+            return fetched.within(begin, end)
         for plan in self._plans:
             for number, parts in enumerate(plan.parts):
                 for part in parts:
@@ -159,8 +195,7 @@ class _Ranged:
                         for _ in range(number):
                             plan.parts.popleft()
                         self._fetch_ahead(plan)
-                        content = part.content.result()
-                        return memoryview(content)[begin - part.begin : end - part.begin]
+                        return part.within(begin, end)
         if self._tail is None:
             first = self._tail_begin(begin, end)
             if first is None:
@@ -203,4 +238,5 @@ class _Ranged:
     def close(self) -> None:
         """What was fetched is given up."""
         self._plans.clear()
+        self._fetched = deque(maxlen=_FETCHED)  # others may still read what this one shared
         self.closed = True

@@ -126,6 +126,18 @@ class Renaming(Protocol):
         ...
 
 
+@runtime_checkable
+class Fetching(Protocol):
+    """A reader of a file that may be far away."""
+
+    def fetch(self, names: Collection[str], row_groups: Sequence[int]) -> None:
+        """Ask for columns of some row groups at once, which `batches` will read in several calls.
+
+        They come in the background, and stay until two further calls have asked for others.
+        """
+        ...
+
+
 class OverReader:
     """The part of a reader that shows another one's columns otherwise: what they have in common.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import random
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -82,6 +83,8 @@ class RemoteFiles:
         self._retry = retry
         self._ranges = ranges or Ranges()
         self._sizes: dict[str, int] = {}
+        self._read_ahead: dict[str, Future[bytes]] = {}
+        self._listed_ahead: dict[str, Future[list[dict[str, Any]]]] = {}
         self._threads: ThreadPoolExecutor | None = None
         # A table changes while it is read: a listing that was kept is a wrong one.
         fixed = {"use_listings_cache": False, "skip_instance_cache": True}
@@ -94,11 +97,35 @@ class RemoteFiles:
         except Exception as error:  # a file system may connect when it is made
             raise UnavailableError(f"{root}: {_text(error)}") from error
 
+    def ahead(self, files: Iterable[str], folders: Iterable[str]) -> None:
+        """Ask at once for files and listings that will be read soon, each by one call."""
+        for path in map(self._path, files):
+            if path not in self._read_ahead:
+                self._read_ahead[path] = self._pool.submit(self._whole, path)
+        for path in map(self._path, folders):
+            if path not in self._listed_ahead:
+                self._listed_ahead[path] = self._pool.submit(self._list, path)
+
+    def _list(self, path: str) -> list[dict[str, Any]]:
+        return list(self._retry.call(lambda: self._fs.ls(path, detail=True)))
+
+    def _whole(self, path: str) -> bytes:
+        """A range of an empty object would be an error on some storages."""
+        return bytes(self._retry.call(lambda: self._fs.cat_file(path)))
+
+    def _listed(self, path: str) -> list[dict[str, Any]]:
+        asked = self._listed_ahead.pop(path, None)
+        if asked is not None:
+            # What was not there before may have been made since.
+            with suppress(FileNotFoundError):
+                return asked.result()
+        return self._list(path)
+
     def entries(self, folder: str) -> list[tuple[str, int | None]]:
         """Names and sizes (None for a folder) in one folder."""
         own = self._path(folder).strip("/")
         found = []
-        for info in self._retry.call(lambda: self._fs.ls(self._path(folder), detail=True)):
+        for info in self._listed(self._path(folder)):
             path = str(info["name"]).strip("/")
             if path != own:  # object stores list a folder's marker within it
                 size = None if info["type"] == "directory" else int(info["size"] or 0)
@@ -120,8 +147,13 @@ class RemoteFiles:
         return None
 
     def read(self, path: str, _up_to: int | None = None) -> bytes:
-        """The whole file; a range of an empty object would be an error on some storages."""
-        return bytes(self._retry.call(lambda: self._fs.cat_file(self._path(path))))
+        """The whole file."""
+        plain = self._path(path)
+        asked = self._read_ahead.pop(plain, None)
+        if asked is not None:
+            with suppress(FileNotFoundError):
+                return asked.result()
+        return self._whole(plain)
 
     def map(self, path: str) -> pa.Buffer:
         """The whole file, in memory."""
@@ -159,8 +191,8 @@ class RemoteFiles:
         return self._threads
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the threads."""
-        return {**self.__dict__, "_threads": None}
+        """All but the threads, and what they were asked for."""
+        return {**self.__dict__, "_threads": None, "_read_ahead": {}, "_listed_ahead": {}}
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970."""

@@ -15,7 +15,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
-__all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far"]
+__all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far", "read_part"]
 
 _T = TypeVar("_T")
 
@@ -43,6 +43,21 @@ def is_far(root: str) -> bool:
     """Whether a folder's path is an address elsewhere than on this machine."""
     scheme, separator, _ = root.partition("://")
     return bool(separator) and scheme != "file"
+
+
+def read_part(file: pa.NativeFile, offset: int, length: int) -> bytes:
+    """Bytes of a file from an offset on, fewer where it ends before.
+
+    Others state both numbers, so room is made only for what the file has.
+
+    Raises:
+        OSError: they cannot be read.
+    """
+    left = file.size() - offset
+    if offset < 0 or length <= 0 or left <= 0:
+        return b""
+    file.seek(offset)
+    return bytes(file.read(min(length, left)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +92,9 @@ class _Files(Protocol):
 class Storage:
     """The folder of a table, local or wherever fsspec reaches.
 
-    Listings are never cached. Elsewhere than on this machine each read asks for just the bytes it
-    needs, and what may be a passing failure is tried again with growing waits.
+    Listings are never cached; one that was asked for ahead serves the next call alone. Elsewhere
+    than on this machine each read asks for just the bytes it needs, and what may be a passing
+    failure is tried again with growing waits.
 
     Args:
         root: path of the folder, or an address: `file://` (`file:/`, too, as Hadoop writes it),
@@ -175,6 +191,18 @@ class Storage:
         with _told(self.full(folder)):
             return self._files.identity(self._inside(folder))
 
+    def ahead(self, files: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
+        """Say what will soon be read whole, and listed, once each.
+
+        A storage far away is asked for all of it at once, in the background; nothing is done for a
+        local folder. What goes wrong is told by the call that reads or lists.
+
+        Raises:
+            InputError: a path leads out of the table's folder.
+        """
+        if isinstance(self._files, RemoteFiles):
+            self._files.ahead(map(self._inside, files), map(self._inside, folders))
+
     def list(self, folder: str = "") -> list[FileStatus]:
         """Entries of one folder, by name; an absent folder has none.
 
@@ -218,6 +246,19 @@ class Storage:
                 f"{self.full(path)}: longer than {most_bytes} bytes, more than such a file can have"
             )
         return content
+
+    def read_if_there(self, path: str, *, most_bytes: int = MOST_BYTES) -> bytes | None:
+        """As `read`; None if there is no such file.
+
+        Raises:
+            InputError: it is no regular file, longer than that, or cannot be read.
+        """
+        try:
+            return self.read(path, most_bytes=most_bytes)
+        except InputError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
 
     def map(self, path: str) -> pa.Buffer:
         """The whole file, mapped if it is local and large; the buffer keeps the mapping alive.
@@ -316,7 +357,7 @@ class _LocalFiles:
 
     def read(self, path: str, _up_to: int) -> bytes:
         with _opened(path) as file:
-            return file.read(_up_to)
+            return file.read(min(_up_to, os.fstat(file.fileno()).st_size))
 
     def map(self, path: str) -> pa.Buffer:
         with pa.memory_map(path) if _is_large(path) else self.open(path) as file:

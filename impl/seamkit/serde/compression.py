@@ -8,7 +8,7 @@
 | `gzip`, `zlib` | as RFC 1952 and RFC 1950 |
 
 All of it runs in libraries that release the GIL. Whoever reads is told the exact size beforehand
-and never allocates more than that.
+and never allocates more than that, nor a size that so many bytes cannot become.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import cramjam
 from seambase.errors import InputError, UsageError
 from seambase.extras import needs
 from seamkit.core.memory import Block, TrackedAllocator
+from seamkit.core.unpack import check_growth
 
 with needs("serde", "a codec of pages"):
     import zstandard
@@ -170,6 +171,7 @@ def decompress(
     """
     _known(codec)
     try:
+        check_growth(codec, len(data), size_bytes)
         out = _DECOMPRESS[codec](data, size_bytes, allocator)
     except _FAILURES as error:
         raise InputError(

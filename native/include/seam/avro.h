@@ -75,6 +75,8 @@ enum seam_avro_column_kind {
 enum seam_avro_framing {
     SEAM_AVRO_PLAIN = 0,  /* nothing: records follow each other, as in Avro's own files */
     SEAM_AVRO_FRAMED = 1, /* an int32 (big-endian): the record's length in bytes */
+    /* The same; what follows the last field with a column is passed over by that length, unread. */
+    SEAM_AVRO_JUMPED = 2,
 };
 
 struct seam_avro_column {
@@ -105,6 +107,13 @@ void seam_avro_free(struct seam_avro_decoder *decoder);
 int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
                      int64_t offset_bytes, int64_t n_records, enum seam_avro_framing framing,
                      struct seam_error *error);
+
+/* The same for framed records of which some are left out: passed over by their lengths, unread.
+ * `kept` has a bit for each of the `n_records`, the least significant first: 1 = decode it. */
+int seam_avro_decode_kept(struct seam_avro_decoder *decoder, const uint8_t *data,
+                          int64_t size_bytes, int64_t offset_bytes, int64_t n_records,
+                          const uint8_t *kept, enum seam_avro_framing framing,
+                          struct seam_error *error);
 
 /* Where to cut a block of framed records, so that it can be decoded piece by piece: `*end_bytes`
  * and `*count` get the end of, and the number of records in, a piece that begins at `offset_bytes`

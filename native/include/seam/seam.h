@@ -20,6 +20,7 @@
 #include "seam/memory.h"
 #include "seam/merge.h"
 #include "seam/node.h"
+#include "seam/parquet.h"
 #include "seam/partition.h"
 #include "seam/pieces.h"
 #include "seam/pool.h"

@@ -535,16 +535,16 @@ static int fail_field(const struct context *context, const struct cursor *cursor
     return seam_fail(context->error, fault->code,
                      cursor->begin_offset + (fault->at - cursor->begin),
                      "field '%s' of record %lld: %s", decoder->nodes[fault->op->field].name.bytes,
-                     (long long)(context->row - decoder->levels[0].first_row), detail);
+                     (long long)cursor->number, detail);
 }
 
-/* Decodes one record into row `row`. */
-static int decode_record(struct seam_avro_decoder *decoder, struct cursor *cursor, int64_t row,
-                         struct seam_error *error) {
+/* Decodes the first `n_ops` fields of one record into row `row`. */
+static int decode_record(struct seam_avro_decoder *decoder, struct cursor *cursor, int32_t n_ops,
+                         int64_t row, struct seam_error *error) {
     struct fault fault;
     fault.op = NULL;
     const struct context context = {decoder, row, cursor->end, &fault, error};
-    const uint8_t *p = decode_fields(&context, decoder->ops, decoder->n_ops, cursor->at);
+    const uint8_t *p = decode_fields(&context, decoder->ops, n_ops, cursor->at);
     if (UNLIKELY(p == NULL)) {
         return fail_field(&context, cursor);
     }
@@ -566,38 +566,87 @@ static int copy_aside(struct seam_avro_decoder *decoder, const uint8_t *from, in
     return code;
 }
 
-/* One record with its length before it; moves `*at` behind it. */
-static int decode_framed(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
-                         int64_t *at, int64_t row, struct seam_error *error) {
-    long long number = row - decoder->levels[0].first_row;
-    if (size_bytes - *at < 4) {
-        return seam_fail(error, SEAM_BAD_INPUT, *at, "record %lld begins past the end of the block",
-                         number);
+/* Lengths alone are read, each where the one before it says: without this, each waits for memory.
+ */
+static void fetch_ahead(const uint8_t *data, int64_t size_bytes, int64_t at, int64_t length) {
+    enum { LINE = 64, AHEAD = 4096, MOST = 1024 };
+    int64_t begin = at + AHEAD;
+    int64_t end = begin + (length < MOST ? length : MOST);
+    for (int64_t line = begin; line < end && line < size_bytes; line += LINE) {
+        __builtin_prefetch(data + line);
     }
-    int64_t length = load_be32(data + *at);
-    int64_t begin = *at + 4;
-    if (length < 0 || length > size_bytes - begin) {
-        return seam_fail(error, SEAM_BAD_INPUT, *at,
-                         "record %lld claims %lld bytes where the block has %lld left", number,
-                         (long long)length, (long long)(size_bytes - begin));
+}
+
+/* Framed records, and which of them to decode how far. */
+struct frames {
+    const uint8_t *data;
+    int64_t size_bytes;
+    const uint8_t *kept; /* a bit for each; NULL: all */
+    bool jumped;         /* SEAM_AVRO_JUMPED */
+};
+
+/* Reads the length at `at`; the record is there as a whole. */
+static int read_frame(const struct frames *frames, int64_t at, int64_t number, int64_t *length,
+                      struct seam_error *error) {
+    if (frames->size_bytes - at < 4) {
+        return seam_fail(error, SEAM_BAD_INPUT, at, "record %lld begins past the end of the block",
+                         (long long)number);
     }
-    struct cursor cursor = {.begin = data + begin, .begin_offset = begin};
-    if (UNLIKELY(size_bytes - begin - length < SLACK_BYTES)) {
-        int code = copy_aside(decoder, data + begin, length, &cursor.begin, error);
+    *length = load_be32(frames->data + at);
+    if (*length < 0 || *length > frames->size_bytes - at - 4) {
+        return seam_fail(error, SEAM_BAD_INPUT, at,
+                         "record %lld claims %lld bytes where the block has %lld left",
+                         (long long)number, (long long)*length,
+                         (long long)(frames->size_bytes - at - 4));
+    }
+    return SEAM_OK;
+}
+
+/* One record behind its length, into row `row`. */
+static int decode_framed(struct seam_avro_decoder *decoder, const struct frames *frames,
+                         int64_t begin, int64_t length, int64_t number, int64_t row,
+                         struct seam_error *error) {
+    struct cursor cursor = {.begin = frames->data + begin, .begin_offset = begin, .number = number};
+    if (UNLIKELY(frames->size_bytes - begin - length < SLACK_BYTES)) {
+        int code = copy_aside(decoder, frames->data + begin, length, &cursor.begin, error);
         if (code != SEAM_OK) {
             return code;
         }
     }
     cursor.at = cursor.begin;
     cursor.end = cursor.begin + length;
-    int code = decode_record(decoder, &cursor, row, error);
-    if (code == SEAM_OK && cursor.at != cursor.end) {
+    int32_t n_ops = frames->jumped ? decoder->n_needed : decoder->n_ops;
+    int code = decode_record(decoder, &cursor, n_ops, row, error);
+    bool fits = cursor.at == cursor.end || (n_ops < decoder->n_ops && cursor.at < cursor.end);
+    if (code == SEAM_OK && !fits) {
         return seam_fail(error, SEAM_BAD_INPUT, begin,
-                         "record %lld takes %lld bytes, its length says %lld", number,
+                         "record %lld takes %lld bytes, its length says %lld", (long long)number,
                          (long long)(cursor.at - cursor.begin), (long long)length);
     }
-    *at = begin + length;
     return code;
+}
+
+/* Records with their lengths before them; moves `*at` behind them. */
+static int decode_frames(struct seam_avro_decoder *decoder, const struct frames *frames,
+                         int64_t *at, int64_t n_records, struct seam_error *error) {
+    bool jumps = frames->jumped || frames->kept != NULL;
+    int64_t row = decoder->levels[0].first_row;
+    for (int64_t i = 0; i < n_records; i++) {
+        int64_t length;
+        int code = read_frame(frames, *at, i, &length, error);
+        if (code == SEAM_OK && jumps) {
+            fetch_ahead(frames->data, frames->size_bytes, *at, 4 + length);
+        }
+        bool kept = frames->kept == NULL || (frames->kept[i >> 3] >> (i & 7) & 1) != 0;
+        if (code == SEAM_OK && kept) {
+            code = decode_framed(decoder, frames, *at + 4, length, i, row++, error);
+        }
+        if (code != SEAM_OK) {
+            return code;
+        }
+        *at += 4 + length;
+    }
+    return SEAM_OK;
 }
 
 /* Records without lengths, up to the end of the data. */
@@ -612,7 +661,9 @@ static int decode_plain(struct seam_avro_decoder *decoder, const uint8_t *data, 
     cursor.at = cursor.begin;
     cursor.end = cursor.begin + size;
     for (int64_t i = 0; i < n_records && code == SEAM_OK; i++) {
-        code = decode_record(decoder, &cursor, decoder->levels[0].first_row + i, error);
+        cursor.number = i;
+        int64_t row = decoder->levels[0].first_row + i;
+        code = decode_record(decoder, &cursor, decoder->n_ops, row, error);
     }
     *at += cursor.at - cursor.begin;
     return code;
@@ -630,11 +681,22 @@ static int check_call(const struct seam_avro_decoder *decoder, int64_t size_byte
     return SEAM_OK;
 }
 
-int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
-                     int64_t offset_bytes, int64_t n_records, enum seam_avro_framing framing,
-                     struct seam_error *error) {
+/* How many of the records are kept. */
+static int64_t count_kept(const uint8_t *kept, int64_t n_records) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n_records; i++) {
+        count += kept[i >> 3] >> (i & 7) & 1;
+    }
+    return count;
+}
+
+/* Appends those of `n_records` records that are kept (NULL: all). */
+static int decode_some(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
+                       int64_t offset_bytes, int64_t n_records, const uint8_t *kept,
+                       enum seam_avro_framing framing, struct seam_error *error) {
+    bool framed = framing != SEAM_AVRO_PLAIN;
     int code = check_call(decoder, size_bytes, offset_bytes, error);
-    int64_t least = (framing == SEAM_AVRO_FRAMED ? 4 : 0) + (int64_t)decoder->nodes[0].min_bytes;
+    int64_t least = (framed ? 4 : 0) + (int64_t)decoder->nodes[0].min_bytes;
     if (code == SEAM_OK && least < 1) {
         code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "records that take no bytes have no count");
     }
@@ -648,35 +710,40 @@ int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int
                          (long long)n_records, (long long)least,
                          (long long)(size_bytes - offset_bytes));
     }
-    code = seam_level_reserve(decoder, 0, n_records, error);
+    int64_t rows = kept == NULL ? n_records : count_kept(kept, n_records);
+    code = seam_level_reserve(decoder, 0, rows, error);
     int64_t at = offset_bytes;
-    if (code == SEAM_OK && framing == SEAM_AVRO_PLAIN) {
+    if (code == SEAM_OK && framed) {
+        const struct frames frames = {data, size_bytes, kept, framing == SEAM_AVRO_JUMPED};
+        code = decode_frames(decoder, &frames, &at, n_records, error);
+    } else if (code == SEAM_OK) {
         code = decode_plain(decoder, data, size_bytes, &at, n_records, error);
-    }
-    for (int64_t i = 0; framing == SEAM_AVRO_FRAMED && i < n_records && code == SEAM_OK; i++) {
-        code =
-            decode_framed(decoder, data, size_bytes, &at, decoder->levels[0].first_row + i, error);
     }
     if (code == SEAM_OK && at != size_bytes) {
         code = seam_fail(error, SEAM_BAD_INPUT, at, "%lld bytes are left behind the last record",
                          (long long)(size_bytes - at));
     }
     if (code == SEAM_OK) {
-        decoder->levels[0].rows += n_records;
+        decoder->levels[0].rows += rows;
         decoder->broken = false;
     }
     return code;
 }
 
-/* Lengths alone are read, each where the one before it says: without this, each waits for memory.
- */
-static void fetch_ahead(const uint8_t *data, int64_t size_bytes, int64_t at, int64_t length) {
-    enum { LINE = 64, AHEAD = 4096, MOST = 1024 };
-    int64_t begin = at + AHEAD;
-    int64_t end = begin + (length < MOST ? length : MOST);
-    for (int64_t line = begin; line < end && line < size_bytes; line += LINE) {
-        __builtin_prefetch(data + line);
+int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
+                     int64_t offset_bytes, int64_t n_records, enum seam_avro_framing framing,
+                     struct seam_error *error) {
+    return decode_some(decoder, data, size_bytes, offset_bytes, n_records, NULL, framing, error);
+}
+
+int seam_avro_decode_kept(struct seam_avro_decoder *decoder, const uint8_t *data,
+                          int64_t size_bytes, int64_t offset_bytes, int64_t n_records,
+                          const uint8_t *kept, enum seam_avro_framing framing,
+                          struct seam_error *error) {
+    if (kept == NULL || framing == SEAM_AVRO_PLAIN) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "only framed records can be left out");
     }
+    return decode_some(decoder, data, size_bytes, offset_bytes, n_records, kept, framing, error);
 }
 
 void seam_avro_cut(const uint8_t *data, int64_t size_bytes, int64_t offset_bytes, int64_t n_records,
@@ -711,7 +778,9 @@ static int decode_run(struct seam_avro_decoder *decoder, struct cursor *cursor, 
     cursor->at = p;
     int code = seam_level_reserve(decoder, 0, *count, error);
     for (int64_t i = 0; i < *count && code == SEAM_OK; i++) {
-        code = decode_record(decoder, cursor, decoder->levels[0].first_row + i, error);
+        cursor->number = i;
+        int64_t row = decoder->levels[0].first_row + i;
+        code = decode_record(decoder, cursor, decoder->n_ops, row, error);
     }
     if (code == SEAM_OK && run_end != NULL && cursor->at != run_end) {
         return seam_fail(error, SEAM_BAD_INPUT, cursor->begin_offset + (cursor->at - cursor->begin),

@@ -126,6 +126,7 @@ struct seam_avro_decoder {
     int32_t n_columns;
     int32_t n_levels;
     int32_t n_ops;    /* of the top-level record */
+    int32_t n_needed; /* of these: up to the last one that has a column */
     int32_t used_ops; /* while compiling */
     bool broken;      /* a failure left columns of different lengths */
     struct seam_buffer scratch;
@@ -137,6 +138,7 @@ struct cursor {
     const uint8_t *end;   /* of the record */
     const uint8_t *begin; /* of the record */
     int64_t begin_offset; /* offset of `begin` in the caller's bytes */
+    int64_t number;       /* of the record in its block */
 };
 
 static inline uint64_t load_le64(const uint8_t *p) {

@@ -454,7 +454,11 @@ static int compile(struct seam_avro_decoder *decoder, const struct seam_avro_nod
         return code;
     }
     decoder->n_ops = root->n_children;
-    return plan_ops(decoder, nodes, root, take_ops(decoder, root->n_children), error);
+    code = plan_ops(decoder, nodes, root, take_ops(decoder, root->n_children), error);
+    for (int32_t i = 0; i < decoder->n_ops && code == SEAM_OK; i++) {
+        decoder->n_needed = decoder->ops[i].builder != NULL ? i + 1 : decoder->n_needed;
+    }
+    return code;
 }
 
 static int check_below(const struct seam_avro_column *column, int32_t index, int depth,

@@ -138,8 +138,6 @@ class ChunkReader:
             raise RefusedError(f"chunks of compression type {message.compress_type} are not read")
         if not 0 <= size <= self.size_limit:
             raise RefusedError(f"a chunk of {size} bytes; size_limit is {self.size_limit}")
-        if codec == "lz4" and size > lib.SEAM_CHUNK_LZ4_RATIO * len(data):
-            raise InputError(f"an LZ4 block of {len(data)} bytes cannot hold {size}")
         if codec != "none":
             return decompress(codec, data, size, self.allocator)
         if size != len(data):

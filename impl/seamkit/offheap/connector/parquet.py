@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.parquet import open_parquet
 from seamkit.offheap.connector.batches import BatchScanner
 from seamkit.offheap.connector.parameters import Common, Parameters, needed
 
@@ -54,9 +55,10 @@ class ParquetScanner(BatchScanner):
 
     def _read(self, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
         try:
-            self._file = pq.ParquetFile(self.path)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise InputError(f"{self.path}: not readable as Parquet ({error})") from error
+            content = pa.OSFile(self.path)
+        except OSError as error:
+            raise InputError(f"{self.path}: not readable ({error})") from error
+        self._file = open_parquet(content, self.path)
         return self._checked(self._file.iter_batches(rows, columns=schema.names))
 
     def _checked(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

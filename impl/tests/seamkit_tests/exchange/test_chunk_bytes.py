@@ -352,7 +352,7 @@ def test_a_wrong_byte_is_refused_or_harmless(schema: pa.Schema, chunk: bytes) ->
         ("01000000 00000000", {"data_size": 9}, "of 9 bytes came with 8"),
         ("01000000 00000000", {"uncompressed_size": 9}, "of 8 bytes says that it has 9"),
         ("01000000 00000000", {"compress_type": 11}, "compression type 11"),
-        ("01000000 00000000", {"compress_type": 4, "uncompressed_size": 2041}, "cannot hold 2041"),
+        ("01000000 00000000", {"compress_type": 4, "uncompressed_size": 2041}, "cannot become"),
         ("01000000 00000000", {"compress_type": 4}, "lz4"),
         ("01000000 00000000", {"uncompressed_size": -1}, "a chunk of -1 bytes"),
         ("01000000 00000000", {"is_nulls": [True, True]}, "1 columns are 2 with 1"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import seamkit
 from seambench.bench import delayed_storage
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.ranges import FarFile, Ranges, near
+from seamkit.files.remote import RemoteFiles
 from seamkit.files.storage import Storage
 from seamkit_tests.samples.golden_tables import unpack_table
 
@@ -56,6 +58,8 @@ def test_whatever_was_expected_the_bytes_are_those_of_the_file(seed: int) -> Non
         for _ in range(40):
             if chance.random() < 0.3:
                 file.expect([[span() for _ in range(3)] for _ in range(chance.randrange(4))])
+            if chance.random() < 0.2:
+                file.fetch([span() for _ in range(3)])
             if chance.random() < 0.1:
                 file = file.again()
             begin, end = span()
@@ -91,6 +95,31 @@ def test_what_was_expected_is_fetched_once_and_ahead() -> None:
     assert asked == [(0, 600), (20_000, 30_000), (40_000, 50_000)]
 
 
+def test_what_was_fetched_serves_all_readers_of_a_file() -> None:
+    """It is asked for once, in requests for what lies near, until two calls asked for more."""
+    asked: list[tuple[int, int]] = []
+
+    def fetch(begin: int, end: int) -> bytes:
+        asked.append((begin, end))
+        return _CONTENT[begin:end]
+
+    file = FarFile.of(fetch, len(_CONTENT), Ranges(gap_bytes=1000, tail_bytes=0), _AtOnce())
+    file.fetch([(0, 10), (500, 600), (20_000, 30_000)])
+    made = [(0, 600), (20_000, 30_000)]
+    for reader in (file, file.again()):
+        reader.fetch([(500, 600), (25_000, 30_000)])
+        reader.expect([[(20_000, 30_000)], [(0, 10)]])
+        for begin, end in [(25_000, 30_000), (0, 600), (550, 560)]:
+            reader.seek(begin)
+            assert reader.read(end - begin) == _CONTENT[begin:end]
+    assert asked == made
+    for begin in (50_000, 60_000):
+        file.fetch([(begin, begin + 10)])
+    file.seek(0)
+    assert file.read(10) == _CONTENT[:10]
+    assert asked == [*made, (50_000, 50_010), (60_000, 60_010), (0, 10)]
+
+
 def test_a_request_that_fails_ahead_fails_the_read() -> None:
     """An error of the background is raised where its bytes are read, and nowhere before."""
 
@@ -106,6 +135,52 @@ def test_a_request_that_fails_ahead_fails_the_read() -> None:
 
 def _far(path: Path) -> str:
     return f"delayed://{path.resolve()}"
+
+
+def test_what_writes_say_is_asked_for_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No request for an instant is answered before all have been made, each of them once."""
+    folder = unpack_table("mor-v9-event", tmp_path)
+    writes = [
+        p for p in folder.glob(".hoodie/timeline/*") if p.suffix in (".commit", ".deltacommit")
+    ]
+    assert len(writes) > 1
+    together = threading.Barrier(len(writes), timeout=30)
+    read = delayed_storage.DelayedFileSystem.cat_file
+
+    def read_together(self: Any, path: str, *arguments: Any, **options: Any) -> bytes:
+        if path.endswith(tuple(f"/{one.name}" for one in writes)):
+            together.wait()
+        return bytes(read(self, path, *arguments, **options))
+
+    monkeypatch.setattr(delayed_storage.DelayedFileSystem, "cat_file", read_together)
+    delayed_storage.requests()
+    table = seamkit.open_table(_far(folder))
+    assert table.scan().count_rows() == seamkit.open_table(folder).scan().count_rows()
+    made = Counter(r.path for r in delayed_storage.requests() if "/.hoodie/timeline/" in r.path)
+    assert set(made.values()) == {1}
+    assert table.scan().count_rows()
+
+
+def test_what_was_asked_for_ahead_serves_one_call(tmp_path: Path) -> None:
+    """A later call sees what has changed since, and so does the first one of what was missing."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "f").write_bytes(b"first")
+    storage = Storage(_far(tmp_path))
+    storage.ahead(["a/f", "a/g"], ["a", "b"])
+    far = storage._files
+    assert isinstance(far, RemoteFiles)
+    wait(far._read_ahead.values())
+    wait(far._listed_ahead.values())
+    (tmp_path / "a" / "f").write_bytes(b"second")
+    (tmp_path / "a" / "g").write_bytes(b"late")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "h").write_bytes(b"")
+    assert [storage.read("a/f"), storage.read("a/f")] == [b"first", b"second"]
+    assert storage.read_if_there("a/g") == b"late"
+    assert storage.read_if_there("a/none") is None
+    assert [len(storage.list("a")), len(storage.list("a")), len(storage.list("b"))] == [1, 2, 1]
 
 
 def test_a_row_group_is_one_request(tmp_path: Path) -> None:

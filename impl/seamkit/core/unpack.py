@@ -1,0 +1,137 @@
+"""Compressed bytes from outside made whole, within bounds.
+
+A size that somebody states is believed as far as the compressed bytes can grow: beyond that it is
+refused before any room is made. Where no size is stated, bytes come piece by piece, and stop soon
+after as many as the caller takes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Protocol
+
+import pyarrow as pa
+
+__all__ = ["check_growth", "most_bytes", "unpack"]
+
+_Unpack = Callable[[bytes | memoryview, int], bytes]
+
+#: Most bytes that one compressed byte can stand for.
+_GROWTH: Mapping[str, int] = {
+    "snappy": 22,  # a copy of 64 bytes takes three
+    "lz4": 255,  # lengths go on in bytes of 255
+    "deflate": 1032,  # a copy of 258 bytes takes two bits
+    "zlib": 1032,
+    "gzip": 1032,
+    "zstd": 32768,  # a block of 128 KiB takes four bytes
+}
+_PIECE_BYTES = 1 << 16
+#: Of xz, whose streams state a dictionary of up to 4 GiB; the highest preset has 64 MiB.
+_DICTIONARY_BYTES = 256 << 20
+
+
+def most_bytes(codec: str, packed: int) -> int:
+    """The most bytes that so many compressed ones can become.
+
+    Args:
+        codec: as of `unpack`, and `lz4`, a block without a frame.
+        packed: how many compressed bytes there are.
+    """
+    return packed * _GROWTH[codec]
+
+
+def check_growth(codec: str, packed: int, whole: int) -> None:
+    """Refuse a stated size that compressed bytes cannot have.
+
+    Raises:
+        ValueError: they cannot become so many; see `most_bytes`.
+    """
+    if not 0 <= whole <= most_bytes(codec, packed):
+        raise ValueError(f"{packed} bytes of {codec} cannot become {whole}")
+
+
+def unpack(codec: str, packed: bytes | memoryview, most: int) -> bytes:
+    """All bytes that were compressed.
+
+    Args:
+        codec: `deflate`, `zlib`, `gzip`, `snappy` (a block without a frame), `zstd`, `bz2`, `xz`.
+        packed: the compressed bytes.
+        most: how many there may be.
+
+    Raises:
+        ValueError: they are broken, or end too early.
+        OverflowError: there are more.
+    """
+    try:
+        whole = _UNPACK[codec](packed, most)
+    except _FAILURES as error:
+        raise ValueError(str(error)) from error
+    if len(whole) > most:
+        raise OverflowError(f"it has more than {most} bytes")
+    return whole
+
+
+class _Stream(Protocol):
+    """A decompressor of the standard library's."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    def decompress(self, data: bytes | memoryview, max_length: int, /) -> bytes: ...
+
+
+def _streamed(make: Callable[[], _Stream]) -> _Unpack:
+    def run(packed: bytes | memoryview, most: int) -> bytes:
+        stream = make()
+        # One byte more, so that too much shows.
+        whole = stream.decompress(packed, most + 1)
+        if len(whole) <= most and not stream.eof:
+            raise ValueError("it ends too early")
+        return whole
+
+    return run
+
+
+def _snappy(packed: bytes | memoryview, most: int) -> bytes:
+    size = _stated_size(packed)
+    check_growth("snappy", len(packed), size)
+    if size > most:
+        raise OverflowError(f"it says that it has {size} bytes")
+    return bytes(pa.Codec("snappy").decompress(packed, size, asbytes=True))
+
+
+def _stated_size(block: bytes | memoryview) -> int:
+    """The size at the beginning of a block of Snappy."""
+    size = 0
+    for at, byte in enumerate(bytes(block[:5])):
+        size |= (byte & 0x7F) << 7 * at
+        if byte < 0x80:
+            return size
+    raise ValueError("it states no size")
+
+
+def _zstd(packed: bytes | memoryview, most: int) -> bytes:
+    # By pieces, into memory of ours: what `read` makes room for beforehand is lost if it raises.
+    whole, piece = bytearray(), memoryview(bytearray(_PIECE_BYTES))
+    if not packed:
+        raise ValueError("it ends before it begins")
+    with pa.CompressedInputStream(pa.py_buffer(packed), "zstd") as stream:
+        while len(whole) <= most and (size := stream.readinto(piece)):
+            whole += piece[:size]
+    return bytes(whole)
+
+
+_UNPACK: Mapping[str, _Unpack] = {
+    "deflate": _streamed(partial(zlib.decompressobj, -15)),
+    "zlib": _streamed(partial(zlib.decompressobj, 15)),
+    "gzip": _streamed(partial(zlib.decompressobj, 31)),
+    "snappy": _snappy,
+    "zstd": _zstd,
+    "bz2": _streamed(bz2.BZ2Decompressor),
+    "xz": _streamed(partial(lzma.LZMADecompressor, memlimit=_DICTIONARY_BYTES)),
+}
+_FAILURES = (zlib.error, lzma.LZMAError, pa.ArrowException, EOFError, OSError)

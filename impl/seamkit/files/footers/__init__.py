@@ -1,0 +1,1 @@
+"""Footers of Parquet files, held to their format before pyarrow looks into them."""

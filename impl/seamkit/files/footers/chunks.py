@@ -1,0 +1,73 @@
+"""Column chunks of a Parquet footer: whether pyarrow can look at each without ending the process.
+
+pyarrow checks a chunk where `RowGroupMetaData.column` makes an object of it, or a filter does, and
+there no exception of C++ is caught: a damaged histogram of levels, or a bound that is too short,
+would end the process.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
+
+__all__ = ["check_chunks", "footer_bytes"]
+
+_TAIL_BYTES = 8  # the footer's length, and the magic again
+_TYPES = (
+    *("BOOLEAN", "INT32", "INT64", "INT96"),
+    *("FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"),
+)
+_VALUE_BYTES = (1, 4, 8, 12, 4, 8, 0)
+
+
+def footer_bytes(source: pa.NativeFile) -> tuple[int, pa.Buffer]:
+    """Where the footer of a file begins, and its bytes.
+
+    Args:
+        source: a file that pyarrow has read as Parquet.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    end = source.size() - _TAIL_BYTES
+    source.seek(end)
+    begin = max(end - int.from_bytes(source.read(4), "little"), 0)
+    source.seek(begin)
+    return begin, source.read_buffer(end - begin)
+
+
+def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> None:
+    """Make sure that pyarrow can look at every column chunk of a footer.
+
+    Args:
+        source: the file, of which the footer is read once more: pyarrow would not write one that
+            speaks of encryption again, but end the process.
+        footer: as pyarrow read it.
+        where: what messages call the file.
+
+    Raises:
+        InputError: a chunk is damaged.
+        RefusedError: a chunk is encrypted, or its codec is not known.
+        OSError: the file cannot be read.
+    """
+    columns = [footer.schema.column(i) for i in range(footer.num_columns)]
+    leaves = ffi.new("struct seam_parquet_leaf[]", max(len(columns), 1))
+    for leaf, column in zip(leaves, columns, strict=False):
+        leaf.physical_type = _TYPES.index(column.physical_type)
+        is_fixed = leaf.physical_type == len(_VALUE_BYTES)
+        leaf.value_bytes = column.length if is_fixed else _VALUE_BYTES[leaf.physical_type]
+        leaf.max_repetition = column.max_repetition_level
+        leaf.max_definition = column.max_definition_level
+    begin, body = footer_bytes(source)
+    error: Any = new_error()
+    code = lib.seam_parquet_check_chunks(
+        ffi.cast("uint8_t *", body.address), body.size, leaves, len(columns), error
+    )
+    if error.offset >= 0:
+        error.offset += begin
+    check(code, error, source=where)

@@ -1,0 +1,196 @@
+"""Bounds of pages as values of their column's type, and what these rule out."""
+
+from __future__ import annotations
+
+import bisect
+import datetime as dt
+import functools
+import json
+import operator
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from seambase.errors import InputError
+from seamkit.files.pages.index import PageBounds, Pages
+from seamkit.files.statistics import bounds
+
+__all__ = ["ColumnPages", "bounded_pages", "has_bounds"]
+
+_UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+
+@dataclass(frozen=True)
+class ColumnPages:
+    """What is known of a column's values, page by page.
+
+    Attributes:
+        name: of the column.
+        pages: where they are.
+        least: no value of the page is less; null where nobody knows.
+        greatest: likewise, no value is greater.
+        nulls: how many are null; -1 where nobody knows.
+        is_null: whether all are.
+    """
+
+    name: str
+    pages: Pages
+    least: pa.Array
+    greatest: pa.Array
+    nulls: Sequence[int]
+    is_null: Sequence[bool]
+
+    @functools.cached_property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        """For each page a number; pages of which the same is known share it."""
+        numbers: dict[object, int] = {}
+        nullable = (nulls != 0 for nulls in self.nulls)
+        known = zip(self._ends, nullable, self.is_null, strict=True)
+        return np.array([numbers.setdefault(one, len(numbers)) for one in known])
+
+    @functools.cached_property
+    def _ends(self) -> list[tuple[Any, Any]]:
+        return list(zip(self.least.to_pylist(), self.greatest.to_pylist(), strict=True))
+
+    def guarantee(self, page: int) -> pc.Expression | None:
+        """What holds for all rows of a page; None if nothing is known."""
+        if self.is_null[page]:
+            return pc.field(self.name).is_null()
+        nullable = self.nulls[page] != 0
+        parts = bounds(self.name, self.least[page], self.greatest[page], nullable=nullable)
+        known = list(parts)
+        return functools.reduce(operator.and_, known) if known else None
+
+    def may_hold(self, values: Collection[Any]) -> npt.NDArray[np.bool_] | None:
+        """For each page whether one of some values may be in it; None where that cannot be told."""
+        own = _python_type(self.least.type)
+        if own is None or any(type(value) is not own for value in values):
+            return None
+        ordered = sorted(values)
+        return np.array(
+            [
+                not void and _has_between(ordered, *ends)
+                for void, ends in zip(self.is_null, self._ends, strict=True)
+            ]
+        )
+
+
+def _has_between(ordered: Sequence[Any], least: Any, greatest: Any) -> bool:
+    at = 0 if least is None else bisect.bisect_left(ordered, least)
+    return at < len(ordered) and (greatest is None or bool(ordered[at] <= greatest))
+
+
+def _python_type(kind: pa.DataType) -> type | None:
+    """The type whose values compare as those of a column do."""
+    if pa.types.is_integer(kind):
+        return int
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return str
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return bytes
+    return dt.date if pa.types.is_date32(kind) else None
+
+
+def has_bounds(kind: pa.DataType, column: pq.ColumnSchema) -> bool:
+    """Whether the plain encoding and the order of a column's bounds are known.
+
+    They are not of nested types, nor of floating-point numbers, since writers differ in what NaN
+    does to bounds; nor where the file's unit of time is another than the column's.
+
+    Args:
+        kind: the column's type.
+        column: as the file describes it.
+    """
+    types, stored = pa.types, str(column.physical_type)
+    if types.is_integer(kind) or types.is_date32(kind):
+        return stored == ("INT64" if kind.bit_width == 64 else "INT32")
+    if types.is_timestamp(kind) or types.is_time(kind):
+        unit = json.loads(column.logical_type.to_json()).get("timeUnit")
+        return stored in ("INT32", "INT64") and bool(unit == _UNITS[kind.unit])
+    if types.is_decimal128(kind):
+        return stored in ("INT32", "INT64") or (
+            stored == "FIXED_LEN_BYTE_ARRAY" and bool(column.length <= 16)
+        )
+    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    if any(is_text(kind) for is_text in texts):
+        return stored == "BYTE_ARRAY"
+    return bool(types.is_boolean(kind)) and stored == "BOOLEAN"
+
+
+def bounded_pages(
+    field: pa.Field, column: pq.ColumnSchema, pages: Pages, known: PageBounds, where: str
+) -> ColumnPages:
+    """Bounds as values.
+
+    Args:
+        field: the column, of a type that `has_bounds`.
+        column: as the file describes it.
+        pages: where its pages are.
+        known: their bounds as the file has them.
+        where: file, row group and column, for messages.
+
+    Raises:
+        InputError: a bound is no value of the column, or the least is above the greatest.
+    """
+    ends = []
+    for name, stored in (("min_values", known.least), ("max_values", known.greatest)):
+        try:
+            ends.append(_values(stored, known.is_null, field.type, column))
+        except (ValueError, OverflowError, pa.ArrowException) as error:
+            raise InputError(f"{where}: column index: {name}: {error}") from error
+    crossed = pc.greater(*ends)
+    if pc.any(crossed).as_py():
+        page = crossed.to_pylist().index(True)
+        raise InputError(f"{where}: column index: min_values of page {page} is above max_values")
+    return ColumnPages(field.name, pages, ends[0], ends[1], known.nulls, known.is_null)
+
+
+def _values(
+    stored: Sequence[bytes], is_null: Sequence[bool], kind: pa.DataType, column: pq.ColumnSchema
+) -> pa.Array:
+    """Values of the plain encoding, null for pages of nulls.
+
+    Raises:
+        ValueError: one has another length than those of its type, or is no text.
+        OverflowError: one is beyond its type.
+    """
+    types = pa.types
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return pa.array([None if n else b for b, n in zip(stored, is_null, strict=True)], kind)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return pa.array(
+            [None if n else _text(b) for b, n in zip(stored, is_null, strict=True)], kind
+        )
+    order, width = "little", {"INT32": 4, "INT64": 8, "BOOLEAN": 1}.get(column.physical_type, 0)
+    if not width:
+        order, width = "big", column.length
+    if any(len(b) != width for b, n in zip(stored, is_null, strict=True) if not n):
+        raise ValueError(f"a bound has not the {width} bytes of a value")
+    signed = not (types.is_boolean(kind) or types.is_unsigned_integer(kind))
+    numbers = [
+        None if n else int.from_bytes(b, order, signed=signed)  # type: ignore[arg-type]
+        for b, n in zip(stored, is_null, strict=True)
+    ]
+    if types.is_decimal(kind):
+        texts = b"".join((n or 0).to_bytes(16, "little", signed=True) for n in numbers)
+        valid = pa.array([n is not None for n in numbers]).buffers()[1]
+        return pa.Array.from_buffers(kind, len(numbers), [valid, pa.py_buffer(texts)])
+    if types.is_boolean(kind):
+        return pa.array([None if n is None else bool(n) for n in numbers])
+    if types.is_integer(kind):
+        return pa.array(numbers, kind)
+    return pa.array(numbers, pa.int32() if kind.bit_width == 32 else pa.int64()).view(kind)
+
+
+def _text(stored: bytes) -> str | None:
+    """A text; None for bytes that are none, as a cut through a character makes them."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,379 @@
+"""Rows come the same from chosen pages as from whole row groups, and broken indexes are refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import json
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import InputError, SeambenchError
+from seambase.filters import filter_columns
+from seambench.bench import delayed_storage
+from seamkit.files.pages.paged import PagedFile
+from seamkit.files.pages.places import find_places
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.ranges import Ranges
+from seamkit.files.storage import Storage
+from seamkit.scan.native_path import Wanted, native_rows
+
+_ROWS = 4000
+_EPOCH = dt.datetime(2020, 1, 1)
+
+
+def _decimal(digits: str) -> Any:
+    return lambda n: Decimal(n - 700) * Decimal(digits)
+
+
+_COLUMNS: dict[str, tuple[pa.DataType, Any]] = {
+    "bool": (pa.bool_(), lambda n: n > 3000),
+    "int8": (pa.int8(), lambda n: n // 32 - 60),
+    "uint8": (pa.uint8(), lambda n: n // 16),
+    "int16": (pa.int16(), lambda n: n * 16 - 32_000),
+    "uint16": (pa.uint16(), lambda n: n * 16),
+    "int32": (pa.int32(), lambda n: n * 1_000_000 - (1 << 31)),
+    "uint32": (pa.uint32(), lambda n: n * 1_000_000),
+    "int64": (pa.int64(), lambda n: (n - 2000) << 51),
+    "uint64": (pa.uint64(), lambda n: n << 52),
+    "half": (pa.float16(), lambda n: np.float16(n - 2000)),
+    "float": (pa.float32(), lambda n: float("nan") if n % 97 == 0 else n - 2000.5),
+    "double": (pa.float64(), lambda n: float("nan") if n % 97 == 0 else n - 2000.5),
+    "date": (pa.date32(), lambda n: dt.date(1969, 1, 1) + dt.timedelta(n)),
+    "date64": (pa.date64(), lambda n: dt.date(1969, 1, 1) + dt.timedelta(n)),
+    "time32": (pa.time32("s"), lambda n: (_EPOCH + dt.timedelta(seconds=n)).time()),
+    "time64": (pa.time64("us"), lambda n: (_EPOCH + dt.timedelta(seconds=n)).time()),
+    "seconds": (pa.timestamp("s"), lambda n: _EPOCH + dt.timedelta(seconds=n)),
+    "millis": (pa.timestamp("ms", "Europe/Berlin"), lambda n: n * 1000 - 2_000_000),
+    "micros": (pa.timestamp("us", "UTC"), lambda n: n * 1000 - 2_000_000),
+    "nanos": (pa.timestamp("ns"), lambda n: n - 2000),
+    "duration": (pa.duration("ms"), lambda n: dt.timedelta(seconds=n)),
+    "text": (pa.string(), lambda n: f"{n:04} ä{'x' * (n % 90)}"),
+    "large_text": (pa.large_string(), lambda n: f"{n:04}"),
+    "bytes": (pa.binary(), lambda n: n.to_bytes(2, "big") + b"\xff" * (n % 80)),
+    "large_bytes": (pa.large_binary(), lambda n: n.to_bytes(2, "big")),
+    "fixed": (pa.binary(4), lambda n: n.to_bytes(4, "big")),
+    "small_decimal": (pa.decimal128(7, 2), _decimal("0.01")),
+    "decimal": (pa.decimal128(18, 4), _decimal("1000000000.0001")),
+    "large_decimal": (pa.decimal128(38, 10), _decimal("1000000000000000000000000.0000000001")),
+    "wide_decimal": (pa.decimal256(50, 3), _decimal("0.001")),
+    "list": (pa.list_(pa.int32()), lambda n: [n] * (n % 4)),
+}
+
+
+def _numbers(order: str) -> list[int]:
+    """The number of each row: of rows in order, of clusters in no order, or of rows in none."""
+    if order == "sorted":
+        return list(range(_ROWS))
+    if order == "clustered":
+        return [(n // 100 * 7919) % 40 * 100 + (n * 31) % 100 for n in range(_ROWS)]
+    return [(n * 7919) % _ROWS for n in range(_ROWS)]
+
+
+@functools.cache
+def _table(order: str, nulls: str) -> pa.Table:
+    """All columns; nulls are none, some, or all of pages now and then, too."""
+
+    def value(make: Any, row: int, number: int) -> Any:
+        is_null = {"none": False, "some": row % 3 == 1, "pages": row // 300 % 3 == 1}[nulls]
+        return None if is_null else make(number)
+
+    arrays = {}
+    for name, (kind, make) in _COLUMNS.items():
+        values = [value(make, row, number) for row, number in enumerate(_numbers(order))]
+        arrays[name] = pa.array(values, kind)
+    words = pa.array([value(lambda n: f"w{n // 80}", *pair) for pair in enumerate(_numbers(order))])
+    return pa.table({**arrays, "coded": words.dictionary_encode()})
+
+
+def _conditions(table: pa.Table, name: str) -> list[pc.Expression]:
+    """Tests of a column by some of its values."""
+    column, kind = pc.field(name), table.schema.field(name).type
+    values = [table[name][row] for row in (60, 61, 700, 2500, 3999)]
+    known = [value for value in values if value.is_valid] or [pa.scalar(None, kind)]
+    return [
+        column == known[0],
+        (column >= known[-1]) & (column <= known[-1]),
+        column.is_null() & (pc.field("int16") == 40),
+        (column == known[0]) | (column == known[-1]),
+        ~(column <= known[0]) & (pc.field("int16") > 31_000),
+    ]
+
+
+def _mask(table: pa.Table, condition: pc.Expression) -> pa.ChunkedArray:
+    """Which rows meet a condition, as pyarrow's own filter says."""
+    numbered = table.append_column("row", pa.array(np.arange(len(table))))
+    kept = np.zeros(len(table), dtype=np.bool_)
+    kept[
+        numbered.select([*filter_columns(condition, table.schema), "row"])
+        .filter(condition)["row"]
+        .to_numpy()
+    ] = True
+    return pa.chunked_array([kept])
+
+
+def _comparable() -> list[str]:
+    return [name for name in _COLUMNS if name not in ("half", "list")]
+
+
+@pytest.fixture
+def in_pages(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of each read of some pages how many rows of them were wanted."""
+    found: list[int] = []
+    rows = PagedFile.rows
+
+    def counting(
+        self: PagedFile, schema: pa.Schema, group: int, positions: Any, batch_rows: int
+    ) -> Any:
+        batches = rows(self, schema, group, positions, batch_rows)
+        found.extend([] if batches is None else [len(positions)])
+        return batches
+
+    monkeypatch.setattr(PagedFile, "rows", counting)
+    return found
+
+
+def _write(path: Path, table: pa.Table, **options: Any) -> ParquetReader:
+    how = {"data_page_size": 1, "write_batch_size": 100, **options}
+    pq.write_table(table, path, write_page_index=True, **how)
+    return ParquetReader(Storage(str(path.parent)), path.name)
+
+
+def _read(
+    reader: ParquetReader, condition: pc.Expression, tested: list[str], names: list[str]
+) -> pa.Table:
+    schema = pa.schema([reader.schema.field(name) for name in dict.fromkeys([*names, *tested])])
+    wanted = Wanted(schema, names, condition, tested, {}, batch_rows=1000)
+    rows = native_rows(reader, wanted, range(reader.num_row_groups), use_threads=False)
+    return pa.Table.from_batches(rows, pa.schema([schema.field(name) for name in names]))
+
+
+def _same(found: pa.Table, expected: pa.Table) -> bool:
+    """Equal to the bit, NaN among them."""
+    return found.schema.equals(expected.schema) and all(
+        a.equals(b) or str(a.to_pylist()) == str(b.to_pylist())
+        for a, b in zip(found.columns, expected.columns, strict=True)
+    )
+
+
+_FILES: list[tuple[str, str, dict[str, Any]]] = [
+    ("sorted", "none", {"compression": "zstd"}),
+    ("sorted", "some", {"data_page_version": "2.0", "compression": "snappy"}),
+    ("clustered", "pages", {"use_dictionary": False, "compression": "lz4"}),
+    ("clustered", "none", {"data_page_version": "2.0", "compression": "none"}),
+    ("random", "some", {"row_group_size": 1500, "compression": "gzip"}),
+    ("sorted", "pages", {"store_schema": False, "store_decimal_as_integer": True}),
+    ("clustered", "some", {"write_page_checksum": True, "dictionary_pagesize_limit": 500}),
+]
+
+
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(i, marks=pytest.mark.slow if i in (3, 4) else ()) for i in range(len(_FILES))],
+    ids=lambda number: str(_FILES[number]),
+)
+def test_pages_give_the_rows_of_the_whole(number: int, tmp_path: Path, in_pages: list[int]) -> None:
+    """Of every flat type, whatever the order of values, nulls, codecs, and forms of pages."""
+    order, nulls, options = _FILES[number]
+    table = _table(order, nulls)
+    reader = _write(tmp_path / "a.parquet", table, **options)
+    whole = pq.read_table(tmp_path / "a.parquet")
+    for turn, name in enumerate(_comparable(), number):
+        names, conditions = [name, "text"], _conditions(whole, name)
+        condition = conditions[turn % len(conditions)]  # all of them come, over the files
+        found = _read(reader, condition, list(dict.fromkeys([name, "int16"])), names)
+        assert _same(found, whole.select(names).filter(_mask(whole, condition))), condition
+    flat = [name for name in whole.schema.names if name != "list"]
+    few = (pc.field("int16") >= 8000) & (pc.field("int16") < 8640)
+    for names in (flat, whole.schema.names):
+        assert _same(
+            _read(reader, few, ["int16"], names), whole.select(names).filter(_mask(whole, few))
+        )
+    assert len(in_pages) > (order != "random") * 15
+
+
+def test_pages_of_spark_give_the_rows_that_spark_reads(in_pages: list[int]) -> None:
+    """Its bounds are cut, and a page of nulls has none (golden/, by make_page_index.py)."""
+    reader = ParquetReader(Storage(str(_GOLDEN)), "page-index-spark.parquet")
+    known = json.loads((_GOLDEN / "page-index-spark.json").read_text())
+    for text, expected in known.items():
+        condition = _SPARK_FILTERS[text]
+        tested = filter_columns(condition, reader.schema)
+        found = _read(reader, condition, tested, reader.schema.names)
+        moments = found["t"].cast(pa.timestamp("us"))
+        found = found.set_column(3, "t", moments)
+        assert [[str(value) for value in row.values()] for row in found.to_pylist()] == expected
+    assert len(in_pages) > len(known)
+    assert max(in_pages) < 400
+
+
+_GOLDEN = Path(__file__).parents[1] / "golden"
+_SPARK_FILTERS = {
+    "id = 777": pc.field("id") == 777,
+    "id IN (3, 1500, 2999)": pc.field("id").isin([3, 1500, 2999]),
+    "s >= 's2990' AND id > 0": (pc.field("s") >= "s2990") & (pc.field("id") > 0),
+    "d = 12.34": pc.field("d") == pa.scalar(Decimal("12.34"), pa.decimal128(20, 2)),
+    "t < TIMESTAMP '2024-01-01 00:00:30'": (
+        pc.field("t") < pa.scalar(dt.datetime(2024, 1, 1, 0, 0, 30), pa.timestamp("us", "UTC"))
+    ),
+    "b IS NULL AND id BETWEEN 980 AND 1010": (
+        pc.field("b").is_null() & (pc.field("id") >= 980) & (pc.field("id") <= 1010)
+    ),
+    "day > DATE '2030-03-10' OR id = 5": (
+        (pc.field("day") > dt.date(2030, 3, 10)) | (pc.field("id") == 5)
+    ),
+    "b AND day > DATE '2022-07-01'": pc.field("b") & (pc.field("day") > dt.date(2022, 7, 1)),
+}
+
+
+class _Damaged:
+    """A file of two columns whose page indexes are damaged byte by byte."""
+
+    def __init__(self, folder: Path) -> None:
+        numbers = np.arange(1000)
+        self.table = pa.table(
+            {
+                "k": pa.array(numbers * 300, mask=numbers % 10 == 3),
+                "s": pa.array([f"s{number:04}" for number in numbers]),
+            }
+        )
+        self._path = folder / "a.parquet"
+        how = {"data_page_size": 1, "write_batch_size": 50, "compression": "none"}
+        pq.write_table(self.table, self._path, write_page_index=True, **how)
+        self.whole = self._path.read_bytes()
+        places = find_places(pa.BufferReader(self.whole), pq.read_metadata(self._path), "a")
+        self.columns = places.groups[0]
+
+    def read(self, content: bytes, condition: pc.Expression) -> pa.Table:
+        self._path.write_bytes(content)
+        reader = ParquetReader(Storage(str(self._path.parent)), self._path.name)
+        return _read(reader, condition, filter_columns(condition, reader.schema), ["k", "s"])
+
+    def bounds_hold(self, content: bytes) -> bool:
+        """Whether no page has a value beyond the bounds that a file states, if it states any."""
+        self._path.write_bytes(content)
+        pages = PagedFile(ParquetReader(Storage(str(self._path.parent)), "a.parquet").opened())
+        for name in ("k", "s"):
+            known = pages._bounds(name, 0)
+            assert known is not None
+            for page in range(20):
+                guarantee = known.guarantee(page)
+                rows = self.table.slice(page * 50, 50)
+                if guarantee is not None and len(rows.filter(guarantee)) < 50:
+                    return False
+        return True
+
+    def judge(self, at: int, flip: int) -> str:
+        """What comes of a byte: `refused`, `right`, or `bounds` that are wrong."""
+        content = bytearray(self.whole)
+        content[at] ^= flip
+        for condition in _LOOK_UPS:
+            try:
+                found = self.read(bytes(content), condition)
+            except SeambenchError:
+                return "refused"
+            if not found.equals(self.table.filter(condition)):
+                assert not self.bounds_hold(bytes(content)), f"rows are missing: {at} ^ {flip}"
+                assert set(found["s"].to_pylist()) < set(
+                    self.table.filter(condition)["s"].to_pylist()
+                )
+                return "bounds"
+        return "right"
+
+
+_LOOK_UPS = (
+    pc.field("k") == 15_600,
+    pc.field("s").isin(["s0999", "s0400"]),
+    (pc.field("k") < 9000) & (pc.field("s") > "s0010"),
+)
+
+
+def _judged(folder: Path, step: int, flips: tuple[int, ...]) -> Counter[str]:
+    file, found = _Damaged(folder), Counter[str]()
+    for column in file.columns:
+        for offset, size in (column.offset_index, column.column_index):
+            for at in range(offset, offset + size, step):
+                found.update(file.judge(at, flip) for flip in flips)
+    return found
+
+
+def test_a_damaged_index_loses_no_rows(tmp_path: Path) -> None:
+    """It is refused or makes no difference, unless bounds themselves are made wrong."""
+    found = _judged(tmp_path, 23, (0x11,))
+    assert found["refused"] > found["bounds"]
+
+
+@pytest.mark.slow
+def test_no_damage_to_an_index_loses_rows(tmp_path: Path) -> None:
+    """Every byte of every index, by several flips."""
+    found = _judged(tmp_path, 1, (0x01, 0x10, 0x80, 0xFF))
+    assert found["refused"] > found["bounds"]
+
+
+def _offset_index(*pages: tuple[int, int, int]) -> bytes:
+    """An OffsetIndex in Thrift's compact form: of each page offset, size and first row."""
+    body = bytes([0x19, len(pages) << 4 | 12])
+    for offset, size, row in pages:
+        body += b"\x16" + _zigzag(offset) + b"\x15" + _zigzag(size) + b"\x16" + _zigzag(row) + b"\0"
+    return body + b"\0"
+
+
+def _zigzag(value: int) -> bytes:
+    left, out = value << 1 if value >= 0 else (-value << 1) - 1, b""
+    while left > 0x7F:
+        out, left = out + bytes([left & 0x7F | 0x80]), left >> 7
+    return out + bytes([left])
+
+
+@pytest.mark.parametrize(
+    ("reason", "pages"),
+    [
+        ("offset of a page: before its chunk", [(3, 9, 0)]),
+        ("offset of a page: .* within the page before it", [(4, 90, 0), (50, 90, 50)]),
+        ("compressed_page_size: it goes beyond its chunk", [(4, 1 << 30, 0)]),
+        ("compressed_page_size: it goes beyond its chunk", [(4, -9, 0)]),
+        ("first_row_index: it does not rise from 0", [(4, 90, 50)]),
+        ("first_row_index: it does not rise from 0", [(4, 90, 0), (94, 90, 0)]),
+        ("first_row_index: beyond the row group's rows", [(4, 90, 0), (94, 90, 1000)]),
+        ("page_locations: there are none", []),
+        ("column index: a list has another length", [(4, 90, 0), (94, 90, 50)]),
+    ],
+)
+def test_an_index_that_contradicts_the_file_is_refused(
+    reason: str, pages: list[tuple[int, int, int]], tmp_path: Path
+) -> None:
+    """The error tells the file, the row group, the column, and what is wrong with which field."""
+    file = _Damaged(tmp_path)
+    offset, size = file.columns[0].offset_index
+    changed = _offset_index(*pages)
+    content = file.whole[:offset] + changed + file.whole[offset + len(changed) :]
+    assert len(changed) <= size
+    with pytest.raises(InputError, match=rf"a\.parquet: row group 0: column 'k': .*{reason}"):
+        file.read(content, _LOOK_UPS[0])
+
+
+def test_of_a_file_far_away_pages_are_few_requests(tmp_path: Path) -> None:
+    """One for all indexes, wherever they lie, and one for each column's pages."""
+    rows = 40_000
+    columns = {f"c{i}": pa.array(np.arange(rows) * 7919 % (rows + i)) for i in range(5)}
+    table = pa.table({"k": np.arange(rows), **columns})
+    how = {"data_page_size": 1, "write_batch_size": 1000, "compression": "none"}
+    path = tmp_path / "f.parquet"
+    pq.write_table(table, path, write_page_index=True, use_dictionary=False, **how)
+    storage = Storage(f"delayed://{tmp_path}", ranges=Ranges(gap_bytes=4096, tail_bytes=4096))
+    reader = ParquetReader(storage, path.name)
+    delayed_storage.requests()
+    condition = pc.field("k") == 20_500
+    found = _read(reader, condition, ["k"], table.schema.names)
+    assert _same(found, table.slice(20_500, 1))
+    made = delayed_storage.requests()
+    assert len(made) <= 1 + 1 + len(columns)
+    assert sum(request.n_bytes for request in made) < path.stat().st_size / 10

@@ -1,0 +1,102 @@
+/* Footers of Parquet files: what must hold of them before a reader looks at their column chunks,
+ * and the indexes of pages: which rows each page has, and between which bounds its values lie.
+ *
+ * Source of the rules: parquet.thrift of the Parquet format, in Thrift's compact protocol.
+ */
+#ifndef SEAM_PARQUET_H
+#define SEAM_PARQUET_H
+
+#include "seam/error.h"
+
+#include <stdint.h>
+
+enum {
+    SEAM_PARQUET_BYTE_ARRAY = 6, /* of the enum Type */
+};
+
+/* A column without columns below it, as the footer's schema describes it. */
+struct seam_parquet_leaf {
+    int32_t physical_type; /* of the enum Type */
+    int32_t max_repetition;
+    int32_t max_definition;
+    int32_t value_bytes; /* what a value takes at least; 0 where lengths differ */
+};
+
+/* Checks the column chunks of a footer, FileMetaData without anything around it: every row group
+ * has one of each leaf, with metadata that is not encrypted and of the leaf's type, whose
+ * histograms of levels are missing or have one number a level, and which counts bytes of texts only
+ * if it has some; and bounds are whole values. SEAM_BAD_INPUT: it breaks that or ends early;
+ * SEAM_UNSUPPORTED: a chunk is encrypted, or in a codec that is not known. Offsets of errors are
+ * those in `data`. */
+int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
+                              const struct seam_parquet_leaf *leaves, int64_t n_leaves,
+                              struct seam_error *error);
+
+/* What lies in a file from an offset on; nothing where `size_bytes` is 0. */
+struct seam_parquet_place {
+    int64_t offset;
+    int64_t size_bytes;
+};
+
+/* What a footer says of a column chunk beyond what pyarrow shows. */
+struct seam_parquet_chunk {
+    struct seam_parquet_place offset_index;
+    struct seam_parquet_place column_index;
+    int32_t codec; /* of the enum CompressionCodec; -1 where it is missing */
+};
+
+/* Finds the indexes of every column chunk, and where in `data` each leaf's SchemaElement lies.
+ *
+ * `chunks` has room for `n_groups` times `n_leaves`, row group by row group, `leaves` for
+ * `n_leaves`. SEAM_BAD_INPUT: the footer has other numbers of these, or ends early. */
+int seam_parquet_find_indexes(const uint8_t *data, int64_t size_bytes, int64_t n_groups,
+                              int64_t n_leaves, struct seam_parquet_place *leaves,
+                              struct seam_parquet_chunk *chunks, struct seam_error *error);
+
+struct seam_parquet_page {
+    int64_t offset;     /* of its header in the file */
+    int64_t size_bytes; /* its header among them */
+    int64_t first_row;  /* in its row group */
+};
+
+/* What an OffsetIndex of fewer bytes could not describe: a page takes more than these. */
+enum { SEAM_PARQUET_PAGE_BYTES = 6 };
+
+/* Reads an OffsetIndex of a chunk that has the bytes from `begin` up to `end` of its file, and
+ * `n_rows` rows. `pages` has room for `size_bytes / SEAM_PARQUET_PAGE_BYTES`.
+ *
+ * SEAM_BAD_INPUT: it ends early, has no page, a page lies outside the chunk or before the end of
+ * the one before it, or first rows do not rise from 0 below `n_rows`. */
+int seam_parquet_offset_index(const uint8_t *data, int64_t size_bytes, int64_t begin, int64_t end,
+                              int64_t n_rows, struct seam_parquet_page *pages, int64_t *n_pages,
+                              struct seam_error *error);
+
+/* What a ColumnIndex says of a page; both places are in the bytes of the index. */
+struct seam_parquet_bounds {
+    struct seam_parquet_place least;
+    struct seam_parquet_place greatest;
+    int64_t nulls;   /* -1: not told */
+    int32_t is_null; /* all of its values */
+};
+
+/* Reads a ColumnIndex of `n_pages` pages into as many `bounds`.
+ *
+ * SEAM_BAD_INPUT: it ends early, lacks bounds, or a list has another length. */
+int seam_parquet_column_index(const uint8_t *data, int64_t size_bytes, int64_t n_pages,
+                              struct seam_parquet_bounds *bounds, struct seam_error *error);
+
+struct seam_parquet_page_header {
+    int32_t type; /* of the enum PageType */
+    int32_t header_bytes;
+    int64_t uncompressed_bytes; /* without the header */
+    int64_t n_values;
+    int64_t n_rows; /* of the second format of data pages; -1 in others */
+};
+
+/* Checks a page that takes `size_bytes` in its file, and reads its header.
+ *
+ * SEAM_BAD_INPUT: it has another size than its header says, or the header is broken. */
+int seam_parquet_page_header(const uint8_t *data, int64_t size_bytes,
+                             struct seam_parquet_page_header *header, struct seam_error *error);
+
+#endif
