@@ -160,7 +160,7 @@ def _against_opponents(folder: Path, impl: str, opponents: Sequence[str], turns:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print each figure beside the most that is wanted; 1 if one is above."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="of the data sets")
     parser.add_argument("--impl", default="auto", help="the reader")
     parser.add_argument("--large", type=Path, help="a table whose rows lie in one large bucket")

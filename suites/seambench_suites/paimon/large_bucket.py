@@ -197,7 +197,7 @@ def _bound(row: bytes, order_key: int, line: int | None) -> bytes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the table, and say how large its bucket is."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("source", type=Path, help="a table of sorted runs, of eight buckets")
     parser.add_argument("target", type=Path, help="a folder to make")
     parser.add_argument("--copies", type=int, default=6)

@@ -1,12 +1,18 @@
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.DataGetters;
+import org.apache.paimon.data.GenericArray;
+import org.apache.paimon.data.GenericMap;
 import org.apache.paimon.data.GenericRow;
+import org.apache.paimon.data.InternalArray;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
@@ -24,9 +30,11 @@ import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.types.ArrayType;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypeRoot;
+import org.apache.paimon.types.MapType;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
 import org.apache.paimon.utils.JsonSerdeUtil;
@@ -172,6 +180,31 @@ public class PaimonCore {
             }
             return row;
         }
+        if (root == DataTypeRoot.ARRAY) {
+            Object[] items = new Object[value.size()];
+            for (int i = 0; i < items.length; i++) {
+                items[i] = value(at(value, i), ((ArrayType) type).getElementType());
+            }
+            return new GenericArray(items);
+        }
+        if (root == DataTypeRoot.MAP) {
+            Map entries = new LinkedHashMap();
+            for (int i = 0; i < value.size(); i++) {
+                JsonNode entry = at(value, i);
+                entries.put(
+                        value(at(entry, 0), ((MapType) type).getKeyType()),
+                        value(at(entry, 1), ((MapType) type).getValueType()));
+            }
+            return new GenericMap(entries);
+        }
+        if (root == DataTypeRoot.VARBINARY) {
+            byte[] bytes = new byte[value.asText().length() / 2];
+            for (int i = 0; i < bytes.length; i++) {
+                String octet = value.asText().substring(2 * i, 2 * i + 2);
+                bytes[i] = (byte) Integer.parseInt(octet, 16);
+            }
+            return bytes;
+        }
         return BinaryString.fromString(value.asText());
     }
 
@@ -218,7 +251,8 @@ public class PaimonCore {
         return found;
     }
 
-    private static String text(InternalRow row, int i, DataType type) {
+    /** The text of a row's or an array's value. */
+    private static String text(DataGetters row, int i, DataType type) {
         DataTypeRoot root = type.getTypeRoot();
         if (row.isNullAt(i)) {
             return "NoneType:None";
@@ -250,7 +284,44 @@ public class PaimonCore {
             }
             return whole.append("}").toString();
         }
+        if (root == DataTypeRoot.ARRAY) {
+            return joined(items(row.getArray(i), ((ArrayType) type).getElementType()));
+        }
+        if (root == DataTypeRoot.MAP) {
+            List keys = items(row.getMap(i).keyArray(), ((MapType) type).getKeyType());
+            List values = items(row.getMap(i).valueArray(), ((MapType) type).getValueType());
+            List entries = new ArrayList();
+            for (int k = 0; k < keys.size(); k++) {
+                entries.add("[" + keys.get(k) + "," + values.get(k) + "]");
+            }
+            Collections.sort(entries);
+            return joined(entries);
+        }
+        if (root == DataTypeRoot.VARBINARY) {
+            StringBuilder whole = new StringBuilder("hex:");
+            byte[] bytes = row.getBinary(i);
+            for (int k = 0; k < bytes.length; k++) {
+                whole.append(String.format("%02x", new Object[] {Byte.valueOf(bytes[k])}));
+            }
+            return whole.toString();
+        }
         return "str:" + row.getString(i).toString();
+    }
+
+    private static String joined(List texts) {
+        StringBuilder whole = new StringBuilder("[");
+        for (int i = 0; i < texts.size(); i++) {
+            whole.append(i == 0 ? "" : ",").append(texts.get(i));
+        }
+        return whole.append("]").toString();
+    }
+
+    private static List items(InternalArray array, DataType type) {
+        List found = new ArrayList();
+        for (int i = 0; i < array.size(); i++) {
+            found.add(text(array, i, type));
+        }
+        return found;
     }
 
     /** Names of the columns, in order, as JSON. */

@@ -51,7 +51,7 @@ class Core:
         columns: list[str] = json.loads(self._call("columns", self._table))
         if not step.get("read"):
             rows: list[list[str]] = json.loads(self._call("rows", self._table))
-            return {"columns": columns, "rows": sorted(rows)}
+            return {"columns": columns, "rows": sorted([_text(v) for v in row] for row in rows)}
         changes: list[list[str]] = json.loads(self._call("changes", self._table, json.dumps(step)))
         return {"columns": ["rowkind", *columns], "rows": sorted(changes)}
 
@@ -63,3 +63,10 @@ class Core:
             kinds[i] = text
             values[i] = argument
         return self._class.getMethod(name, kinds).invoke(None, values)
+
+
+def _text(value: str) -> str:
+    """A value's text in the words of cases, which tell bytes as Python does."""
+    if not value.startswith("hex:"):
+        return value
+    return f"bytes:{bytes.fromhex(value.removeprefix('hex:'))!r}"

@@ -14,7 +14,7 @@ import zlib
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.roaring import Positions, read_bitmap
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, read_part
 from seamkit.tables.paimon.metadata.manifests import VectorRange
 from seamkit.tables.paimon.paths import located
 
@@ -56,8 +56,7 @@ def _body(storage: Storage, path: str, vector: VectorRange, where: str) -> bytes
     try:
         with storage.open(path) as file:
             version = file.read(1)
-            file.seek(at)
-            stored = file.read(length + _FRAME_BYTES)
+            stored = read_part(file, at, length + _FRAME_BYTES)
     except OSError as error:
         raise InputError(f"{where}: not readable ({error})") from error
     if len(version) != 1 or version[0] not in _FILE_VERSIONS:

@@ -76,3 +76,35 @@ def test_a_list_of_manifests_that_ends_with_its_header_is_refused(tmp_path: Path
 def test_no_damage_changes_rows_in_silence_at_length(name: str, seed: int, tmp_path: Path) -> None:
     """As above, with more luck."""
     assert _run(name, tmp_path, seed=100 + seed, count=20) == {}
+
+
+@pytest.mark.parametrize(
+    ("option", "damaged"),
+    [
+        ("merge-engine", "merge-enginE"),
+        ("fields.a.distinct", "fields.a.distinat"),
+        ("fields.a.aggregate-function", "fields,a.aggregate-function"),
+        ('fields.a.distinct" : "true', 'fields.a.distinct" : "tru%'),
+    ],
+)
+def test_an_option_with_one_wrong_letter_is_refused(
+    option: str, damaged: str, tmp_path: Path
+) -> None:
+    """A schema has no checksum, and an option that nobody knows would change rows in silence."""
+    table = unpack_paimon("core-listagg-distinct", tmp_path)
+    schema = table / "schema" / "schema-0"
+    text = schema.read_text(encoding="utf-8")
+    assert option in text
+    schema.write_text(text.replace(option, damaged), encoding="utf-8")
+    with pytest.raises(InputError, match=r"one letter away|neither true nor false"):
+        PaimonTable(str(table)).scan()
+
+
+def test_options_that_nobody_reads_may_have_any_name(tmp_path: Path) -> None:
+    """Engines keep words of their own beside a table's."""
+    table = unpack_paimon("core-listagg-distinct", tmp_path)
+    schema = table / "schema" / "schema-0"
+    text = schema.read_text(encoding="utf-8")
+    more = '"fields.z.distinct" : "true", "fields." : "x", "merge-engines" : "y", "" : "z", '
+    schema.write_text(text.replace('"merge-engine"', more + '"merge-engine"'), encoding="utf-8")
+    assert PaimonTable(str(table)).scan().to_table().num_rows

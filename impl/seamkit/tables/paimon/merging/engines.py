@@ -16,12 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
-from seamkit.scan.merge import Words
+from seamkit.scan.merging.log_index import Words
+from seamkit.tables.paimon.merging.choosing import FieldOptions, Function
 from seamkit.tables.paimon.merging.folding import ORDERLESS, folded, last_valid
-from seamkit.tables.paimon.merging.functions import FieldOptions, Function, make_function
+from seamkit.tables.paimon.merging.functions import make_function
 from seamkit.tables.paimon.metadata.system import KIND
 
-__all__ = ["Aggregation", "FieldRule", "PartialUpdate"]
+__all__ = ["KEY", "Aggregation", "FieldRule", "PartialUpdate"]
 
 _DELETE = 3
 _Flags = npt.NDArray[np.bool_]
@@ -69,6 +70,9 @@ class Aggregation:
         ends = np.append(starts[1:], len(flags))
         for name, column in zip(rows.schema.names, rows.columns, strict=True):
             rule = self.rules.get(name, _LAST)
+            if rule == KEY:
+                columns.append(column.take(pa.array(starts)))
+                continue
             where = f"{self.where}, field {name!r}"
             whole = None
             if not deletes.any() and (rule.ignores_retracts or not flags.any()):
@@ -84,6 +88,8 @@ class Aggregation:
 
 
 _LAST = FieldRule("last_value", ignores_retracts=False)
+#: Of a column of the key, whose rows are alike; it stays where nothing but retracts came.
+KEY = FieldRule("primary-key")
 
 
 def _aggregated(
@@ -174,16 +180,18 @@ class PartialUpdate:
 def _after_deletes(
     deletes: _Flags, flags: _Flags, starts: Words, ends: Words
 ) -> tuple[_Flags, _Flags]:
-    """The rows that count, from the last delete of a key on, and which keys end with one.
+    """The rows that count, from the last delete of a key on, and the keys without a record.
 
-    What follows a delete begins with the delete's own values, as in Paimon 1.4.
+    What follows a delete begins with the delete's own values, and so does a key that begins with a
+    retract, as in Paimon 1.4. There is no record where the last row is a delete, or nothing but
+    retracts came; an update's old row behind a delete brings the delete's values to light.
     """
     numbers = np.arange(len(flags))
     last = np.maximum.reduceat(np.where(deletes, numbers, -1), starts)
     counted = (numbers >= np.repeat(last, ends - starts)) & (~flags | deletes)
-    # An update's old row changes nothing, so a delete before it still is the last word.
-    after = np.maximum.reduceat(np.where(~flags, numbers, -1), starts)
-    return counted, (last >= 0) & (after < last)
+    counted[starts[last < 0]] = True
+    gone: _Flags = deletes[ends - 1] | np.logical_and.reduceat(flags, starts)
+    return counted, gone
 
 
 class _Group:

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import numbers
-from seamkit.scan.merge import Words
-from seamkit.tables.paimon.merging.functions import value_ranks
+from seamkit.scan.merging.log_index import Words
+from seamkit.tables.paimon.merging.choosing import value_ranks
 
 __all__ = ["ORDERLESS", "Flags", "folded", "last_valid"]
 

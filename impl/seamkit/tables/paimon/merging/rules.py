@@ -7,7 +7,7 @@ from typing import Literal
 
 from seambase.errors import InputError, RefusedError
 from seamkit.scan.units import Combine
-from seamkit.tables.paimon.merging.engines import Aggregation, FieldRule, PartialUpdate
+from seamkit.tables.paimon.merging.engines import KEY, Aggregation, FieldRule, PartialUpdate
 from seamkit.tables.paimon.merging.functions import FUNCTIONS
 from seamkit.tables.paimon.metadata.options import ReadOptions
 from seamkit.tables.paimon.metadata.schemas import TableSchema
@@ -44,9 +44,10 @@ def _aggregated(schema: TableSchema, options: ReadOptions) -> Mapping[str, Field
     default = schema.options.get(_DEFAULT, "last_non_null_value")
     rules = {}
     for own in schema.fields:
-        plain = own.name in schema.primary_keys
-        if plain or own.name in options.sequence_fields:
-            rules[own.name] = FieldRule("last_value", ignores_retracts=plain)
+        if own.name in schema.primary_keys:
+            rules[own.name] = KEY
+        elif own.name in options.sequence_fields:
+            rules[own.name] = FieldRule("last_value")
         else:
             rules[own.name] = _field_rule(schema, own.name, default)
     return rules
@@ -65,6 +66,12 @@ def _field_rule(schema: TableSchema, name: str, default: str) -> FieldRule:
             f"{schema.where}: the aggregate function {function!r} of the field {name!r} is not "
             f"supported; there are {', '.join(FUNCTIONS)}"
         )
+    for word in ("distinct", "ignore-retract"):
+        if own.get(word, "false").lower() not in ("true", "false"):
+            raise InputError(
+                f"{schema.where}: the option {prefix}{word} is {own[word]!r}, neither true nor "
+                "false"
+            )
     return FieldRule(function, own, own.get("ignore-retract", "false").lower() == "true")
 
 

@@ -10,6 +10,7 @@ from seamkit.tables.paimon.metadata.schemas import TableSchema
 
 __all__ = ["ReadOptions", "read_options"]
 
+_REMOVES = "remove-record-on-delete"
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 #: Options of features that change what is read; any other value than the one here is refused.
 _NOT_SUPPORTED = {
@@ -18,6 +19,28 @@ _NOT_SUPPORTED = {
     "query-auth.enabled": "false",
     "deletion-vectors.merge-on-read": "false",
 }
+#: What is read of options beside these, here and by the rules of merging.
+_READ = (
+    "merge-engine",
+    "sequence.field",
+    "sequence.field.sort-order",
+    "ignore-delete",
+    "deletion-vectors.enabled",
+    "num-levels",
+    "num-sorted-run.compaction-trigger",
+    "fields.default-aggregate-function",
+    *(f"{engine}.{word}" for engine in _ENGINES for word in ("ignore-delete", _REMOVES)),
+)
+_OF_FIELDS = (
+    "aggregate-function",
+    "ignore-retract",
+    "sequence-group",
+    "distinct",
+    "list-agg-delimiter",
+    "nested-key",
+    "count-limit",
+    "ts-field",
+)
 _NAMED_SCANS = ("scan.fallback-branch", "scan.snapshot-id", "scan.tag-name", "scan.version")
 
 
@@ -54,9 +77,10 @@ def read_options(schema: TableSchema) -> ReadOptions:
 
     Raises:
         RefusedError: a feature that is not supported.
-        InputError: a value that is none of the option's.
+        InputError: a value that is none of the option's, or a name with one wrong letter.
     """
     options, where = schema.options, schema.where
+    _check_names(options, where)
     for name, supported in _NOT_SUPPORTED.items():
         if options.get(name, supported).lower() != supported:
             raise RefusedError(f"{where}: the option {name}={options[name]} is not supported")
@@ -73,7 +97,7 @@ def read_options(schema: TableSchema) -> ReadOptions:
     order = options.get("sequence.field.sort-order", "ascending").lower()
     if order not in ("ascending", "descending"):
         raise InputError(f"{where}: the option sequence.field.sort-order is {order!r}")
-    removes = _flag(options, f"{engine}.remove-record-on-delete", where)
+    removes = _flag(options, f"{engine}.{_REMOVES}", where)
     return ReadOptions(
         engine=engine,
         sequence_fields=fields,
@@ -102,3 +126,19 @@ def _flag(options: Mapping[str, str], name: str, where: str) -> bool:
     if text not in ("true", "false"):
         raise InputError(f"{where}: the option {name} is {text!r}, neither true nor false")
     return text == "true"
+
+
+def _check_names(options: Mapping[str, str], where: str) -> None:
+    """Refuse names that are one letter away from one that is read: a schema has no checksum."""
+    known = {*_READ, *_NOT_SUPPORTED}
+    for name in options:
+        near = known | {
+            f"fields.{name[7 : -len(word) - 1]}.{word}"
+            for word in _OF_FIELDS
+            if len(name) > len(word) + 8
+        }
+        if name in near:
+            continue
+        for other in sorted(near):
+            if len(other) == len(name) and sum(map(str.__ne__, name, other)) == 1:
+                raise InputError(f"{where}: the option {name!r} is one letter away from {other!r}")

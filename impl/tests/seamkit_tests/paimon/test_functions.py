@@ -1,0 +1,150 @@
+"""What functions of arrays, maps and sets in bytes refuse; what they do, golden tables tell."""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError, RefusedError, UnavailableError
+from seamkit.tables.paimon.merging.functions import make_function
+from seamkit.tables.paimon.merging.hll_bytes import check_hll
+
+ROW = pa.struct([("id", pa.int32()), ("v", pa.string())])
+ROWS, MAP = pa.list_(ROW), pa.map_(pa.string(), ROW)
+#: A sketch of 2^4 registers that Java wrote, of one value.
+LISTED = "0201070403080100e2b4c80a"
+
+
+def _union(name: str, first: bytes, second: bytes) -> Any:
+    function = make_function(name, pa.array([first, second], pa.binary()), {}, "here")
+    return function.agg(function.agg(None, 0), 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "options"),
+    [
+        ("nested_update", ROWS, {"nested-key": "id,x"}),
+        ("nested_update", ROWS, {"count-limit": "few"}),
+        ("nested_partial_update", ROWS, {}),
+        ("nested_partial_update", ROWS, {"nested-key": "x"}),
+        ("merge_map_with_keytime", MAP, {"ts-field": "x"}),
+    ],
+)
+def test_options_that_name_nothing_are_errors(
+    name: str, kind: pa.DataType, options: dict[str, str]
+) -> None:
+    """Fields of a row that are not there, and limits that are no number."""
+    with pytest.raises(InputError, match=r"^here: "):
+        make_function(name, pa.array([], kind), options, "here")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "options"),
+    [
+        ("nested_update", pa.list_(pa.int32()), {}),
+        ("nested_partial_update", MAP, {"nested-key": "id"}),
+        ("merge_map", ROWS, {}),
+        ("merge_map", pa.map_(pa.float64(), pa.int32()), {}),
+        ("merge_map_with_keytime", pa.map_(pa.string(), pa.string()), {}),
+        ("merge_map_with_keytime", MAP, {"ts-field": "id"}),
+        ("rbm32", pa.string(), {}),
+        ("rbm64", pa.binary(), {}),
+        ("listagg", pa.int32(), {}),
+        ("bool_or", pa.int32(), {}),
+        ("collect", pa.int32(), {}),
+    ],
+)
+def test_types_that_a_function_does_not_take_are_refused(
+    name: str, kind: pa.DataType, options: dict[str, str]
+) -> None:
+    """Before any row is looked at."""
+    with pytest.raises(RefusedError, match=r"^here: "):
+        make_function(name, pa.array([], kind), options, "here")
+
+
+@pytest.mark.parametrize("name", ["nested_partial_update", "merge_map_with_keytime"])
+def test_functions_that_take_nothing_back_refuse_retracts(name: str) -> None:
+    """As Paimon's core does."""
+    kind = ROWS if name.startswith("nested") else MAP
+    function = make_function(name, pa.array([[]], kind), {"nested-key": "id"}, "here")
+    with pytest.raises(RefusedError, match="takes no retracts"):
+        function.retract(None, 0)
+
+
+def test_a_late_row_is_refused_where_a_limit_would_cut_rows_without_an_order() -> None:
+    """With a key, Paimon keeps rows in the order of a hash map; where all fit, nothing is cut."""
+    column = pa.array([[(1, "a"), (2, "b")], [(3, "c")]], ROWS)
+    limited = make_function("nested_update", column, {"nested-key": "id", "count-limit": "2"}, "")
+    with pytest.raises(RefusedError, match="count-limit"):
+        limited.reverse(limited.agg(None, 0), 1)
+    wide = make_function("nested_update", column, {"nested-key": "id", "count-limit": "3"}, "")
+    assert len(wide.reverse(wide.agg(None, 0), 1)) == 3
+
+
+def test_a_union_that_java_estimates_otherwise_is_refused() -> None:
+    """A sketch with registers meets a listed one with fewer of them."""
+    datasketches = pytest.importorskip("datasketches")
+    wide = datasketches.hll_sketch(7)
+    for value in range(100):
+        wide.update(value)
+    small, registers = bytes.fromhex(LISTED), wide.serialize_compact()
+    with pytest.raises(RefusedError, match="a way of its own"):
+        _union("hll_sketch", registers, small)
+    assert _union("hll_sketch", small, registers)[3] == 7
+
+
+def test_broken_sets_are_errors() -> None:
+    """Any byte may be another one, and any may be missing: the libraries in C++ never see it."""
+    datasketches = pytest.importorskip("datasketches")
+    chance = random.Random(1)
+    sketches: dict[str, list[bytes]] = {"hll_sketch": [], "theta_sketch": []}
+    for count in (1, 9, 300):
+        hll, theta = datasketches.hll_sketch(5), datasketches.update_theta_sketch(5)
+        for value in range(count):
+            hll.update(value)
+            theta.update(value)
+        sketches["hll_sketch"] += [hll.serialize_compact(), hll.serialize_updatable()]
+        sketches["theta_sketch"].append(theta.compact().serialize())
+    bitmap = "3b3001000300000500010000000000640064000a00"
+    for name, whole in [*sketches.items(), ("rbm32", [bytes.fromhex(bitmap)])]:
+        refused = 0
+        for data in whole:
+            if name != "rbm32":
+                assert _union(name, data, data)
+            for _ in range(100):
+                broken = bytearray(data[: chance.choice([len(data), chance.randrange(len(data))])])
+                if broken:
+                    broken[chance.randrange(len(broken))] ^= 1 << chance.randrange(8)
+                try:
+                    _union(name, bytes(broken), data)
+                except (InputError, RefusedError):
+                    refused += 1
+        assert refused > 50 * len(whole)
+
+
+def test_sums_of_a_sketch_must_be_those_of_its_registers() -> None:
+    """A register that is another one is not believed."""
+    datasketches = pytest.importorskip("datasketches")
+    for kind in ("HLL_4", "HLL_6", "HLL_8"):
+        sketch = datasketches.hll_sketch(6, getattr(datasketches.tgt_hll_type, kind))
+        for value in range(5000):
+            sketch.update(value)
+        data = bytearray(sketch.serialize_compact())
+        check_hll(bytes(data))
+        data[40] ^= 1
+        with pytest.raises(ValueError, match="registers"):
+            check_hll(bytes(data))
+
+
+@pytest.mark.parametrize("name", ["theta_sketch", "hll_sketch"])
+def test_without_the_library_it_says_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package is an extra."""
+    monkeypatch.setitem(sys.modules, "datasketches", None)
+    with pytest.raises(UnavailableError, match=r"pip install '\.\[sketches\]'"):
+        make_function(name, pa.array([], pa.binary()), {}, "here")
