@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from seambase.errors import RefusedError
 from seamkit.files.lance import LanceReader
 from seamkit.files.orc import OrcReader
@@ -9,6 +11,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.renamed import RenamedReader
 from seamkit.files.storage import Storage
+from seamkit.tables.hudi.key_filters import KeyedParquetReader
 from seamkit.tables.hudi.listing.slices import BaseFile
 from seamkit.tables.hudi.skeleton import SkeletonReader
 from seamkit.tables.hudi.types.promotion import HUDI_ORC_TYPES, HUDI_TYPES
@@ -16,14 +19,22 @@ from seamkit.tables.hudi.types.promotion import HUDI_ORC_TYPES, HUDI_TYPES
 __all__ = ["open_base", "open_slice_base"]
 
 
-def open_slice_base(storage: Storage, base: BaseFile) -> FileReader:
+def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) -> FileReader:
     """Open a slice's base file, with the file outside the table that it may need.
+
+    Args:
+        storage: the table's folder.
+        base: the file.
+        keys: names of the fields of record keys, by which its footer may leave it out.
 
     Raises:
         InputError: a file is missing, truncated, or not of the format that its name says; or the
             two do not have the same rows.
         RefusedError: a format that is not read; named.
     """
+    plain = base.external is None and base.names is None
+    if plain and base.path.endswith(".parquet"):
+        return KeyedParquetReader(storage, base.path, keys)
     own = open_base(storage, base.path)
     reader = own
     if base.external is not None:

@@ -6,6 +6,7 @@ from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.merge_rules import DeleteMarker, FillRule, MergeRules
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.buckets import SimpleBuckets
+from seamkit.tables.hudi.listing.column_stats import ColumnStats, known_bounds
 from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice, LogFile
 from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
 from seamkit.tables.hudi.timeline.archive import Archive
@@ -19,6 +20,7 @@ __all__ = ["WORDS"]
 WORDS = (
     Archive,
     BaseFile,
+    ColumnStats,
     DeleteMarker,
     External,
     FileNames,
@@ -34,6 +36,7 @@ WORDS = (
     TableConfig,
     Timeline,
     Window,
+    known_bounds,
     open_slice_base,
 )
 """Classes and functions; see `seamkit.ranges.words`."""

@@ -34,7 +34,7 @@ from seamkit.scan.units import ReadPlan
 from seamkit.tables.describe import described
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.change_scan import ChangeScan
-from seamkit.tables.hudi.config.properties import load_config
+from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
 from seamkit.tables.hudi.listing.buckets import stated_buckets
 from seamkit.tables.hudi.listing.partitions import partition_schema
@@ -89,6 +89,7 @@ class HudiTable:
         check_choice("listing", listing, get_args(ListingSource))
         self._storage = Storage(str(path), storage_options)
         self._address = str(path), storage_options
+        self._storage.ahead([PROPERTIES], [TIMELINE])
         self.config = load_config(self._storage)
         self._timeline = load_timeline(self._storage, self.config)
         self._listing = listing
@@ -246,6 +247,7 @@ class HudiTable:
                 "buckets": buckets,
             },
         )
+        self._planner(strict).ahead()
         schema = self._schema_at(window)
         plan, rows = self._plan(window, strict=strict), window.row_filter()
 

@@ -15,7 +15,7 @@ from seamkit.core._seam import lib
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merge import KEEP, REMOVE, LogIndex
+from seamkit.scan.merging.log_index import KEEP, REMOVE, LogIndex
 from seamkit.tables.hudi.config.merge_rules import (
     DeleteMarker,
     FillRule,
@@ -133,6 +133,13 @@ def test_every_mark_deletes() -> None:
     assert found.tolist() == [True, True, True, True, False]
     with pytest.raises(RefusedError, match="the column 'm'"):
         deleted_rows(pa.record_batch({"m": [1.5]}), DeleteMarker("m", "1.5"), "x")
+
+
+@pytest.mark.parametrize("values", [[1, 0], ["true", None], [None, None]])
+def test_a_mark_of_deletes_that_is_no_boolean_is_refused(values: list[Any]) -> None:
+    """`_hoodie_is_deleted` of another type is refused by name, for integers, texts and nulls."""
+    with pytest.raises(RefusedError, match="'_hoodie_is_deleted', and its type"):
+        deleted_rows(pa.record_batch({"_hoodie_is_deleted": values}), None, "x")
 
 
 @pytest.mark.parametrize("kind", [pa.int32(), pa.date32()], ids=str)

@@ -15,11 +15,23 @@ from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.merge_rules import MergeMode, MergeRules, read_merge_rules
 
-__all__ = ["KeyGenerator", "TableConfig", "load_config", "parse_properties"]
+__all__ = [
+    "PROPERTIES",
+    "TIMELINE",
+    "KeyGenerator",
+    "TableConfig",
+    "load_config",
+    "parse_properties",
+]
 
 KeyGenerator = Literal["plain", "timestamp", "custom"]
 
 _SUPPORTED_VERSIONS = (5, 6, 8, 9)
+PROPERTIES = ".hoodie/hoodie.properties"
+
+TIMELINE = ".hoodie/timeline"
+"""Where tables of the second layout have their timeline, unless they say otherwise."""
+
 _MOST_BYTES = 16 << 20
 #: What Hudi has written into every table since a version.
 _WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
@@ -202,11 +214,11 @@ def _read_whole(storage: Storage) -> tuple[Mapping[str, str], str]:
     Hudi writes the backup before it writes the properties anew, and removes it after that.
     """
     reasons: list[str] = []
-    for name in ("hoodie.properties", "hoodie.properties.backup"):
-        path = f".hoodie/{name}"
-        if storage.exists(path):
+    for path in (PROPERTIES, f"{PROPERTIES}.backup"):
+        content = storage.read_if_there(path, most_bytes=_MOST_BYTES)
+        if content is not None:
             where = storage.full(path)
-            text = storage.read(path, most_bytes=_MOST_BYTES).decode("utf-8", "replace")
+            text = content.decode("utf-8", "replace")
             raw = parse_properties(text)
             lack = _lack(text, raw, where)
             if lack is None:

@@ -9,23 +9,20 @@ key shows it with a chance of one half at least where it matters, so twenty keys
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, UsageError
-from seamkit.files.equalities import named_values
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.scan.units import Buckets
 from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.listing.named_keys import key_text, named_keys
 from seamkit.tables.hudi.listing.slices import FileSlice
 
 __all__ = ["bucket_number", "bucket_units", "stated_buckets"]
@@ -35,8 +32,6 @@ _MOST_KEYS = 1000
 _RECORD_KEYS = pa.schema({"_hoodie_record_key": pa.string()})
 _KEYS_SHOWN = 64
 _KEYS_NEEDED = 20
-#: What takes a key apart, or stands in one for no text.
-_NOT_PLAIN = re.compile(r"[:,]|__null__|__empty__")
 
 
 def bucket_number(texts: Sequence[str], count: int) -> int:
@@ -123,17 +118,9 @@ class SimpleBuckets:
 
     def numbers(self, condition: pc.Expression) -> Collection[int] | None:
         """Of the keys that a condition names; None for all where it names none, or is in doubt."""
-        values = [named_values(condition, key) for key in self.keys]
-        named = [column for column in values if column is not None]
-        if len(named) < len(values) or math.prod(map(len, named)) > _MOST_KEYS:
-            return None
-        found = set()
-        for key in itertools.product(*named):
-            texts = [text for text in map(_text, key) if text is not None]
-            if len(texts) < len(key):
-                return None
-            found.add(bucket_number(texts, self.count))
-        return found if all(map(self._is_true, found)) else None
+        named = named_keys(condition, self.keys, _MOST_KEYS)
+        found = None if named is None else {bucket_number(key, self.count) for key in named}
+        return found if found is not None and all(map(self._is_true, found)) else None
 
     def _is_true(self, number: int) -> bool:
         """Whether a bucket has files, and their first and last keys fall into it."""
@@ -157,17 +144,9 @@ class SimpleBuckets:
         """The texts of a record key's fields; None where they cannot be told apart."""
         if len(self.keys) == 1:
             own = record_key.removeprefix(f"{self.keys[0]}:")
-            return [own] if _text(own) is not None else None
+            return [own] if key_text(own) is not None else None
         parts = [part.partition(":") for part in record_key.split(",")]
         if [name for name, _, _ in parts] != list(self.keys):
             return None
         texts = [text for _, _, text in parts]
-        return texts if all(_text(text) is not None for text in texts) else None
-
-
-def _text(value: Any) -> str | None:
-    """A value's text in a record key; None where it has none that is sure."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return None
-    text = str(value)
-    return None if not text or _NOT_PLAIN.search(text) else text
+        return texts if all(key_text(text) is not None for text in texts) else None

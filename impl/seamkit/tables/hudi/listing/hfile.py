@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import google_crc32c
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.unpack import unpack
 from seamkit.files.protobuf import fields, varint
 
 __all__ = ["HFile", "read_hfile"]
@@ -172,14 +173,10 @@ class _Reader:
 
 
 def _decompress(content: memoryview, whole: int, codec: int, where: str) -> bytes:
-    if codec == _CODEC_NONE:
-        data = bytes(content)
-    else:
-        unzip = zlib.decompressobj(31)
-        try:
-            data = unzip.decompress(content, whole + 1)
-        except zlib.error as error:
-            raise InputError(f"{where}: not readable as gzip ({error})") from error
+    try:
+        data = bytes(content) if codec == _CODEC_NONE else unpack("gzip", content, whole)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{where}: not readable as gzip ({error})") from error
     if len(data) != whole:
         raise InputError(f"{where}: not the {whole} bytes that its header says")
     return data

@@ -6,14 +6,17 @@ A partition is a folder that carries Hudi's marker, at any depth.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from queue import SimpleQueue
 
 from seambase.errors import InputError
 from seamkit.files.storage import FileStatus, Storage
 
 __all__ = ["Listing", "list_files"]
+
+_Visit = Future[tuple[frozenset[object], list[FileStatus]]]
 
 _PARTITION_MARKER = ".hoodie_partition_metadata"
 
@@ -68,12 +71,20 @@ def list_files(storage: Storage) -> Listing:
     if not folders:  # threads would cost more than such a table
         return Listing(partitions)
     with ThreadPoolExecutor(storage.parallel, thread_name_prefix="seambench-list") as pool:
-        running = {pool.submit(visit, folder, above): folder for folder in folders}
+        running: dict[_Visit, str] = {}
+        # To wait for any of them would look at all of them each time.
+        done: SimpleQueue[_Visit] = SimpleQueue()
+
+        def begin(folders: Sequence[str], above: frozenset[object]) -> None:
+            for folder in folders:
+                future = pool.submit(visit, folder, above)
+                running[future] = folder
+                future.add_done_callback(done.put)
+
+        begin(folders, above)
         while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                folder = running.pop(future)
-                above, entries = future.result()
-                for below in folders_in(folder, entries):
-                    running[pool.submit(visit, below, above)] = below
+            future = done.get()
+            folder = running.pop(future)
+            above, entries = future.result()
+            begin(folders_in(folder, entries), above)
     return Listing(partitions)

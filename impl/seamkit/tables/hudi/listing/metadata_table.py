@@ -1,4 +1,4 @@
-"""The metadata table's list of files: partition `files` of the table in `.hoodie/metadata`.
+"""The metadata table, `.hoodie/metadata`, and its list of files, the partition `files` of it.
 
 It is a merge-on-read table of its own: HFiles as base files, HFile blocks in its logs, one record
 for each partition of the data table, which maps file names to sizes and marks those that were
@@ -8,7 +8,8 @@ deleted; the record `__all_partitions__` names the partitions (Hudi 1.2.0, `Hood
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
@@ -23,7 +24,13 @@ from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_order import order_blocks
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 
-__all__ = ["METADATA_FOLDER", "has_file_list", "list_from_metadata"]
+__all__ = [
+    "METADATA_FOLDER",
+    "MetadataTable",
+    "has_partition",
+    "list_from_metadata",
+    "open_metadata_table",
+]
 
 METADATA_FOLDER = ".hoodie/metadata"
 _FILES = "files"
@@ -33,10 +40,93 @@ _ROOT = "."
 _Files = dict[str, dict[str, Any]]
 
 
-def has_file_list(timeline: Timeline) -> bool:
-    """Whether the table's properties say that the metadata table lists its files."""
+def has_partition(timeline: Timeline, name: str = _FILES) -> bool:
+    """Whether the table's properties say that the metadata table has a partition, wholly built."""
     built = timeline.config.raw.get("hoodie.table.metadata.partitions", "")
-    return _FILES in (name.strip() for name in built.split(","))
+    return name in (part.strip() for part in built.split(","))
+
+
+@dataclass(frozen=True)
+class MetadataTable:
+    """A table's metadata table.
+
+    Attributes:
+        storage: its folder.
+        timeline: its instants.
+        pending: writes of the data table that have not completed; theirs does not count.
+    """
+
+    storage: Storage
+    timeline: Timeline
+    pending: frozenset[str]
+
+    def slices(self, partition: str) -> list[FileSlice]:
+        """The latest slices of one partition."""
+        files = self.storage.list(partition)
+        listing = Listing({partition: files}, covers=lambda listed: listed == partition)
+        return list_slices(listing, self.timeline)
+
+    def records(
+        self, slice_: FileSlice, wanted: Callable[[str], bool] = lambda _: True
+    ) -> Iterator[tuple[str, dict[str, Any] | None]]:
+        """The records of one slice, those of its base first, then those of its logs on top.
+
+        Args:
+            slice_: of a partition.
+            wanted: which keys to decode; it is asked of each when its turn comes.
+
+        Yields:
+            Key and record; None where the key is deleted.
+
+        Raises:
+            InputError: a file is missing or broken.
+            RefusedError: it holds something that is not supported.
+        """
+        own = self.storage
+        if slice_.base is not None:
+            file = own.full(slice_.base.path)
+            base = read_hfile(memoryview(own.map(slice_.base.path)), file=file)
+            schema = base.info.get(b"schema")
+            if schema is None:
+                raise InputError(f"{file}: the file does not tell its schema")
+            yield from _decoded(base, schema, file, wanted)
+        blocks: list[LogBlock] = []
+        for log in slice_.logs:
+            # Folders can be listed instead, so nothing damaged need be passed over.
+            content = memoryview(own.map(log.path))
+            blocks += read_blocks(content, file=own.full(log.path), strict=True)
+        for block in order_blocks(blocks, self._counts):
+            if block.kind == "delete":
+                yield from ((key or "", None) for key in block.delete_keys().record_keys)
+            elif block.kind == "hfile":
+                part = read_hfile(block.content, file=block.where)
+                yield from _decoded(part, block.schema or "", block.where, wanted)
+            else:
+                raise RefusedError(
+                    f"{block.where}: a metadata table has HFile and delete blocks alone"
+                )
+
+    def _counts(self, instant: str) -> bool:
+        return self.timeline.is_committed(instant) and instant not in self.pending
+
+
+def open_metadata_table(storage: Storage, timeline: Timeline) -> MetadataTable:
+    """Open a table's metadata table.
+
+    Args:
+        storage: the data table's folder.
+        timeline: the data table's. What a write has listed counts once that write has completed.
+
+    Raises:
+        InputError: it is missing, broken, or behind the data table.
+    """
+    own = storage.below(METADATA_FOLDER)
+    own_timeline = load_timeline(own, load_config(own, metadata_table=True))
+    newest = timeline.last_completed()
+    if newest is not None and not own_timeline.is_committed(newest):
+        raise InputError(f"{own.root}: the write of {newest} is not in the metadata table")
+    pending = frozenset(i.requested for i in timeline.instants if i.state != "completed")
+    return MetadataTable(own, own_timeline, pending)
 
 
 def list_from_metadata(storage: Storage, timeline: Timeline) -> Listing:
@@ -50,18 +140,16 @@ def list_from_metadata(storage: Storage, timeline: Timeline) -> Listing:
         InputError: the metadata table is missing, broken, or behind the data table.
         RefusedError: it holds something that is not supported.
     """
-    own = storage.below(METADATA_FOLDER)
-    own_timeline = load_timeline(own, load_config(own, metadata_table=True))
-    newest = timeline.last_completed()
-    if newest is not None and not own_timeline.is_committed(newest):
-        raise InputError(f"{own.root}: the write of {newest} is not in the metadata table")
-    pending = {i.requested for i in timeline.instants if i.state != "completed"}
-    listing = Listing({_FILES: own.list(_FILES)}, covers=lambda partition: partition == _FILES)
+    table = open_metadata_table(storage, timeline)
     records: dict[str, _Files] = {}
-    for slice_ in list_slices(listing, own_timeline):
-        _fold(records, slice_, own, own_timeline, pending)
+    for slice_ in table.slices(_FILES):
+        for key, record in table.records(slice_):
+            if record is None:
+                records.pop(key, None)
+            else:
+                _add(records.setdefault(key, {}), record, table.storage.root)
     if _ALL_PARTITIONS not in records:
-        raise InputError(f"{own.root}: no record names the partitions")
+        raise InputError(f"{table.storage.root}: no record names the partitions")
     return Listing({_path(key): _statuses(key, records) for key in _partitions(records)})
 
 
@@ -82,48 +170,25 @@ def _statuses(key: str, records: Mapping[str, _Files]) -> list[FileStatus]:
     ]
 
 
-def _fold(
-    records: dict[str, _Files],
-    slice_: FileSlice,
-    own: Storage,
-    timeline: Timeline,
-    pending: set[str],
-) -> None:
-    """Put the records of one slice into `records`: its base, then its logs on top."""
-    if slice_.base is not None:
-        file = own.full(slice_.base.path)
-        base = read_hfile(memoryview(own.map(slice_.base.path)), file=file)
-        schema = base.info.get(b"schema")
-        if schema is None:
-            raise InputError(f"{file}: the file does not tell its schema")
-        _apply(records, base, schema, file)
-    blocks: list[LogBlock] = []
-    for log in slice_.logs:
-        # Folders can be listed instead, so nothing damaged need be passed over.
-        content = memoryview(own.map(log.path))
-        blocks += read_blocks(content, file=own.full(log.path), strict=True)
-    for block in order_blocks(blocks, lambda i: timeline.is_committed(i) and i not in pending):
-        if block.kind == "delete":
-            for key in block.delete_keys().record_keys:
-                records.pop(key or "", None)
-        elif block.kind == "hfile":
-            part = read_hfile(block.content, file=block.where)
-            _apply(records, part, block.schema or "", block.where)
-        else:
-            raise RefusedError(f"{block.where}: a metadata table has HFile and delete blocks alone")
-
-
-def _apply(
-    records: dict[str, _Files], content: HFile, schema_text: str | bytes, where: str
-) -> None:
+def _decoded(
+    content: HFile, schema_text: str | bytes, where: str, wanted: Callable[[str], bool]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     read = record_reader(schema_text, where)
+    for key, value in content.entries:
+        try:
+            text = key.decode()
+            record = read(io.BytesIO(value)) if wanted(text) else None
+        except Exception as error:  # fastavro raises whatever the bytes lead it to
+            raise InputError(f"{where}: a record is not readable ({error!r})") from error
+        if record is not None:
+            yield text, record
+
+
+def _add(files: _Files, record: Mapping[str, Any], where: str) -> None:
     try:
-        for key, value in content.entries:
-            record = read(io.BytesIO(value))
-            files = records.setdefault(key.decode(), {})
-            for name, info in (record["filesystemMetadata"] or {}).items():
-                _combine(files, name, info)
-    except Exception as error:  # fastavro raises whatever the bytes lead it to
+        for name, info in (record["filesystemMetadata"] or {}).items():
+            _combine(files, name, info)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{where}: a record is not readable ({error!r})") from error
 
 

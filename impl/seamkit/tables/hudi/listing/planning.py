@@ -11,11 +11,12 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
+from seamkit.tables.hudi.listing.column_stats import has_statistics
 from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
 from seamkit.tables.hudi.listing.listing import Listing, list_files
 from seamkit.tables.hudi.listing.metadata_table import (
     METADATA_FOLDER,
-    has_file_list,
+    has_partition,
     list_from_metadata,
 )
 from seamkit.tables.hudi.listing.slices import FileSlice, may_have_changed
@@ -38,12 +39,14 @@ class Plan:
         source: where the names of files came from: `folders` or `the metadata table`.
         warnings: what went wrong on the way and was done otherwise.
         unchanged: how many slices were left out because no row of theirs changed in the window.
+        has_statistics: whether column statistics of the metadata table may be asked.
     """
 
     slices: list[FileSlice]
     source: str
     warnings: Sequence[ScanWarning] = ()
     unchanged: int = 0
+    has_statistics: bool = False
 
 
 class Planner:
@@ -66,7 +69,7 @@ class Planner:
     def __init__(
         self, storage: Storage, timeline: Timeline, listing: ListingSource, *, strict: bool = False
     ) -> None:
-        if listing == "metadata" and not has_file_list(timeline):
+        if listing == "metadata" and not has_partition(timeline):
             root = storage.root
             raise RefusedError(f"{root}: the table has no metadata table that lists its files")
         self._storage = storage
@@ -74,11 +77,16 @@ class Planner:
         self._listing = listing
         self._strict = strict
         self._from_metadata = listing == "metadata" or (
-            listing == "auto" and not storage.is_local and has_file_list(timeline)
+            listing == "auto" and not storage.is_local and has_partition(timeline)
         )
         self._files: Listing | None = None
         self._all: FileGroups | None = None
         self._warnings: list[ScanWarning] = []
+
+    def ahead(self) -> None:
+        """Let a table far away be asked at once for what a plan will read; see `Timeline.ahead`."""
+        lists = not self._from_metadata and self._files is None
+        self._timeline.ahead([""] if lists else [])
 
     def plan(self, window: Window) -> Plan:
         """The latest slices, as a window shows them.
@@ -132,7 +140,13 @@ class Planner:
             raise InputError(f"{damage[0].file}: {damage[0].reason}")
         changed = [slice_ for slice_ in found if may_have_changed(slice_, self._timeline, window)]
         source = "the metadata table" if self._from_metadata else "folders"
-        return Plan(changed, source, [*self._warnings, *damage], len(found) - len(changed))
+        return Plan(
+            changed,
+            source,
+            [*self._warnings, *damage],
+            len(found) - len(changed),
+            self._from_metadata and has_statistics(self._timeline),
+        )
 
     @cached_property
     def _silent_writes(self) -> list[ScanWarning]:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from seamkit.files.equalities import RowTest, test_of_rows
 from seamkit.files.storage import Storage
 from seamkit.scan.units import Events, Positions, ReadContext
 from seamkit.tables.hudi.config.properties import TableConfig
@@ -88,7 +89,25 @@ class LogSource:
             context.held_bytes,
             self.positions,
             context.threads,
+            self._key_test(context),
         )
+
+    def _key_test(self, context: ReadContext) -> RowTest | None:
+        """Which records the condition of a read may be true of, as far as their keys tell.
+
+        By fields of a key only where one record key is one set of values: texts with commas and
+        colons in them may make one key in two ways. Strict reads look at all records.
+        """
+        keys = [name for name in self.config.record_keys if name in self.schema.names]
+        kinds = [self.schema.field(name).type for name in keys]
+        plain = all(pa.types.is_integer(kind) or pa.types.is_date32(kind) for kind in kinds)
+        if len(keys) < len(self.config.record_keys) or not (plain or len(keys) == 1):
+            keys = []
+        names = [*keys, *({RECORD_KEY}.intersection(self.schema.names))]
+        if self.strict or context.condition is None:
+            return None
+        known = pa.schema([self.schema.field(name) for name in names])
+        return test_of_rows(context.condition, known)
 
 
 @dataclass(frozen=True)
@@ -134,5 +153,7 @@ class SliceChanges:
         log_bytes = sum(log.size_bytes for log in self.slice_.logs)
         if base is not None and log_bytes < _MOST_TIMES_BASE * base.size_bytes:
             context = replace(context, threads=1)
+        if not self.key_columns:
+            context = replace(context, condition=None)
         view = self.source.view(names, context)
         return read_slice_log(self.slice_, view, names, context.warnings)

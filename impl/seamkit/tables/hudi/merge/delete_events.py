@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.arrow_data import array_of
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 
 __all__ = ["delete_ordering", "ordering_words"]
@@ -104,7 +105,7 @@ def _from_words(words: Words, missing: npt.NDArray[np.bool_], kind: pa.DataType)
     elif pa.types.is_timestamp(kind) and kind.unit == "ns":
         words = words * 1000
     integer = pa.int32() if kind.bit_width == 32 else pa.int64()
-    return pa.array(words, mask=missing).cast(integer).cast(kind)
+    return array_of(words, ~missing).cast(integer).cast(kind)
 
 
 def _from_values(values: list[Any], field: pa.Field, where: str) -> pa.Array:

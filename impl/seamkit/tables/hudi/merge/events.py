@@ -7,7 +7,7 @@ ordering values become typed columns, and deletes join them. Rules: docs/hudi.md
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.core._seam import lib
-from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
+from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of, numbers
 from seamkit.core.held_rows import HeldRows, concat_batches
 from seamkit.files.roaring import Positions
-from seamkit.scan.merge import LogIndex
+from seamkit.scan.merging.log_index import LogIndex
 from seamkit.tables.hudi.config.merge_rules import FillRule
 from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.log import LogBlock
@@ -27,7 +27,7 @@ from seamkit.tables.hudi.log.positions import usable_positions
 from seamkit.tables.hudi.merge.delete_events import delete_ordering
 from seamkit.tables.hudi.merge.gaps import Presence, fill_gaps
 from seamkit.tables.hudi.merge.keys import RECORD_KEY, SliceKeys, choose_keys
-from seamkit.tables.hudi.merge.log_rows import decode_run
+from seamkit.tables.hudi.merge.log_rows import WantedRecords, decode_run
 from seamkit.tables.hudi.merge.row_events import (
     default_deletes,
     deleted_rows,
@@ -77,6 +77,9 @@ def read_slice_log(
     view = with_operation(view, blocks)
     keys, positions = _keys_of(slice_, blocks, view)
     schema = _decoded_schema(view, keys, names)
+    partial = any(block.is_partial for block in blocks)
+    # A record that fills gaps looks for those below it.
+    wanted = WantedRecords(None if partial or keys.by_position else view.key_test, view)
     handed_out = pa.schema([view.schema.field(name) for name in names])
     events = _Events(HeldRows(handed_out, view.held_bytes))
     for run in _runs(blocks, view):
@@ -85,7 +88,7 @@ def read_slice_log(
             _add_deletes(events, run[0], keys, own, view)
             continue
         held, rows = partial_columns(run[0]), 0
-        for batch in decode_run(run, view, schema):
+        for batch in decode_run(run, view, schema, wanted):
             piece = None if own is None else own[rows : rows + batch.num_rows]
             _add_rows(events, batch, _row_keys(keys, batch, piece, run[0].where), names, view)
             events.columns.append(held)
@@ -93,7 +96,8 @@ def read_slice_log(
         _check_all_used(own, rows, run[0].where)
     if keys.by_position and _only_remove(events, view):
         return np.unique(np.concatenate([_positions_of(columns) for columns in events.keys]))
-    return _fold(events, keys, names, view, f"{view.storage.root}: {slice_.file_id}")
+    folded = _fold(events, keys, names, view, f"{view.storage.root}: {slice_.file_id}")
+    return replace(folded, whole=not wanted.left_out)
 
 
 def _only_remove(events: _Events, view: LogView) -> bool:
@@ -277,7 +281,7 @@ def _least(
         return None, None
     words = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     counted = (
-        words if flags is None else words.filter(pa.array(flags & lib.SEAM_EVENT_UNORDERED == 0))
+        words if flags is None else words.filter(array_of(flags & lib.SEAM_EVENT_UNORDERED == 0))
     )
     if counted.null_count:
         return None, None

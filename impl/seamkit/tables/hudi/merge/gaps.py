@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seamkit.core.arrow_data import ExportedBatch, batch_of
+from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merge import KEEP, REMOVE, Words, assemble
+from seamkit.scan.merging.assembly import assemble
+from seamkit.scan.merging.log_index import KEEP, REMOVE, Words
 from seamkit.tables.hudi.config.merge_rules import FillRule
 
 __all__ = ["FilledLog", "Presence", "fill_gaps"]
@@ -123,7 +124,7 @@ def _group(
     own, gap = data.select(columns), None
     if counts is not None:
         rows = _filling_rows(counts, below)
-        own = own.take(pa.array(rows))
+        own = own.take(array_of(rows))
         left = ~counts[rows]
         gap = left if left.any() else None
     return _Group(columns, own, ExportedBatch(own), gap)

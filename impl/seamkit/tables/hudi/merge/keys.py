@@ -277,7 +277,10 @@ def _parsed(texts: pa.Array, schema: pa.Schema, where: str) -> pa.RecordBatch:
     columns = []
     for i, field in enumerate(schema):
         text = pc.struct_field(found, i)
-        text = pc.if_else(pc.equal(text, _NULL), pa.scalar(None, pa.string()), text)
+        # No scalar is made of the text: pyarrow would import pandas where it is installed.
+        missing = pc.starts_with(text, _NULL)
+        if missing.true_count:
+            text = pc.if_else(missing, pa.nulls(len(text), pa.string()), text)
         try:
             columns.append(text.cast(field.type))
         except pa.ArrowInvalid as error:

@@ -44,18 +44,25 @@ def deleted_rows(
     marker.
 
     Raises:
-        RefusedError: the marker's column has a type whose values have no plain text.
+        RefusedError: `_hoodie_is_deleted` is no boolean, or the marker's column has a type whose
+            values have no plain text.
     """
     found: list[pa.Array] = []
     if batch.schema.get_field_index(IS_DELETED) >= 0:
-        found.append(batch.column(IS_DELETED))
+        flags = batch.column(IS_DELETED)
+        if not pa.types.is_boolean(flags.type):
+            raise RefusedError(
+                f"{source}: deletes are marked by the column '{IS_DELETED}', and its type "
+                f"{flags.type} is not supported for that; a boolean is"
+            )
+        found.append(flags)
     if batch.schema.get_field_index(OPERATION) >= 0:
         found.append(pc.is_in(batch.column(OPERATION), value_set=pa.array(["D", "-U"])))
     if marker is not None:
         found.append(pc.equal(_texts(batch.column(marker.column), marker, source), marker.text))
     deleted: npt.NDArray[np.bool_] | None = None
     for flags in found:
-        words = numbers(pc.fill_null(flags, False))
+        words = numbers(pc.and_kleene(flags, flags.is_valid()))  # a null is false
         deleted = words if deleted is None else deleted | words
     return deleted
 

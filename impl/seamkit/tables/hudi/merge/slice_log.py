@@ -12,7 +12,8 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
-from seamkit.scan.merge import LogIndex, Words, assemble
+from seamkit.scan.merging.assembly import assemble
+from seamkit.scan.merging.log_index import LogIndex, Words
 from seamkit.scan.units import Events
 from seamkit.tables.hudi.merge.gaps import FilledLog
 from seamkit.tables.hudi.merge.keys import SliceKeys
@@ -37,6 +38,7 @@ class SliceLog:
         kind: the type it is of.
         source: the file group, for messages.
         filled: the rows with their gaps filled, if versions of a record are put together.
+        whole: whether no record was left out; see `Events.whole`.
     """
 
     data: pa.RecordBatch
@@ -49,6 +51,7 @@ class SliceLog:
     kind: pa.DataType | None
     source: str
     filled: FilledLog | None = None
+    whole: bool = True
 
     @property
     def fills(self) -> bool:

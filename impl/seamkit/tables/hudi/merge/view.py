@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.equalities import RowTest
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
@@ -50,6 +52,7 @@ class LogView:
             the others wait on local disk. None for no bound.
         positions: match records by their positions in the base file where all blocks have them.
         threads: that decode the blocks of one slice, where memory is not bounded.
+        key_test: which records may be asked for, by their keys; None for all.
     """
 
     storage: Storage
@@ -62,6 +65,7 @@ class LogView:
     held_bytes: int | None = None
     positions: bool = False
     threads: int = 1
+    key_test: RowTest | None = None
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -96,9 +100,8 @@ def read_ordered_blocks(
         reason = "records are merged by ordering values, but no ordering field is named"
         _warn(ScanWarning(name, -1, f"{reason}; the last write wins"), view.strict, warnings)
     logs = []
-    for log in slice_.logs:
+    for log, content in zip(slice_.logs, _contents(slice_, view.storage), strict=True):
         name = view.storage.full(log.path)
-        content = memoryview(view.storage.map(log.path))
         known = len(warnings)
         own = read_blocks(content, file=name, warnings=warnings, strict=view.strict)
         if len(warnings) == known:
@@ -114,6 +117,16 @@ def read_ordered_blocks(
                 f"{block.where}: log blocks of kind '{block.kind}' are not supported"
             )
     return ordered
+
+
+def _contents(slice_: FileSlice, storage: Storage) -> Iterable[memoryview]:
+    """The bytes of a slice's logs; of logs elsewhere, whose bytes take their time, all at once."""
+    contents = (memoryview(storage.map(log.path)) for log in slice_.logs)
+    if storage.is_local or len(slice_.logs) < 2:
+        return contents
+    at_once = min(storage.parallel, len(slice_.logs))
+    with ThreadPoolExecutor(at_once, thread_name_prefix="seambench-log") as pool:
+        return list(pool.map(lambda log: memoryview(storage.map(log.path)), slice_.logs))
 
 
 def _tell_missing_end(

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from seamkit.tables.hudi.timeline.timeline import Timeline
     from seamkit.tables.hudi.timeline.window import Window
 
-__all__ = ["FileNames", "SchemaHistory", "file_names", "load_history"]
+__all__ = ["HISTORY", "FileNames", "SchemaHistory", "file_names", "load_history"]
 
-_FOLDER = ".hoodie/.schema"
+HISTORY = ".hoodie/.schema"
 _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")
 
 
@@ -118,7 +118,7 @@ def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
         InputError: the history is broken.
     """
     found = []
-    for status in storage.list(_FOLDER):
+    for status in storage.list(HISTORY):
         match = _COMMIT.match(status.name)
         if match is not None and status.size_bytes and committed(match[1]):
             found.append((match[1], status.path))

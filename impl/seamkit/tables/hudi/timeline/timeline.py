@@ -8,14 +8,14 @@ Instants are compared as strings.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.config.properties import PROPERTIES, TableConfig
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.hudi.timeline.instants import (
     WRITES,
@@ -26,7 +26,7 @@ from seamkit.tables.hudi.timeline.instants import (
     parse_name,
     parse_write,
 )
-from seamkit.tables.hudi.timeline.schema_history import SchemaHistory, load_history
+from seamkit.tables.hudi.timeline.schema_history import HISTORY, SchemaHistory, load_history
 
 __all__ = [
     "Instant",
@@ -250,7 +250,7 @@ class Timeline:
     def identity(self) -> Hashable | None:
         """What tells the active timeline from any other; None where files have no identity."""
         paths = [instant.path for instant in self.instants]
-        return self.storage.identities([".hoodie/hoodie.properties", *paths])
+        return self.storage.identities([PROPERTIES, *paths])
 
     def writes(self) -> list[Instant]:
         """Completed instants that may have written files, the oldest first."""
@@ -261,6 +261,15 @@ class Timeline:
         instant = self._completed.get(requested)
         stats = _stats_of(self.metadata(instant)) if instant else {}
         return {stat.get("path") or "" for files in stats.values() for stat in files}
+
+    def ahead(self, folders: Iterable[str]) -> None:
+        """Ask at once for what active writes say, for what a plan looks up, and for more folders.
+
+        See `Storage.ahead`. All of it is no older than this timeline.
+        """
+        unknown = (i.path for i in self._completed.values() if i.requested not in self._bodies)
+        history = [] if "schema_history" in self.__dict__ else [HISTORY]
+        self.storage.ahead(unknown, [*history, *folders])
 
     @cached_property
     def schema_history(self) -> SchemaHistory | None:
@@ -334,10 +343,11 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
     Raises:
         InputError: the timeline's folder is missing.
     """
-    if not storage.exists(config.timeline_folder):
+    entries = storage.list(config.timeline_folder)
+    if not entries and not storage.exists(config.timeline_folder):
         raise InputError(f"{storage.full(config.timeline_folder)}: the timeline is missing")
     furthest: dict[tuple[str, str], Instant] = {}
-    for status in storage.list(config.timeline_folder):
+    for status in entries:
         if status.size_bytes is None:
             continue
         instant = parse_name(status.name, status.path, config.timeline_layout)

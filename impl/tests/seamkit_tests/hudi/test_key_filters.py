@@ -1,0 +1,152 @@
+"""Bloom filters of record keys in footers that Hudi wrote."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import InputError
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.key_filters import KeyedParquetReader, KeyFilter, read_key_filter
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.golden_tables import unpack_table
+
+_KIND = b"hoodie_bloom_filter_type_code"
+_TABLES = ["mor-v6-event", "mor-v9-composite-key", "mor-v9-event"]
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, dict[bytes, bytes], list[str]]]:
+    """Each base file with what its footer tells, and its record keys."""
+    for file in sorted(folder.rglob("*.parquet")):
+        with pq.ParquetFile(file) as opened:
+            told: dict[bytes, bytes] = opened.metadata.metadata
+            keys = opened.read(["_hoodie_record_key"]).column(0).to_pylist()
+        yield file, told, keys
+
+
+def _filter(told: dict[bytes, bytes]) -> KeyFilter:
+    found = read_key_filter(
+        told[b"org.apache.hudi.bloomfilter"], told.get(_KIND, b"SIMPLE"), "file"
+    )
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", _TABLES)
+def test_every_key_of_a_file_is_in_its_filter_and_others_are_not(name: str, tmp_path: Path) -> None:
+    """Writers ask for one wrong answer in a thousand million."""
+    files = list(_files(unpack_table(name, tmp_path)))
+    assert files
+    for _, told, keys in files[:4]:
+        found = _filter(told)
+        assert all(map(found.may_hold, keys))
+        assert not any(found.may_hold(f"{key}\u00e4 {i}") for i in range(20) for key in keys[:5])
+
+
+def test_a_base_file_without_the_key_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below a merge, too, while its log may have the key; every key is found all the same."""
+    table = HudiTable(str(unpack_table("mor-v9-event", tmp_path)))
+    whole = table.scan(["_hoodie_record_key", "k", "v"]).to_table()
+    left: list[int] = []
+    original = KeyedParquetReader.row_groups_that_may_match
+
+    def noting(self: KeyedParquetReader, *arguments: Any, **options: Any) -> list[int]:
+        groups = original(self, *arguments, **options)
+        without = ParquetReader.row_groups_that_may_match(self, *arguments, **options)
+        left.append(len(without) - len(groups))
+        return groups
+
+    monkeypatch.setattr(KeyedParquetReader, "row_groups_that_may_match", noting)
+    for row in whole.to_pylist():
+        for name in ("k", "_hoodie_record_key"):
+            condition = pc.field(name) == row[name]
+            found = table.scan(whole.schema.names, filter=condition).to_table()
+            assert found.to_pylist() == whole.filter(condition).to_pylist()
+    # Between keys that are there, so that no range of theirs leaves it out.
+    assert table.scan(filter=pc.field("k") == f"{min(whole['k'].to_pylist())}0").count_rows() == 0
+    assert sum(left) > 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "counted", "is_left"),
+    [
+        (pc.field("k") == "nobody", None, False),
+        (pc.field("k") == "nobody", {"k"}, False),
+        (pc.field("k") == "nobody", {"v"}, True),
+        ((pc.field("k") == "nobody") | (pc.field("v") == "x"), None, True),
+        (pc.field("k") > "nobody", None, True),
+        (pc.field("k") == "no:body", None, True),
+        (pc.field("k").is_null() | (pc.field("k") == "nobody"), None, True),
+    ],
+)
+def test_only_conditions_that_name_all_keys_are_asked(
+    condition: pc.Expression, counted: set[str] | None, is_left: bool, tmp_path: Path
+) -> None:
+    """A condition that other rows may meet leaves nothing out, nor do columns that do not count."""
+    folder = unpack_table("mor-v9-event", tmp_path)
+    file = next(_files(folder))[0]
+    content = pq.read_table(file)
+    keys = pa.array(["a", "z"])  # a range that holds the key
+    told = {**content.schema.metadata, b"hoodie_min_record_key": b"a"}
+    told[b"hoodie_max_record_key"] = b"z"
+    content = content.slice(0, 2).set_column(content.schema.get_field_index("k"), "k", keys)
+    pq.write_table(content.replace_schema_metadata(told), folder / "one.parquet")
+    reader = KeyedParquetReader(Storage(str(folder)), "one.parquet", ["k"])
+    schema = pa.schema({"k": pa.string(), "v": pa.string()})
+    assert bool(reader.row_groups_that_may_match(condition, schema, counted)) is is_left
+
+
+def _simple(version: int, hashes: int, kind: int, bits: int, body: bytes) -> bytes:
+    return struct.pack(">iibi", version, hashes, kind, bits) + body
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "words"),
+    [
+        (b"", b"SIMPLE", "broken"),
+        (_simple(-1, 3, 1, 16, b"\0"), b"SIMPLE", "14 bytes"),
+        (_simple(-1, 0, 1, 16, b"\0\0"), b"SIMPLE", "0 hashes"),
+        (_simple(-1, 3, 1, 0, b""), b"SIMPLE", "0 bits"),
+        (_simple(-1, 3, 1, -8, b""), b"SIMPLE", "-8 bits"),
+        (_simple(-1, 3, 1, 16, struct.pack(">iii", 9, 9, 1 << 30)), b"DYNAMIC_V0", "bytes"),
+        (
+            _simple(-1, 3, 1, 8, struct.pack(">iii", 9, 9, 1)) + _simple(-1, 4, 1, 8, b"\0"),
+            b"DYNAMIC_V0",
+            "differ",
+        ),
+    ],
+)
+def test_broken_filters_are_refused(data: bytes, kind: bytes, words: str) -> None:
+    """Sizes must agree; another kind or hash rules nothing out."""
+    with pytest.raises(InputError, match=words):
+        read_key_filter(base64.b64encode(data), kind, "file")
+    other = _simple(-1, 3, 0, 16, b"\0\0")
+    assert read_key_filter(base64.b64encode(other), b"SIMPLE", "file") is None
+    assert read_key_filter(base64.b64encode(data), b"XOR", "file") is None
+    with pytest.raises(InputError, match="broken"):
+        read_key_filter(b"no base64!", b"SIMPLE", "file")
+
+
+def test_a_dynamic_filter_is_several_simple_ones(tmp_path: Path) -> None:
+    """A key is in one of them; each says for itself what it is."""
+    files = list(_files(unpack_table("mor-v9-composite-key", tmp_path)))
+    told, keys = files[0][1], files[0][2]
+    data = base64.b64decode(told[b"org.apache.hudi.bloomfilter"])
+    empty = data[:13] + bytes(len(data) - 13)
+    whole = data[:13] + struct.pack(">iii", 9, 9, 2) + empty + data
+    found = read_key_filter(base64.b64encode(whole), b"DYNAMIC_V0", "file")
+    assert found is not None
+    assert len(found.rows) == 2
+    assert all(map(found.may_hold, keys))
+    assert not found.may_hold("nobody")

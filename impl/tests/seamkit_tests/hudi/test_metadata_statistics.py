@@ -1,0 +1,125 @@
+"""Column statistics of the metadata table."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seamkit.files.storage import Storage
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.tables.hudi.config.properties import load_config
+from seamkit.tables.hudi.listing.column_stats import ColumnStats
+from seamkit.tables.hudi.listing.metadata_table import open_metadata_table
+from seamkit.tables.hudi.listing.planning import ListingSource
+from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit_tests.samples.golden_tables import unpack_table
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Slices of the partitions w, x and z without logs, and of y with one."""
+    return unpack_table("indexes/v9", tmp_path)
+
+
+def _scan(folder: Path, condition: pc.Expression, listing: ListingSource = "metadata") -> UnitScan:
+    scan = HudiTable(str(folder), listing=listing).scan(filter=condition)
+    assert isinstance(scan, UnitScan)
+    return scan
+
+
+def _rows(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def _left(scan: UnitScan) -> str:
+    """Partitions of the slices that are read."""
+    lines = [line.split() for line in scan.explain().splitlines()[1:]]
+    return "".join(line[1][2] for line in lines if line[0] != "pruned")
+
+
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        (pc.field("n") >= 45, "wx"),
+        (pc.field("n") < 15, ""),
+        (pc.field("n") == 20, "y"),  # a value that the log replaces, whose row is there no more
+        (pc.field("n") == 21, "y"),
+        (pc.field("n").is_null(), "yz"),
+        (pc.field("k") == "g", "z"),
+        (pc.field("k").isin(["a", "h"]), "wx"),
+        (pc.field("v") == "log2", "wy"),
+        ((pc.field("ts") == 3) & (pc.field("n") > 50), "w"),
+        ((pc.field("n") == 1) | (pc.field("v") == "log1"), "xyz"),
+        (pc.add(pc.field("n"), 1) == 22, "wxyz"),
+    ],
+)
+def test_slices_are_left_out_by_the_ranges_of_all_their_files(
+    folder: Path, condition: pc.Expression, left: str
+) -> None:
+    """A row's values come from one of its slice's files; the rows are those of a whole read."""
+    scan = _scan(folder, condition)
+    assert _left(scan) == left
+    whole = HudiTable(str(folder), listing="files").scan().to_table()
+    assert _rows(scan.to_table()) == _rows(whole.filter(condition))
+    again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - ours
+    assert _left(again) == left
+
+
+def test_the_listing_of_folders_asks_nothing(folder: Path) -> None:
+    """What is not listed by the metadata table is not asked of it, and a plan says which it is."""
+    condition = pc.field("n") < 15
+    assert _left(_scan(folder, condition, "files")) == "wxyz"
+    assert "statistics" in _scan(folder, condition).explain().splitlines()[0]
+    assert "statistics" not in _scan(folder, condition, "files").explain().splitlines()[0]
+
+
+@pytest.mark.parametrize("defect", ["cut", "gone", "not built"])
+def test_an_index_that_cannot_be_read_rules_nothing_out(folder: Path, defect: str) -> None:
+    """Nor does one that the table's properties do not name."""
+    logs = sorted((folder / ".hoodie/metadata/column_stats").glob(".col-stats-*.log.*"))
+    if defect == "not built":
+        file = folder / ".hoodie/hoodie.properties"
+        text = file.read_text(encoding="utf-8")
+        assert "column_stats," in text
+        file.write_text(text.replace("column_stats,", ""), encoding="utf-8")
+    for log in logs if defect == "cut" else ():
+        log.write_bytes(log.read_bytes()[:-7])
+    for log in logs if defect == "gone" else ():
+        log.unlink()
+    condition = pc.field("n") < 15
+    scan = _scan(folder, condition)
+    assert _left(scan) == "wxyz"
+    assert scan.to_table().num_rows == 0
+
+
+def test_files_that_nothing_is_told_of_rule_nothing_out(folder: Path) -> None:
+    """One such file among a slice's, or a column that no record names."""
+    storage = Storage(str(folder))
+    timeline = load_timeline(storage, load_config(storage))
+    schema = pa.schema({"n": pa.int64(), "v": pa.string(), "unknown": pa.int64()})
+    stats = ColumnStats(storage, timeline, schema)
+    (file,) = [path.name for path in folder.glob("p=w/*.parquet")]
+    assert stats.bounds([file], ["n"]) is not None
+    assert stats.bounds([file], ["unknown"]) is None
+    assert stats.bounds([file, "other.parquet"], ["n"]) is None
+    other_type = ColumnStats(storage, timeline, pa.schema({"n": pa.string(), "v": pa.int64()}))
+    assert other_type.bounds([file], ["n", "v"]) is None
+
+
+def test_the_record_index_lacks_a_key_that_the_table_has(folder: Path) -> None:
+    """Hudi's writer did not put a row there that went into a log: so it is not asked."""
+    storage = Storage(str(folder))
+    metadata = open_metadata_table(storage, load_timeline(storage, load_config(storage)))
+    keys = {
+        key.partition(":")[2]
+        for slice_ in metadata.slices("record_index")
+        for key, record in metadata.records(slice_)
+        if record is not None
+    }
+    there = HudiTable(str(folder)).scan(["k"]).to_table()["k"].to_pylist()
+    assert set(there) - keys == {"g"}
