@@ -113,7 +113,9 @@ def _file_schema(fields: Sequence[Field], own: pa.Schema | None, wanted: pa.Sche
 
 def _in_file(wanted: pa.Field, fields: Sequence[Field], own: Sequence[pa.Field] | None) -> pa.Field:
     """One field as the file calls it, and the fields within it."""
-    field = next(known for known in fields if known.name == wanted.name)
+    field = next((known for known in fields if known.name == wanted.name), None)
+    if field is None:
+        raise InputError(f"the table's schema has no field {wanted.name!r}")
     name, found = field.physical, None
     if own is not None:
         # Columns that a writer adds beside the table's have no id.

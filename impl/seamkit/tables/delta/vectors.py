@@ -17,6 +17,7 @@ import numpy as np
 from seambase.description import StoredFile
 from seambase.errors import InputError
 from seamkit.files.roaring import Positions, read_bitmap
+from seamkit.files.storage import read_part
 from seamkit.tables.delta.log.actions import VectorDescriptor
 from seamkit.tables.delta.log.paths import TableFiles
 
@@ -104,13 +105,12 @@ def _from_file(files: TableFiles, vector: VectorDescriptor) -> tuple[str, bytes]
     try:
         with storage.open(path) as file:
             version = file.read(1)
-            file.seek(at)
-            stored = file.read(vector.size_bytes + 8)
+            stored = read_part(file, at, vector.size_bytes + 8)
     except OSError as error:
         raise InputError(f"{where}: not readable ({error})") from error
     if version != bytes([_FILE_VERSION]):
         raise InputError(f"{where}: the file's version is {version.hex() or 'missing'}, not 01")
-    if at < 1 or len(stored) != vector.size_bytes + 8:
+    if at < 1 or vector.size_bytes < 0 or len(stored) != vector.size_bytes + 8:
         raise InputError(f"{where}: the file ends before it")
     size, data = struct.unpack_from(">i", stored)[0], stored[4:-4]
     if size != vector.size_bytes:

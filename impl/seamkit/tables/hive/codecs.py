@@ -10,6 +10,8 @@ import cramjam
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.unpack import most_bytes, unpack
+from seamkit.files.storage import read_part
 
 __all__ = ["CODEC_CLASSES", "ByteSource", "codec_of", "decompressed", "opened"]
 
@@ -82,10 +84,15 @@ def decompressed(content: bytes, codec: str, name: str) -> bytes:
     """The whole of something that was compressed as one.
 
     Raises:
-        InputError: it is broken.
+        InputError: it is broken, or has more than a gigabyte.
     """
     source = opened(pa.BufferReader(content), codec, name)
-    parts = iter(lambda: source.read(1 << 20), b"")
+    parts, left = [], _MOST_BLOCK_BYTES
+    while part := source.read(1 << 20):
+        parts.append(part)
+        left -= len(part)
+        if left < 0:
+            raise InputError(f"{name}: a block of more than {_MOST_BLOCK_BYTES} bytes when read")
     return b"".join(parts)
 
 
@@ -142,7 +149,6 @@ def _inflated(file: pa.NativeFile, name: str) -> Iterator[bytes]:
 
 def _blocks(file: pa.NativeFile, codec: str, name: str) -> Iterator[bytes]:
     """The pieces of Hadoop's block streams: for each block its size, then pieces with theirs."""
-    raw = pa.Codec("lz4_raw" if codec == "lz4" else codec)
     read = _exact(file, name)
     while size := read(4, True):
         [left] = struct.unpack(">i", size)
@@ -150,41 +156,32 @@ def _blocks(file: pa.NativeFile, codec: str, name: str) -> Iterator[bytes]:
             [compressed] = struct.unpack(">i", read(4, False))
             if not 0 < compressed <= _MOST_BLOCK_BYTES or left > _MOST_BLOCK_BYTES:
                 raise InputError(f"{name}: a block of {compressed} bytes, {left} when read")
-            piece = _piece(raw, codec, read(compressed, False), left, name)
+            piece = _piece(codec, read(compressed, False), left, name)
             left -= len(piece)
             yield piece
         if left < 0:
             raise InputError(f"{name}: a block of {left} bytes")
 
 
-def _piece(raw: pa.Codec, codec: str, content: bytes, most: int, name: str) -> bytes:
+def _piece(codec: str, content: bytes, most: int, name: str) -> bytes:
     """One compressed piece, of at most so many bytes."""
-    # No byte stands for more than 255, so what is made room for is bounded by what was seen.
-    bound = 255 * len(content) + 64
     try:
-        if codec == "snappy":  # tells its size itself
-            size = _snappy_size(content)
-            if not 0 < size <= min(most, bound):
-                raise InputError(f"{name}: a piece of {size} bytes in a block of {most}")
-            return bytes(raw.decompress(content, size))
-        return bytes(cramjam.lz4.decompress_block(content, output_len=min(most, bound)))
-    except (OSError, pa.ArrowException, cramjam.DecompressionError) as error:
+        if codec == "snappy":
+            piece = unpack(codec, content, most)
+        else:  # tells no size
+            room = min(most, most_bytes(codec, len(content)))
+            piece = bytes(cramjam.lz4.decompress_block(content, output_len=room))
+    except (ValueError, OverflowError, cramjam.DecompressionError) as error:
         raise InputError(f"{name}: its bytes are broken ({error})") from error
-
-
-def _snappy_size(content: bytes) -> int:
-    size = 0
-    for at, byte in enumerate(content[:5]):
-        size |= (byte & 0x7F) << 7 * at
-        if byte < 0x80:
-            return size
-    return -1
+    if not piece:
+        raise InputError(f"{name}: a piece of no bytes")
+    return piece
 
 
 def _exact(file: pa.NativeFile, name: str) -> Callable[[int, bool], bytes]:
     def read(size: int, may_end: bool) -> bytes:
         try:
-            content: bytes = file.read(size)
+            content = read_part(file, file.tell(), size)
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{name}: not readable ({error})") from error
         if len(content) == size or (may_end and not content):

@@ -14,6 +14,7 @@ __all__ = ["RowFormat", "row_format"]
 #: Separators by depth where none is named: fields, items, keys, and what lies deeper.
 _DEFAULT_SEPARATORS = bytes(range(1, 9))
 _MOST_LINES = 1 << 20
+_MOST_SEPARATORS = 24  # of the core
 #: Properties that change what rows are, and what of them is meant.
 _REFUSED = {
     "textinputformat.record.delimiter": "lines that end otherwise than in LF, CR LF or CR",
@@ -39,6 +40,9 @@ class RowFormat:
         header_lines: lines at a file's beginning that are no rows.
         footer_lines: lines at its end.
         encoding: of the files, as Python calls it.
+
+    Raises:
+        ValueError: one of them makes no sense.
     """
 
     is_csv: bool = False
@@ -50,6 +54,18 @@ class RowFormat:
     header_lines: int = 0
     footer_lines: int = 0
     encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.separators) <= _MOST_SEPARATORS:
+            raise ValueError(f"{len(self.separators)} separators")
+        for name in ("quote", "escape"):
+            if (value := getattr(self, name)) is not None and not 0 <= value <= 0xFF:
+                raise ValueError(f"{name} is {value}, no byte")
+        for name in ("header_lines", "footer_lines"):
+            if not 0 <= getattr(self, name) <= _MOST_LINES:
+                raise ValueError(f"{name} is {getattr(self, name)}, no number of lines")
+        if not _has_lines(self.encoding):
+            raise ValueError(f"encoding {self.encoding!r}")
 
 
 def row_format(description: Description, where: str) -> RowFormat:
@@ -144,8 +160,16 @@ def _count(properties: Mapping[str, str], name: str, where: str) -> int:
 def _encoding(name: str, where: str) -> str:
     try:
         found = codecs.lookup(name).name
-    except LookupError as error:
+    except (LookupError, ValueError) as error:
         raise RefusedError(f"{where}: the encoding {name!r} is not known") from error
-    if found in _WIDE or not b"\n,1".decode(found, "replace") == "\n,1":
+    if not _has_lines(found):
         raise RefusedError(f"{where}: the encoding {name!r}, whose line ends are no single bytes")
     return found
+
+
+def _has_lines(encoding: str) -> bool:
+    """Whether an encoding is one of texts, and its line ends and ASCII are single bytes."""
+    try:
+        return encoding not in _WIDE and b"\n,1".decode(encoding, "replace") == "\n,1"
+    except (LookupError, ValueError):
+        return False

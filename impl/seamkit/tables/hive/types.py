@@ -13,6 +13,7 @@ __all__ = ["HiveType", "parse_type"]
 
 _MOST_DIGITS = 38
 _MOST_DEPTH = 24
+_MOST_CHARACTERS = 65535
 _WORD = re.compile(r"[a-z_][a-z0-9_ ]*", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*(\d{1,5})\s*")
 
@@ -50,6 +51,10 @@ class HiveType:
         length: characters of a `varchar` or `char`.
         children: item of an array, key and value of a map, fields of a struct.
         names: of a struct's fields.
+
+    Raises:
+        ValueError: the type in Arrow is not the one that the others mean: the core fills columns by
+            these, and Arrow would believe it.
     """
 
     word: str
@@ -57,6 +62,25 @@ class HiveType:
     length: int = 0
     children: tuple[HiveType, ...] = ()
     names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.length <= _MOST_CHARACTERS or self._meant() != self.arrow:
+            raise ValueError(f"the Hive type {self.word!r} is not stored as {self.arrow}")
+
+    def _meant(self) -> pa.DataType | None:
+        """The type in Arrow by all the others; None where they are no type."""
+        below = [child.arrow for child in self.children]
+        if self.word == "array" and len(below) == 1:
+            return pa.list_(below[0])
+        if self.word == "map" and len(below) == 2:
+            return pa.map_(below[0], below[1])
+        if self.word == "struct" and len(below) == len(self.names):
+            return pa.struct(list(zip(self.names, below, strict=True)))
+        if below:
+            return None
+        if self.word == "decimal":
+            return self.arrow if pa.types.is_decimal128(self.arrow) else None
+        return pa.string() if self.word in ("varchar", "char") else _PLAIN.get(self.word)
 
 
 def parse_type(text: str, where: str) -> HiveType:
@@ -108,7 +132,7 @@ class _Reader:
             return self._decimal()
         if word in ("varchar", "char"):
             [length] = self._numbers(1)
-            if not 1 <= length <= (65535 if word == "varchar" else 255):
+            if not 1 <= length <= (_MOST_CHARACTERS if word == "varchar" else 255):
                 raise self.wrong()
             return HiveType(word, pa.string(), length)
         if word in ("array", "map", "struct"):

@@ -1,25 +1,43 @@
 """Tables by their names in a catalog, which pyiceberg asks; everything else is read here.
 
 A catalog (SQL, REST, Hive, Glue, ...) is named and configured as pyiceberg has it: in
-`.pyiceberg.yaml` or by variables of the environment. All that is taken from it is where the table's
-newest metadata file lies.
+`.pyiceberg.yaml` or by variables of the environment. What is taken from it is where the table's
+newest metadata file lies, and how an S3 store is reached: as the catalog is configured, or as its
+server says for this table, with credentials that it hands out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from seambase.errors import InputError, UnavailableError, UsageError
 from seambase.extras import needs
 
 __all__ = ["SCHEME", "metadata_address"]
 
+_S3 = ("s3://", "s3a://", "s3n://")
+# What Iceberg calls an argument of s3fs: of S3 alone, or of all of AWS.
+_S3_ARGUMENTS = {
+    "key": ("s3.access-key-id", "client.access-key-id"),
+    "secret": ("s3.secret-access-key", "client.secret-access-key"),
+    "token": ("s3.session-token", "client.session-token"),
+    "endpoint_url": ("s3.endpoint",),
+}
+_S3_REGION = ("s3.region", "client.region")
+
 SCHEME = "iceberg://"
+_MOST_TEXT = 300
 
 
-def metadata_address(address: str) -> str:
-    """Where the newest metadata file of a table lies.
+def metadata_address(address: str) -> tuple[str, Mapping[str, Any] | None]:
+    """Where the newest metadata file of a table lies, and the storage options to read it with.
 
     Args:
         address: `iceberg://CATALOG/NAMESPACE.TABLE`; any other is returned as it is.
+
+    Returns:
+        No options for a table that is not on S3, or of which its catalog tells none.
 
     Raises:
         UsageError: an address without its parts, or a catalog that is not configured.
@@ -28,7 +46,7 @@ def metadata_address(address: str) -> str:
             catalog does not answer.
     """
     if not address.startswith(SCHEME):
-        return address
+        return address, None
     name, _, table = address.removeprefix(SCHEME).partition("/")
     if not name or "." not in table or "/" in table:
         raise UsageError(f"{address}: {SCHEME}CATALOG/NAMESPACE.TABLE is meant")
@@ -36,10 +54,34 @@ def metadata_address(address: str) -> str:
         from pyiceberg.catalog import load_catalog
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
     try:
-        return str(load_catalog(name).load_table(table).metadata_location)
+        found = load_catalog(name).load_table(table)
+        location = str(found.metadata_location)
+        is_s3 = location.startswith(_S3)
+        return location, _s3_options(found.io.properties) if is_s3 else None
     except (NoSuchNamespaceError, NoSuchTableError) as error:
-        raise InputError(f"{address}: the catalog has no such table ({error})") from error
+        raise InputError(f"{address}: the catalog has no such table ({_brief(error)})") from error
     except ValueError as error:
-        raise UsageError(f"{address}: {error}") from error
+        raise UsageError(f"{address}: {_brief(error)}") from error
     except Exception as error:  # whatever the catalog's own library raises
-        raise UnavailableError(f"{address}: the catalog does not answer ({error})") from error
+        raise UnavailableError(
+            f"{address}: the catalog does not answer ({_brief(error)})"
+        ) from error
+
+
+def _s3_options(properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Arguments of s3fs that stand for Iceberg's properties of S3."""
+    options: dict[str, Any] = {}
+    for argument, names in _S3_ARGUMENTS.items():
+        value = next((properties[name] for name in names if properties.get(name)), None)
+        if value is not None:
+            options[argument] = value
+    region = next((properties[name] for name in _S3_REGION if properties.get(name)), None)
+    if region is not None:
+        options["client_kwargs"] = {"region_name": region}
+    return options or None
+
+
+def _brief(error: Exception) -> str:
+    """What a catalog said, on one line: servers answer with whole pages."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."

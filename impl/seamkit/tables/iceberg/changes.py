@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seambase.errors import RefusedError
+from seambase.errors import InputError, RefusedError
 from seamkit.files.roaring import Positions
 from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, ReadContext, ReadUnit
 from seamkit.tables.iceberg.deletes import DeleteIndex
@@ -32,6 +32,9 @@ CHANGE_COLUMNS = pa.schema(
 )
 """Columns of a change besides the row's: `INSERT` or `DELETE`; the number of its snapshot among
 those that changed rows, from 0; the snapshot."""
+
+#: Of a file whose rows are counted out, in memory of a byte each.
+_MOST_RECORDS = 1 << 31
 
 _Keys = Sequence[tuple[pa.Schema, Callable[[ReadContext], KeyTest]]]
 
@@ -158,13 +161,16 @@ def all_but_new(old: Mask | None, now: Mask | None, records: int, where: str) ->
     """The rows of a file without those that are gone now and were not before.
 
     Raises:
+        InputError: the file cannot have so many rows, or one that is gone.
         RefusedError: rows that were gone are there again.
     """
+    if not 0 <= records <= _MOST_RECORDS:
+        raise InputError(f"{where}: its manifest says that it has {records} rows")
     gone = np.zeros(records, np.bool_)
     if now is not None:
-        gone[now.load()] = True
+        gone[_within(now.load(), records, where)] = True
     if old is not None:
-        positions = old.load()
+        positions = _within(old.load(), records, where)
         if not gone[positions].all():
             raise RefusedError(
                 f"{where}: rows that were deleted by position are there again, which a read of "
@@ -173,6 +179,15 @@ def all_but_new(old: Mask | None, now: Mask | None, records: int, where: str) ->
         gone[positions] = False
     left: Positions = np.flatnonzero(~gone).astype(np.int64, copy=False)
     return left
+
+
+def _within(positions: Positions, records: int, where: str) -> Positions:
+    """Positions of rows that a file has; they ascend."""
+    if len(positions) and not 0 <= positions[0] <= positions[-1] < records:
+        raise InputError(
+            f"{where}: row {positions[-1]} is deleted, its manifest says {records} rows"
+        )
+    return positions
 
 
 def load_inverted(tests: _Keys, context: ReadContext) -> KeyTest:

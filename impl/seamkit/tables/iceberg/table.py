@@ -46,7 +46,8 @@ class IcebergTable:
         path: the table's folder, whose newest metadata file counts, or one of its metadata files;
             or the address of either on any storage that fsspec reaches; or its name in a catalog,
             `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.tables.iceberg.catalog`).
-        storage_options: arguments of the fsspec file system; a local folder has none.
+        storage_options: arguments of the fsspec file system; a local folder has none. Of a table
+            in a catalog they count in the place of what its catalog says.
 
     Raises:
         InputError: the folder is no Iceberg table, or its metadata is broken.
@@ -56,8 +57,9 @@ class IcebergTable:
     """
 
     def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
-        root, file = split_address(metadata_address(str(path)))
-        self._storage = Storage(root, storage_options)
+        address, catalogs_options = metadata_address(str(path))
+        root, file = split_address(address)
+        self._storage = Storage(root, storage_options or catalogs_options)
         self._metadata = load(self._storage, file or newest_metadata(self._storage))
         self._files = TableFiles(self._storage, self._metadata.location)
 

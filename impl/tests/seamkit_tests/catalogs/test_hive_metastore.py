@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import seamkit
-from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambase.java import find_java
 from seambase.statistics import Figure
 from seambench.cli import main
@@ -300,6 +300,27 @@ def _hold_commands(address: str, rows: list[str], folder: Path) -> None:
         assert not ended.value.code, arguments
     with pa.ipc.open_file(target) as reader:
         assert sorted(map(repr, reader.read_all().to_pylist())) == rows
+
+
+@pytest.mark.jvm
+def test_iceberg_tables_that_pyiceberg_registers(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the catalog that pyiceberg has configured, and by the metastore's own address."""
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.utils.config import Config
+
+    for name, value in {"TYPE": "hive", "URI": f"thrift://127.0.0.1:{port}"}.items():
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__STORE__{name}", value)
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it was read when imported
+    for name in ("positions", "equality_and_vectors"):
+        folder = unpack_iceberg(name.replace("_", "-"), tmp_path)
+        newest = max((folder / "metadata").glob("*.metadata.json"), key=lambda file: file.name)
+        load_catalog("store").register_table(f"default.{name}", f"file://{newest}")
+        for address in ("iceberg://store/default", f"hive://127.0.0.1:{port}/default"):
+            assert _rows(_named(f"{address}.{name}")) == _rows(seamkit.open_table(folder))
+    with pytest.raises(InputError, match="no such table"):
+        _named("iceberg://store/default.none")
 
 
 @pytest.mark.jvm

@@ -1,4 +1,7 @@
-"""Tables by their names in a catalog: of SQL, and one that speaks as much of REST as is asked."""
+"""Tables by their names in a catalog: of SQL, and one that speaks as much of REST as is asked.
+
+Real servers, which need Java, are met in `seamkit_tests/catalogs`.
+"""
 
 from __future__ import annotations
 
@@ -96,6 +99,8 @@ class _RestCatalog(BaseHTTPRequestHandler):
     """
 
     tables: Mapping[str, str]
+    config: Mapping[str, str] = {}
+    metadata: Mapping[str, Any] | None = None
     token = "secret"  # noqa: S105 - a word of this test
 
     def do_GET(self) -> None:
@@ -107,8 +112,12 @@ class _RestCatalog(BaseHTTPRequestHandler):
         location = self.tables.get(self.path.removeprefix("/v1/there/namespaces/"))
         if location is None:
             return self._send(404, _error(404, "NoSuchTableException", "no such table"))
-        metadata = json.loads(Path(location.removeprefix("file://")).read_text(encoding="utf-8"))
-        return self._send(200, {"metadata-location": location, "metadata": metadata, "config": {}})
+        metadata = self.metadata
+        if metadata is None:
+            text = Path(location.removeprefix("file://")).read_text(encoding="utf-8")
+            metadata = json.loads(text)
+        answer = {"metadata-location": location, "metadata": metadata, "config": self.config}
+        return self._send(200, answer)
 
     def _send(self, status: int, content: Any) -> None:
         data = json.dumps(content).encode()
@@ -169,3 +178,40 @@ def test_what_a_rest_catalog_refuses_is_told(
     with pytest.raises(seamkit.SeambenchError, match=address) as raised:
         seamkit.open_table(address)
     assert type(raised.value).__name__ == error
+
+
+@pytest.mark.storage
+def test_a_server_hands_out_how_a_store_is_reached(
+    catalog: Any,
+    rest: type[_RestCatalog],
+    object_store: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Keys, endpoint and region come with the table; options of the user's own go before them."""
+    import s3fs
+
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    own = catalog.load_table("ns.t")
+    here, there = own.location(), "s3://lake/vended"
+    folder = Path(here.removeprefix("file://"))
+    file = Path(own.metadata_location.removeprefix("file://"))
+    # Manifests name files by where they were written: below that place they are found elsewhere.
+    s3fs.S3FileSystem(**object_store).put(f"{folder}/", "lake/vended/", recursive=True)
+    rest.tables = {"ns/tables/t": f"{there}/metadata/{file.name}"}
+    rest.metadata = json.loads(file.read_text(encoding="utf-8"))
+    with pytest.raises(seamkit.SeambenchError):
+        seamkit.open_table("iceberg://far/ns.t")
+
+    rest.config = {
+        "s3.access-key-id": object_store["key"],
+        "s3.secret-access-key": object_store["secret"],
+        "s3.endpoint": object_store["endpoint_url"],
+        "client.region": "us-east-1",
+    }
+    assert seamkit.open_table("iceberg://far/ns.t").scan().count_rows() == 3
+    rest.config = {**rest.config, "s3.endpoint": "http://127.0.0.1:9"}
+    own_options = seamkit.open_table("iceberg://far/ns.t", storage_options=object_store)
+    assert own_options.scan().count_rows() == 3

@@ -21,7 +21,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.held_rows import concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.renamed import NOWHERE
-from seamkit.scan.merge import LogIndex
+from seamkit.scan.merging.log_index import LogIndex
 from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.reader import Column, FileRows

@@ -13,6 +13,7 @@ import zlib
 
 from seambase.errors import InputError
 from seamkit.files.roaring import Positions, read_bitmap
+from seamkit.files.storage import read_part
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 
@@ -38,8 +39,7 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
         with storage.open(path) as file:
             size = file.size()
             magic = file.read(len(_PUFFIN))
-            file.seek(offset)
-            blob = file.read(length)
+            blob = read_part(file, offset, length)
     except OSError as error:
         raise InputError(f"{where}: not readable ({error})") from error
     if size != vector.size_bytes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.unpack import unpack
 from seamkit.files.storage import Storage
 from seamkit.tables.iceberg.metadata.schema import Schema, read_schema
 
@@ -182,14 +182,10 @@ def load(storage: Storage, path: str) -> TableMetadata:
 def _unzipped(content: bytes, where: str) -> bytes:
     if not content.startswith(_GZIP):
         return content
-    unzip = zlib.decompressobj(31)
     try:
-        whole = unzip.decompress(content, _MOST_BYTES)
-    except zlib.error as error:
+        return unpack("gzip", content, _MOST_BYTES)
+    except (ValueError, OverflowError) as error:
         raise InputError(f"{where}: not readable as gzip ({error})") from error
-    if not unzip.eof:
-        raise InputError(f"{where}: its gzip is cut, or holds more than {_MOST_BYTES} bytes")
-    return whole
 
 
 def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetadata:
