@@ -13,6 +13,7 @@ from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
+from seambench_impl.parquet_file import MAGIC, explain_parquet
 from seambench_impl.scan_delta import DELTA
 from seambench_impl.scan_hive import HIVE
 from seambench_impl.scan_hudi import hudi
@@ -74,7 +75,7 @@ class _Reader(WritesPlans):
         return _among(self.formats, table.format).open(request_of_named(request, table))
 
     def explain(self, path: Path | str) -> Iterator[Met]:
-        """What a table or a log file says; see `seambench.contracts.scan.Scanner`.
+        """What a table, a log file or a Parquet file says; see `seambench.contracts.scan.Scanner`.
 
         That needs no reading of rows, so all readers explain the tables of all formats.
         """
@@ -86,6 +87,8 @@ class _Reader(WritesPlans):
             return _among(_FORMATS, table.format).explain(own.table)
         if path.is_dir():
             return _among(_FORMATS, recognised_format(str(path)).name).explain(str(path))
+        if _begins(path, MAGIC):
+            return explain_parquet(path)
         explains = (one.explain_file for one in _FORMATS)
         return next(explain for explain in explains if explain is not None)(path)
 
@@ -111,6 +114,14 @@ class _Reader(WritesPlans):
         if found.name not in names:
             raise RefusedError(f"{request.table}: {self.name} does not read {found.title} tables")
         return _among(self.formats, found.name)
+
+
+def _begins(path: Path, magic: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(magic)) == magic
+    except OSError:  # told by who reads it
+        return False
 
 
 def _among(formats: Sequence[ReaderFormat], name: str) -> ReaderFormat:

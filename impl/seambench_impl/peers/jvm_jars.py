@@ -6,6 +6,7 @@ The Ivy inside Spark's jars resolves them, from the repositories and into the fo
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,11 @@ __all__ = ["fetch_jars"]
 
 
 def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
-    """Paths of the jars of `group:artifact:version` coordinates, without what those depend on.
+    """Paths of the jars of some coordinates, without what those depend on.
+
+    Args:
+        coordinates: `group:artifact:version`, or with `:classifier` behind it.
+        wanted_by: who needs them, for messages.
 
     Raises:
         UnavailableError: they are not on this machine, and cannot be fetched.
@@ -51,14 +56,14 @@ def _without_poms(settings: Any) -> None:
 
 
 def _file_name(coordinate: str) -> str:
-    group, artifact, version = coordinate.split(":")
-    return f"{group}_{artifact}-{version}.jar"
+    group, artifact, version, *classifier = coordinate.split(":")
+    return f"{group}_{'-'.join([artifact, version, *classifier])}.jar"
 
 
 def _resolve(
     spark: JavaClasses, settings: object, coordinates: Sequence[str], wanted_by: str, folder: Path
 ) -> None:
-    """Let Ivy fetch; what it prints is kept for the message of a failure."""
+    """Let Ivy fetch; what it prints goes nowhere."""
     utils = spark.singleton("org.apache.spark.deploy.SparkSubmitUtils")
     printed = spark.jpype.JClass("java.io.ByteArrayOutputStream")()
     stream = spark.jpype.JClass("java.io.PrintStream")(printed)
@@ -66,8 +71,12 @@ def _resolve(
     getattr(utils, "printStream_$eq")(stream)
     none = spark.java_class("scala.Option").empty()
     nothing = spark.singleton("scala.collection.immutable.Nil")
+    plain = ",".join(one for one in coordinates if one.count(":") == 2)
     try:
-        utils.resolveMavenCoordinates(",".join(coordinates), settings, none, False, nothing, False)
+        utils.resolveMavenCoordinates(plain, settings, none, False, nothing, False)
+        for one in coordinates:
+            if one.count(":") == 3:
+                _resolve_classified(spark, settings, one, folder / _file_name(one))
     except spark.jpype.JException as error:
         raise UnavailableError(
             f"{wanted_by} needs jars that could not be fetched ({java_failure(error)}): without "
@@ -75,3 +84,35 @@ def _resolve(
         ) from error
     finally:
         getattr(utils, "printStream_$eq")(before)
+
+
+def _resolve_classified(
+    spark: JavaClasses, settings: object, coordinate: str, target: Path
+) -> None:
+    """Fetch one of the further jars of a release, for which Spark's own function has no words."""
+    group, artifact, version, classifier = coordinate.split(":")
+    ids = spark.java_class("org.apache.ivy.core.module.id.ModuleRevisionId")
+    kinds = "org.apache.ivy.core.module.descriptor.Default"
+    wanted = spark.java_class(f"{kinds}ModuleDescriptor").newDefaultInstance(
+        ids.newInstance("seambench", "jars", classifier)
+    )
+    needed = spark.java_class(f"{kinds}DependencyDescriptor")(
+        wanted, ids.newInstance(group, artifact, version), False, False, False
+    )
+    more = spark.jpype.JClass("java.util.HashMap")()
+    more.put("m:classifier", classifier)
+    jar = spark.java_class(f"{kinds}DependencyArtifactDescriptor")(
+        needed, artifact, "jar", "jar", None, more
+    )
+    needed.addDependencyArtifact("default", jar)
+    needed.addDependencyConfiguration("default", "*")
+    wanted.addDependency(needed)
+    ivy = spark.java_class("org.apache.ivy.Ivy").newInstance(settings)
+    silent = spark.java_class("org.apache.ivy.util.DefaultMessageLogger")(0)
+    ivy.getLoggerEngine().setDefaultLogger(silent)
+    options = spark.java_class("org.apache.ivy.core.resolve.ResolveOptions")()
+    options.setTransitive(False)
+    options.setOutputReport(False)
+    for report in ivy.resolve(wanted, options).getAllArtifactsReports():
+        if (file := report.getLocalFile()) is not None:
+            shutil.copyfile(str(file), target)

@@ -26,6 +26,7 @@ class SparkFrameReader(AutoReader):
         **AutoReader.capabilities,
         "path-per-slice": False,
         "pushdown": False,
+        "sql": True,
     }
 
     def __init__(self) -> None:

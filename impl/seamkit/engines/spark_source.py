@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from seambase.errors import RefusedError
+from seambase.errors import RefusedError, UsageError
 from seamkit.engines.files import EnginePlan, MaskedPart, Rest
 from seamkit.engines.spark_filters import condition_of
+from seamkit.files.kept import keep_at_most
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FILTER_TEXT", "frame_of_parts"]
+__all__ = ["FILTER_TEXT", "KEPT_BYTES", "frame_of_parts"]
 
 _JAVA = Path(__file__).with_name("java")
 
@@ -41,6 +42,11 @@ _SOURCE = "seamkit.PartSource"
 
 _TASK_BYTES = 512 << 20
 """Of files, which a task reads at most, if there are more parts than cores."""
+
+KEPT_BYTES = "spark.seamkit.keptBytes"
+"""Setting of a session: what each worker keeps of files from one query to the next."""
+
+_KEPT_BYTES = 256 << 20
 
 
 def frame_of_parts(
@@ -62,8 +68,10 @@ def frame_of_parts(
     rest = plan.rest
     assert rest is not None
     tasks, open_task = _tasks(rest, context)
+    kept_bytes = _kept_bytes(session)
 
     def read(_: int, asked: Iterator[bytes]) -> Iterator[bytes | memoryview]:
+        keep_at_most(kept_bytes)
         task, names, filters, masks = (bytes(text).decode() for text in asked)
         columns = json.loads(names)
         condition = condition_of(filters, target)
@@ -91,6 +99,13 @@ def frame_of_parts(
         function,
     )
     return DataFrame(frame, session)
+
+
+def _kept_bytes(session: SparkSession) -> int:
+    text = session.conf.get(KEPT_BYTES, str(_KEPT_BYTES))
+    if text is None or not text.isdecimal():
+        raise UsageError(f"the setting {KEPT_BYTES} is {text!r}: a number of bytes is meant")
+    return int(text)
 
 
 def _tasks(

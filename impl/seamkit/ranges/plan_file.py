@@ -31,11 +31,12 @@ from seambase.scan import ScanWarning
 from seambase.where import parse_filter
 from seamkit.files.storage import Storage
 from seamkit.ranges.codec import Decoder, Encoder
+from seamkit.ranges.json_text import read_json
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
-from seamkit.scan.units import ReadPlan, ReadUnit
+from seamkit.scan.units import ReadPlan, ReadUnit, Runs
 
 __all__ = ["scan_from_json", "scan_to_json", "scan_to_tasks"]
 
@@ -165,6 +166,9 @@ def scan_from_json(
         notes=decoder.decode(document["notes"], Sequence[str], "notes"),
         warnings=decoder.decode(document["warnings"], Sequence[ScanWarning], "warnings"),
     )
+    for unit in found:
+        if isinstance(runs := unit.changes, Runs):
+            _check_keys(runs, plan.schema, f"{where}: {unit.name}")
     scan = _scan(decoder, document, plan, where)
     for stated, unit in zip(picked, found, strict=True):
         below = scan.below if isinstance(scan, SqlScan) else scan
@@ -235,12 +239,15 @@ def _unit(decoder: Decoder, stated: Any, what: str, where: str) -> ReadUnit:
     return unit
 
 
+def _check_keys(runs: Runs, schema: pa.Schema, where: str) -> None:
+    for key in runs.keys:
+        if key not in schema.names and key not in runs.system.names:
+            raise InputError(f"{where}: its key {key!r} is no column")
+
+
 def _document(text: str | bytes, where: str) -> Mapping[str, Any]:
     """The document, of a known version and with the keys that one has."""
-    try:
-        document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_doubles)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: it is no JSON ({error})") from error
+    document = read_json(text, where)
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise InputError(f"{where}: it is no plan: its format is not {_FORMAT!r}")
     if document.get("version") != _VERSION or isinstance(document.get("version"), bool):
@@ -252,17 +259,6 @@ def _document(text: str | bytes, where: str) -> Mapping[str, Any]:
     if not isinstance(document["shared"], list) or not isinstance(document["units"], list):
         raise InputError(f"{where}: 'shared' and 'units' are lists")
     return document
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number of JSON's")
-
-
-def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is there twice in one object")
-    return found
 
 
 def _object(stated: Any, keys: Sequence[str], what: str) -> Mapping[str, Any]:

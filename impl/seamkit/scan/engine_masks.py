@@ -24,8 +24,8 @@ from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import CHUNK_ROWS
 from seamkit.scan.events_cache import EventsSource, Matches
 from seamkit.scan.masks import GoneRows, SharedMask
-from seamkit.scan.merge import KEEP, REMOVE, Words
 from seamkit.scan.merge_path import UnitMerge
+from seamkit.scan.merging.log_index import KEEP, REMOVE, Words
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.options import DEFAULT_BATCH_ROWS
 from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext, ReadUnit

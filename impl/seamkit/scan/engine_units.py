@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
 from seamkit.engines.files import CHUNK_ROWS, EngineFiles, why_not
+from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
 from seamkit.scan.engine_masks import ChangedRows, MaskedFiles, UnitMatches, gone_rows
 from seamkit.scan.events_cache import EventsCache
@@ -144,11 +145,12 @@ def masked_unit(
         SeambenchError: what is wrong with the file or its changes.
     """
     found = _files_of(unit, shown, masks=True)
-    if isinstance(found, str) or len(found) != 1 or leaves_out(unit, condition, schema):
+    tested = filter_columns(condition, schema)
+    if isinstance(found, str) or len(found) != 1 or leaves_out(unit, condition, schema, tested):
         return None
     (file,), none = found, np.empty(0, np.bool_)
-    matches = UnitMatches(schema, EventsCache())
-    tested = filter_columns(condition, schema)
+    # Its events are asked for twice: where nothing is kept, this cache ends with the unit.
+    matches = UnitMatches(schema, EventsCache(shared=KEPT if KEPT.most_bytes else None))
     matches.columns = list(dict.fromkeys([*shown.names, *tested]))
     if unit.changes is None:
         return file, none, None

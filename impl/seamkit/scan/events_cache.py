@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from seambase.errors import InputError
 from seamkit.files.kept import CACHE_BYTES, Kept
-from seamkit.scan.merge import KEEP, Words
+from seamkit.scan.merging.log_index import KEEP, Words
 from seamkit.scan.units import Events, Keyed, Positions, ReadContext
 
 __all__ = ["EventsCache", "EventsSource", "FreshEvents", "Matches"]
@@ -114,9 +114,10 @@ _BYTES_A_KEY = 64  # of the index and the keys in it, about
 class EventsCache:
     """Loads events once, and later only the columns that were not asked for before.
 
-    Threads may share it. Events that fill each other's gaps are not kept, and those used longest
-    ago give way to others. Changes that can tell by what files they are made, and that these are
-    the same as before, are shared with all scans of the process; others are kept by this object.
+    Threads may share it. Events that fill each other's gaps are not kept, nor are those of which a
+    condition left some out: whoever asks for them again gets all. Those used longest ago give way
+    to others. Changes that can tell by what files they are made, and that these are the same as
+    before, are shared with all scans of the process; others are kept by this object.
 
     Args:
         most_bytes: what this object may keep itself.
@@ -129,6 +130,7 @@ class EventsCache:
         self._own = Kept(most_bytes)
         self._shared = shared
         self._alone: dict[int, threading.Lock] = {}
+        self._in_part: set[Hashable] = set()
         self._lock = threading.Lock()
 
     def load(
@@ -140,10 +142,14 @@ class EventsCache:
         with alone:
             store, key = self._place(changes)
             known = store.get(("events", key))
+            whole = replace(context, condition=None)
             if known is None:
                 told = len(context.warnings)
-                loaded = changes.load(names, context)
+                loaded = changes.load(names, whole if key in self._in_part else context)
                 if isinstance(loaded, np.ndarray) or loaded.fills:
+                    return loaded
+                if not loaded.whole:
+                    self._in_part.add(key)
                     return loaded
                 events = loaded
                 # What is told of damage is told to every scan; and files may have changed.
@@ -154,7 +160,7 @@ class EventsCache:
                 events = known[1]
             missing = [n for n in names if events.data.schema.get_field_index(n) < 0]
             if missing:
-                further = changes.load(missing, context)
+                further = changes.load(missing, whole)
                 if isinstance(further, np.ndarray) or further.data.num_rows != events.data.num_rows:
                     raise InputError(_CHANGED)
                 events = events.beside(further)

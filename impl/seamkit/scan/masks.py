@@ -11,10 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.core.arrow_data import ExportedBatch, batch_of
+from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
-from seamkit.scan.merge import KEEP, REMOVE, assemble
+from seamkit.scan.merging.assembly import assemble
+from seamkit.scan.merging.log_index import KEEP, REMOVE
 from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, Positions, ReadContext
 
 __all__ = ["Gone", "GoneByKey", "GoneRows", "RowRemover", "SharedMask"]
@@ -161,7 +162,7 @@ class GoneByKey:
 def _kept(gone: Gone, begin: int, end: int) -> pa.Array:
     flags = np.ones(end - begin, dtype=np.bool_)
     flags[gone.within(begin, end)] = False
-    return pa.array(flags)
+    return array_of(flags)
 
 
 class RowRemover:
@@ -176,7 +177,7 @@ class RowRemover:
     def __init__(self, gone: Gone, schema: pa.Schema, allocator: TrackedAllocator) -> None:
         self._gone = gone
         self._allocator = allocator
-        self._nothing = batch_of([pa.array([], field.type) for field in schema], schema, 0)
+        self._nothing = batch_of([pa.nulls(0, field.type) for field in schema], schema, 0)
         self._exported = ExportedBatch(self._nothing)
 
     def left(self, batch: pa.RecordBatch, begin: int) -> pa.RecordBatch:
@@ -184,7 +185,7 @@ class RowRemover:
 
         Args:
             batch: rows of the file from `begin` on. Its buffers belong to this call, as those of
-                `seamkit.scan.merge.assemble` do.
+                `assemble` do.
             begin: position of its first row in the file.
         """
         end = begin + batch.num_rows

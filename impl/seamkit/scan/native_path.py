@@ -2,8 +2,9 @@
 
 With a filter, row groups that cannot match are left out by their statistics. Of the others the
 columns of the filter are read first, and the rest only where a row is left, piece by piece, so that
-what is thrown away is thrown away while it is small. A mask counts rows over the whole file,
-whichever row groups are read.
+what is thrown away is thrown away while it is small. Where a file can be read page by page, both
+come from those pages alone in which rows may match, or are left. A mask counts rows over the whole
+file, whichever row groups are read.
 """
 
 from __future__ import annotations
@@ -12,20 +13,33 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.pages.paged import PagedFile, paged_file
 from seamkit.files.reader import FileReader
 from seamkit.scan.masks import Gone, RowRemover
 
-__all__ = ["Wanted", "condition_met", "matching_groups", "native_rows", "with_values"]
+__all__ = [
+    "Wanted",
+    "condition_met",
+    "matching_groups",
+    "native_rows",
+    "tested_rows",
+    "with_values",
+]
 
 _PIECE_ROWS = 32 * 1024
+# To test a condition costs a tenth of a millisecond, however few the rows are.
+_TESTED_ROWS = 128 * 1024
 # Below this share of rows it pays to take texts as references into a dictionary, and to copy those
 # that are left.
 _FEW = 0.25
+# Above this share of rows that may match, row groups are read as a whole.
+_MOST_IN_PAGES = 0.5
 
 
 @dataclass(frozen=True)
@@ -95,7 +109,9 @@ def native_rows(
         InputError: a page is broken, or rows are missing.
     """
     if wanted.condition is not None:
-        yield from _tested_rows(reader, wanted, row_groups, gone, use_threads=use_threads)
+        matching = matching_groups(reader, wanted)
+        groups = [group for group in row_groups if group in matching]
+        yield from tested_rows(reader, wanted, groups, gone, use_threads=use_threads)
         return
     handed_out = pa.schema([wanted.schema.field(name) for name in wanted.columns])
     read = wanted.read(wanted.columns)
@@ -154,7 +170,7 @@ def _with_rows_left(
         yield run, starts[run[0]]
 
 
-def _tested_rows(
+def tested_rows(
     reader: FileReader,
     wanted: Wanted,
     row_groups: Sequence[int],
@@ -162,10 +178,20 @@ def _tested_rows(
     *,
     use_threads: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that meet the condition and are not gone."""
-    matching = matching_groups(reader, wanted)
-    row_groups = [group for group in row_groups if group in matching]
+    """The rows of some row groups that meet the condition and are not gone.
+
+    Whatever a row that is gone holds, the condition does not fail on it.
+
+    Args:
+        reader: the file.
+        wanted: what to hand out; it has a condition.
+        row_groups: those of `matching_groups`, in order.
+        gone: rows of the file that are not to be handed out.
+        use_threads: let pyarrow decode columns in parallel.
+    """
     starts = {} if gone is None else _starts(reader, row_groups)
+    read = wanted.read(wanted.schema.names)
+    pages = paged_file(reader, read) if row_groups else None
     for group in row_groups:
         kept = None
         if gone is not None:
@@ -173,7 +199,7 @@ def _tested_rows(
             if gone.count(begin, begin + rows) == rows:
                 continue
             kept = gone.kept(begin, begin + rows)
-        yield from _selected(reader, wanted, group, kept, use_threads=use_threads)
+        yield from _selected(reader, pages, wanted, group, kept, use_threads=use_threads)
 
 
 def matching_groups(reader: FileReader, wanted: Wanted) -> Collection[int]:
@@ -190,6 +216,7 @@ def matching_groups(reader: FileReader, wanted: Wanted) -> Collection[int]:
 
 def _selected(
     reader: FileReader,
+    pages: PagedFile | None,
     wanted: Wanted,
     group: int,
     there: pa.Array | None,
@@ -199,11 +226,15 @@ def _selected(
     """The rows of one row group that meet the condition, of those that are there."""
     handed_out = pa.schema([wanted.schema.field(name) for name in wanted.columns])
     tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-    mask, kept = _test(
+    found = None if pages is None else _tested_in_pages(pages, reader, wanted, group, there)
+    mask, kept = found or _test(
         (
             with_values(batch, tested, wanted.known)
             for batch in reader.batches(
-                wanted.read(wanted.tested), _PIECE_ROWS, use_threads=use_threads, row_groups=[group]
+                wanted.read(wanted.tested),
+                _TESTED_ROWS,
+                use_threads=use_threads,
+                row_groups=[group],
             )
         ),
         wanted.condition,
@@ -217,24 +248,79 @@ def _selected(
     if not rest.names:
         yield from _assembled(kept, left, handed_out, wanted)
         return
-    rows, done, given = min(_PIECE_ROWS, wanted.batch_rows), 0, 0
-    few = left < _FEW * len(mask)
+    given = 0
+    for selected in _left(
+        reader, pages, rest, group, mask, wanted.batch_rows, use_threads=use_threads
+    ):
+        own = kept.slice(given, selected.num_rows)
+        given += selected.num_rows
+        columns = [_column(name, selected, own, wanted) for name in handed_out.names]
+        yield batch_of(columns, handed_out, selected.num_rows)
+        if given == left:  # what follows is of no use
+            return
+
+
+def _left(
+    reader: FileReader,
+    pages: PagedFile | None,
+    schema: pa.Schema,
+    group: int,
+    mask: pa.Array,
+    batch_rows: int,
+    *,
+    use_threads: bool,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group that a mask keeps, of columns that were not tested."""
+    few = mask.true_count < _FEW * len(mask)
+    if few and pages is not None:
+        positions = np.flatnonzero(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+        batches = pages.rows(schema, group, positions, batch_rows)
+        if batches is not None:
+            yield from batches
+            return
+    done = 0
     for piece in reader.batches(
-        rest,
-        rows,
+        schema,
+        min(_PIECE_ROWS, batch_rows),
         use_threads=use_threads,
         row_groups=[group],
-        encoded=rest.names if few else (),
+        encoded=schema.names if few else (),
     ):
         selected = piece.filter(mask.slice(done, piece.num_rows))
         done += piece.num_rows
         if selected.num_rows:
-            own = kept.slice(given, selected.num_rows)
-            given += selected.num_rows
-            columns = [_column(name, selected, own, wanted) for name in handed_out.names]
-            yield batch_of(columns, handed_out, selected.num_rows)
-        if given == left:  # what follows is of no use
-            return
+            yield selected
+
+
+def _tested_in_pages(
+    pages: PagedFile,
+    reader: FileReader,
+    wanted: Wanted,
+    group: int,
+    there: pa.Array | None,
+) -> tuple[pa.Array, pa.Table] | None:
+    """What `_test` gives of a row group, from pages that may match; None if these are most."""
+    assert wanted.condition is not None
+    tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+    read, rows = wanted.read(wanted.tested), reader.rows_in([group])
+    spans = pages.spans_that_may_match(wanted.condition, tested, read.names, group)
+    if spans is None or sum(end - begin for begin, end in spans) > _MOST_IN_PAGES * rows:
+        return None
+    if not spans:
+        return pa.array(np.zeros(rows, dtype=np.bool_)), tested.empty_table()
+    positions = np.concatenate([np.arange(begin, end) for begin, end in spans])
+    batches = pages.rows(read, group, positions, _TESTED_ROWS)
+    if batches is None:
+        return None
+    met, kept = _test(
+        (with_values(batch, tested, wanted.known) for batch in batches),
+        wanted.condition,
+        tested,
+        None if there is None else there.take(pa.array(positions)),
+    )
+    mask = np.zeros(rows, dtype=np.bool_)
+    mask[positions] = pc.fill_null(met, False).to_numpy(zero_copy_only=False)
+    return pa.array(mask), kept
 
 
 def _assembled(
@@ -258,9 +344,10 @@ def _test(
     done = 0
     masks, kept = [], []
     for batch in batches:
-        met = condition_met(batch, condition)
-        if there is not None:
-            met = pc.and_(met, there.slice(done, batch.num_rows))
+        if there is None:
+            met = condition_met(batch, condition)
+        else:
+            met = _met_by(batch, condition, there.slice(done, batch.num_rows))
         done += batch.num_rows
         masks.append(met)
         if met.true_count:
@@ -268,6 +355,15 @@ def _test(
     whole = pa.Table.from_batches(kept, schema).combine_chunks()
     # A group may turn out to have no rows, where nothing but its bytes was known.
     return (pa.concat_arrays(masks) if masks else pa.array([], pa.bool_())), whole
+
+
+def _met_by(batch: pa.RecordBatch, condition: pc.Expression | None, there: pa.Array) -> pa.Array:
+    """Which rows are there and meet the condition, which may fail on those that are not."""
+    try:
+        return pc.and_(condition_met(batch, condition), there)
+    except pa.ArrowException:
+        left = condition_met(batch.filter(there), condition)
+        return pc.replace_with_mask(there, there, left)
 
 
 def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.Array:

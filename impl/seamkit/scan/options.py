@@ -30,7 +30,7 @@ class ScanOptions:
             less, takes over a file.
 
     Raises:
-        UsageError: a number below 1.
+        UsageError: a number below 1, or beyond 64 bits.
     """
 
     batch_rows: int | None = None
@@ -45,6 +45,8 @@ class ScanOptions:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise UsageError(f"{name} is {value!r}: a whole number of at least 1 is meant")
+            if value >> 63:
+                raise UsageError(f"{name} has {value.bit_length()} bits: at most 63 are meant")
 
     @property
     def most_rows(self) -> int:

@@ -12,14 +12,16 @@ import pyarrow.compute as pc
 from seambase.filters import filter_columns
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
-from seamkit.scan.native_path import Wanted
 from seamkit.scan.units import KeyMask, Mask, ReadUnit, Runs
 
 __all__ = ["groups_by_key", "leaves_out", "units_that_may_match"]
 
 
 def units_that_may_match(
-    units: Sequence[ReadUnit], condition: pc.Expression | None, schema: pa.Schema
+    units: Sequence[ReadUnit],
+    condition: pc.Expression | None,
+    schema: pa.Schema,
+    tested: Sequence[str] | None = None,
 ) -> list[bool]:
     """For each unit whether it may have rows that meet a condition.
 
@@ -28,13 +30,14 @@ def units_that_may_match(
             statistics, which count where no row is added to the file's.
         condition: a filter, or None.
         schema: the columns that it and the guarantees name.
+        tested: names of the columns that it tests, where the caller has looked already.
     """
     if condition is None:
         return [True] * len(units)
     in_bucket = _in_buckets(units, condition)
     if not any(u.partition or u.guarantee is not None or _statistics(u) for u in units):
         return in_bucket
-    tested = filter_columns(condition, schema)
+    tested = filter_columns(condition, schema) if tested is None else tested
     # Units of one partition share its values: they are looked at once.
     numbers: dict[tuple[int, int, int], int] = {}
     guarantees: list[pc.Expression | None] = []
@@ -55,42 +58,57 @@ def units_that_may_match(
 
 
 def groups_by_key(
-    key_columns: frozenset[str], wanted: Wanted
+    key_columns: Collection[str],
+    condition: pc.Expression | None,
+    tested: Sequence[str],
+    schema: pa.Schema,
 ) -> Callable[[FileReader], Sequence[int]] | None:
-    """Which row groups of a merged file can hold keys that the condition lets through.
+    """Which row groups of a merged file can hold keys that a condition lets through.
 
     Values below the merge may be stale, but keys are not.
+
+    Args:
+        key_columns: the columns whose values no change replaces.
+        condition: a filter, or None.
+        tested: names of the columns that it tests.
+        schema: has these.
+
+    Returns:
+        None where the condition says nothing of keys.
     """
-    condition, keys = wanted.condition, key_columns.intersection(wanted.tested)
+    keys = frozenset(tested).intersection(key_columns)
     if condition is None or not keys:
         return None
-    schema = pa.schema([wanted.schema.field(name) for name in wanted.tested])
-    return lambda reader: reader.row_groups_that_may_match(condition, schema, counted=keys)
+    fields = pa.schema([schema.field(name) for name in tested])
+    return lambda reader: reader.row_groups_that_may_match(condition, fields, counted=keys)
 
 
-def leaves_out(unit: ReadUnit, condition: pc.Expression | None, schema: pa.Schema) -> bool:
+def leaves_out(
+    unit: ReadUnit,
+    condition: pc.Expression | None,
+    schema: pa.Schema,
+    tested: Sequence[str],
+) -> bool:
     """Whether a condition leaves out a unit, or row groups of its file by their keys.
 
     Args:
         unit: of any kind.
         condition: a filter, or None.
         schema: the columns that it names.
+        tested: names of those that it tests.
 
     Raises:
         InputError: the file is missing or broken.
     """
-    if not units_that_may_match([unit], condition, schema)[0]:
+    if not units_that_may_match([unit], condition, schema, tested)[0]:
         return True
-    if condition is None or isinstance(unit.changes, Mask | KeyMask | Runs | None):
+    if isinstance(unit.changes, Mask | KeyMask | Runs | None):
         return False
-    tested = filter_columns(condition, schema)
-    keys = unit.changes.key_columns.intersection(tested)
-    if not keys:
+    groups_of = groups_by_key(unit.changes.key_columns, condition, tested, schema)
+    if groups_of is None:
         return False
     reader = unit.files[0].open()
-    fields = pa.schema([schema.field(name) for name in tested])
-    groups = reader.row_groups_that_may_match(condition, fields, counted=keys)
-    return len(groups) < reader.num_row_groups
+    return len(groups_of(reader)) < reader.num_row_groups
 
 
 def _in_buckets(units: Sequence[ReadUnit], condition: pc.Expression) -> list[bool]:

@@ -22,8 +22,9 @@ from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.merge import KEEP, Words, assemble
-from seamkit.scan.run_merge import MergedRows, RunMerge
+from seamkit.scan.merging.assembly import assemble
+from seamkit.scan.merging.log_index import KEEP, Words
+from seamkit.scan.merging.run_merge import MergedRows, RunMerge
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
 __all__ = ["Share", "merged_runs"]
@@ -167,7 +168,7 @@ class _Merging:
         wanted = names if isinstance(rule, str) else rule.columns(names)
         kinds = [] if changes.kinds is None else [changes.kinds]
         needed = dict.fromkeys([*wanted, *changes.keys, *changes.order, *kinds])
-        self._read = pa.schema([_field(name, schema, changes.system) for name in needed])
+        self._read = pa.schema([self._field(name, schema) for name in needed])
         self._ranked = [*changes.keys, *changes.order]
         self._base = self._largest() if isinstance(rule, str) else None
         self._merge = RunMerge(
@@ -189,6 +190,12 @@ class _Merging:
             for i, run in enumerate(changes.runs)
         ]
         self._batches: dict[int, pa.RecordBatch] = {}
+
+    def _field(self, name: str, schema: pa.Schema) -> pa.Field:
+        known = self._changes.system if schema.get_field_index(name) < 0 else schema
+        if known.get_field_index(name) < 0:
+            raise InputError(f"{self._unit.name}: its runs are merged by {name!r}, no column")
+        return known.field(name)
 
     def _largest(self) -> int:
         sizes = [sum(file.size_bytes for file in run) for run in self._changes.runs]
@@ -324,15 +331,10 @@ class _Combined(_Merging):
             yield rule.merge(own, first, pa.array(retracts[several]))
 
 
-def _field(name: str, schema: pa.Schema, system: pa.Schema) -> pa.Field:
-    known = system if schema.get_field_index(name) < 0 else schema
-    return known.field(name)
-
-
 def _joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     if len(pieces) == 1:
         return pieces[0]
     if not pieces:
-        return batch_of([pa.array([], field.type) for field in schema], schema, 0)
+        return batch_of([pa.nulls(0, field.type) for field in schema], schema, 0)
     columns = [pa.concat_arrays([p.column(i) for p in pieces]) for i in range(len(schema))]
     return batch_of(columns, schema, sum(piece.num_rows for piece in pieces))

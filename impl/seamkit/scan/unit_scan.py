@@ -5,67 +5,38 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
-import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, SeambenchError
-from seambase.filters import apply_filter, filter_columns
+from seambase.filters import filter_columns
 from seambase.scan import ScanReport, ScanWarning
 from seambase.statistics import TableStatistics
 from seamkit.core.memory import TrackedAllocator
-from seamkit.core.tasks import Task, run_tasks
+from seamkit.core.tasks import run_tasks
 from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.files.kept import KEPT
-from seamkit.files.storage import is_far
-from seamkit.scan.engine_masks import ChangedRows, UnitMatches, changed_rows
+from seamkit.scan.engine_masks import UnitMatches
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
-from seamkit.scan.key_ranges import key_ranges
-from seamkit.scan.masks import SharedMask
-from seamkit.scan.merge_path import UnitMerge
-from seamkit.scan.native_path import Wanted, native_rows, with_values
+from seamkit.scan.native_path import Wanted
 from seamkit.scan.options import ScanOptions
-from seamkit.scan.pruning import groups_by_key, units_that_may_match
-from seamkit.scan.runs_path import Share, merged_runs
+from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.statistics import unit_statistics
-from seamkit.scan.units import (
-    DataFile,
-    Keyed,
-    KeyMask,
-    Mask,
-    ReadContext,
-    ReadPlan,
-    ReadUnit,
-    Runs,
-)
+from seamkit.scan.unit_tasks import OtherPath, ReadRows, Run, UnitTasks
+from seamkit.scan.units import ReadPlan, ReadUnit
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 __all__ = ["ReadRows", "UnitScan"]
-
-_WAITING = 4
-
-ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordBatch]]
-"""Another way to read a unit: its rows with the columns of a schema, in batches of so many rows."""
-
-
-@dataclass
-class _Run:
-    """What all units of a scan share while they are read."""
-
-    allocator: TrackedAllocator
-    warnings: list[ScanWarning] = field(default_factory=list)
-    rows: int = 0
-    spent: list[tuple[str, float]] = field(default_factory=list)
 
 
 class UnitScan(Scan):
@@ -92,15 +63,15 @@ class UnitScan(Scan):
         self._columns = list(columns)
         self._condition = condition
         self._options = options or ScanOptions()
-        self._other_path: tuple[str, ReadRows] | None = None
-        self._only_merged = False
+        self._other_path: OtherPath | None = None
         self._matches: UnitMatches | None = None
+        self._keeps = True
         filter_columns(condition, plan.schema)
         self._begin()
 
     def _begin(self) -> None:
         allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
-        self._run = _Run(allocator, list(self._plan.warnings))
+        self._run = Run(allocator, list(self._plan.warnings))
         self._lock = threading.Lock()
 
     @property
@@ -119,9 +90,9 @@ class UnitScan(Scan):
         return self._options
 
     @property
-    def other_path(self) -> tuple[str, ReadRows, bool] | None:
+    def other_path(self) -> OtherPath | None:
         """What `read_by` was given; None where units take the scan's own paths."""
-        return None if self._other_path is None else (*self._other_path, self._only_merged)
+        return self._other_path
 
     @property
     def schema(self) -> pa.Schema:
@@ -168,7 +139,7 @@ class UnitScan(Scan):
             return EnginePlan([], self, self.schema, *_sizes(self._plan))
         matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
         share = engine_share(self._plan, self._columns, matches)
-        files = [*share.files, *share.masked(self._context(), self._options.n_threads)]
+        files = [*share.files, *share.masked(self._tasks.context(), self._options.n_threads)]
         if not share.rest.units:
             return EnginePlan(files, None, self.schema)
         rest = copy.copy(self)
@@ -181,7 +152,7 @@ class UnitScan(Scan):
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
         if self._other_path is not None:
-            return f"rows come by the path {self._other_path[0]}"
+            return f"rows come by the path {self._other_path.name}"
         if self._condition is not None:
             return "the scan has a filter of its own"
         if self._options.memory_limit_bytes is not None:
@@ -200,7 +171,7 @@ class UnitScan(Scan):
             only_merged: units that need no merge stay on the native path.
         """
         other = copy.copy(self)
-        other._other_path, other._only_merged = (path, read), only_merged
+        other._other_path = OtherPath(path, read, only_merged)
         return other
 
     def files_alone(self) -> UnitScan:
@@ -238,6 +209,7 @@ class UnitScan(Scan):
         piece._columns = list(columns)
         piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
+        piece._keeps = False  # a task reads it once, in a process that may have little memory
         return piece
 
     @property
@@ -259,7 +231,9 @@ class UnitScan(Scan):
         values = self.part_values.intersection(columns)
         if self._alone() is not None or values != unit.partition.keys() & {*columns}:
             return whole
-        split = masked_unit(unit, self._plan.schema, piece.schema, condition, piece._context())
+        split = masked_unit(
+            unit, self._plan.schema, piece.schema, condition, piece._tasks.context()
+        )
         if split is None:
             return whole
         file, gone, changed = split
@@ -338,10 +312,11 @@ class UnitScan(Scan):
 
     def path_of(self, unit: ReadUnit) -> str:
         """The path that a unit takes: `native`, `merge`, or another reader's."""
-        native = isinstance(unit.changes, Mask | KeyMask | None)
-        if self._other_path is not None and not (native and self._only_merged):
-            return self._other_path[0]
-        return "native" if native else "merge"
+        return self._tasks.path_of(unit)
+
+    @property
+    def _tasks(self) -> UnitTasks:
+        return UnitTasks(self._plan, self._options, self._run, self._other_path)
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
@@ -400,11 +375,21 @@ class UnitScan(Scan):
             {},
             self._options.most_rows,
         )
-        tasks, by_other = self._tasks(wanted, events or FreshEvents())
-        for number, batch in run_tasks(tasks, self._units_at_once, by_other):
+        tasks, by_other = self._tasks.of(wanted, events or self._own_events(condition))
+        for number, batch in run_tasks(tasks, self._tasks.units_at_once, by_other):
             with self._lock:
                 self._run.rows += batch.num_rows
             yield number, batch
+
+    def _own_events(self, condition: pc.Expression | None) -> EventsSource:
+        """Where events come from in a stream or table: kept ones take part where a filter is.
+
+        All rows are read once, as a rule, and their logs would push out what queries come back to.
+        """
+        limited = self._options.memory_limit_bytes is not None
+        if condition is None or limited or not self._keeps:
+            return FreshEvents()
+        return EventsCache(most_bytes=0, shared=KEPT)
 
     def _planned_anew(self, error: InputError, rows: int) -> bool:
         """Whether the table has another state by now, by which the read that failed is planned.
@@ -430,158 +415,8 @@ class UnitScan(Scan):
             self._run.rows = rows
         return True
 
-    def _tasks(self, wanted: Wanted, events: EventsSource) -> tuple[list[Task], frozenset[int]]:
-        """What is to be done: a unit is one task, or several if it has more than its share.
-
-        Returns:
-            The tasks, and the numbers of those that are another reader's, which may be slow.
-        """
-        units, threads = self._plan.units, self._options.n_threads
-        may_match = units_that_may_match(units, wanted.condition, self._plan.schema)
-        kept = list(itertools.compress(units, may_match))
-        whole_bytes = sum(unit.size_bytes for unit in kept)
-        spare = sum(len(unit.files) for unit in kept) < threads
-        tasks: list[Task] = []
-        by_other: set[int] = set()
-        for unit in kept:
-            names = wanted.schema.names
-            known = {name: unit.partition[name] for name in names if name in unit.partition}
-            own = replace(wanted, known=known)
-            if self._other_path is not None and self.path_of(unit) == self._other_path[0]:
-                by_other.add(len(tasks))
-                tasks.append(self._by_other(unit, own, self._other_path[1]))
-                continue
-            parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
-            if isinstance(unit.changes, Runs):
-                tasks += self._merging_runs(unit, unit.changes, own, parts)
-                continue
-            if isinstance(unit.changes, ChangedRows):
-                rows = (unit.changes, self._plan.schema, own, self._context())
-                tasks.append(functools.partial(changed_rows, *rows))
-                continue
-            if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
-                tasks += self._merging(unit, unit.changes, own, parts, events)
-                continue
-            for file in unit.files:
-                parts = max(1, math.ceil(file.size_bytes * threads / max(whole_bytes, 1)))
-                tasks += self._native(unit, file, own, parts, spare)
-        return tasks, frozenset(by_other)
-
-    def _native(
-        self, unit: ReadUnit, file: DataFile, wanted: Wanted, parts: int, spare: bool
-    ) -> list[Task]:
-        """Tasks for a file: one, or one for each run of row groups if it is cut in parts."""
-        cuts: list[tuple[int, int] | None] = [None]
-        if parts > 1:
-            groups = file.open().num_row_groups
-            parts = min(parts, groups)
-            bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
-            cuts = list(itertools.pairwise(bounds)) or [None]
-        gone = None if unit.changes is None else SharedMask(unit.changes)
-
-        def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
-            # A reader of its own for each task: pyarrow's may not be shared by threads.
-            reader = file.open()
-            return native_rows(
-                reader,
-                wanted,
-                range(*cut) if cut else range(reader.num_row_groups),
-                use_threads=spare and cut is None,
-                gone=None if gone is None else gone.of(reader, self._context(), wanted.batch_rows),
-                allocator=self._run.allocator,
-            )
-
-        return [functools.partial(read, cut) for cut in cuts]
-
-    def _merging(
-        self, unit: ReadUnit, changes: Keyed, wanted: Wanted, parts: int, events: EventsSource
-    ) -> list[Task]:
-        """Tasks for a unit that is merged."""
-        merge = functools.partial(
-            UnitMerge,
-            unit.files[0] if unit.files else None,
-            changes,
-            self._plan.schema,
-            wanted,
-            self._context(),
-            events,
-            row_groups=groups_by_key(changes.key_columns, wanted),
-        )
-        if parts == 1:
-            # Opened by the task: a scan may have more units than files can be open.
-            reads: list[Task] = [lambda: merge().all_rows()]
-        else:
-            shared = merge(threads=parts)
-            reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
-        return reads
-
-    def _merging_runs(
-        self, unit: ReadUnit, changes: Runs, wanted: Wanted, parts: int
-    ) -> list[Task]:
-        """Tasks for a unit of sorted runs, one for each range of keys that it is cut into.
-
-        Rows are tested after they were merged.
-        """
-        groups_of = groups_by_key(frozenset(changes.keys), wanted)
-        ranges = key_ranges(changes, self._plan.schema, parts) if parts > 1 else ()
-        shares = [Share(groups_of, keys) for keys in ranges]
-        # What cannot be cut is decoded in parallel at least.
-        shares = shares or [Share(groups_of, use_threads=parts > 1)]
-        read = functools.partial(
-            merged_runs,
-            unit,
-            changes,
-            self._plan.schema,
-            wanted.read(wanted.schema.names).names,
-            self._rows_of_a_merge(wanted.batch_rows),
-            self._context(),
-        )
-        return [
-            functools.partial(_tested, functools.partial(read, share), wanted) for share in shares
-        ]
-
-    def _rows_of_a_merge(self, batch_rows: int) -> int:
-        """Rows that one merge of sorted runs may hold: all that run at once share those of a batch.
-
-        Half of them are for batches that wait to be fetched, where threads hand them over.
-        """
-        merges = self._units_at_once
-        return batch_rows if merges == 1 else max(1, batch_rows // (2 * merges))
-
-    def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
-        schema = wanted.read(wanted.schema.names)
-        context = replace(self._context(), condition=wanted.condition)
-        rows = functools.partial(read, unit, schema, wanted.batch_rows, context)
-        return functools.partial(_tested, rows, wanted)
-
-    @property
-    def _units_at_once(self) -> int:
-        """More than there are cores where files are far away: most of them wait for bytes."""
-        options = self._options
-        far = options.threads is None and is_far(self._plan.table)
-        return options.n_threads * (_WAITING if far else 1)
-
-    def _context(self) -> ReadContext:
-        """A quarter of a unit's share of the memory is for its events' rows.
-
-        The rest is for keys, index and batches.
-        """
-        limit = self._options.memory_limit_bytes
-        held_bytes = None if limit is None else limit // (4 * self._units_at_once)
-        run = self._run
-        return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
-
 
 def _sizes(plan: ReadPlan) -> tuple[int, int | None]:
     """Bytes of a plan's files, and about how many rows it has, as far as it knows itself."""
     known = unit_statistics(plan.units, pa.schema([]), footers=False, threads=1)
     return plan.size_bytes, None if known.rows is None else known.rows.value
-
-
-def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Rows of another path that meet the condition; a value below the merge may be stale."""
-    whole = (with_values(batch, wanted.schema, wanted.known) for batch in read())
-    if wanted.condition is None:
-        return whole
-    stream = pa.RecordBatchReader.from_batches(wanted.schema, whole)
-    return iter(apply_filter(stream, wanted.condition, wanted.columns))

@@ -35,7 +35,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
-from seamkit.scan.merge import Words
+from seamkit.scan.merging.log_index import Words
 
 __all__ = [
     "Buckets",
@@ -130,7 +130,8 @@ class ReadContext:
         spent: receives seconds by what they were spent on, from readers that count them.
         condition: what rows of the unit are tested for afterwards, over the table's columns; None
             for nothing. A reader that is not the scan's own may leave out rows that surely do not
-            meet it, never by a value that the unit's changes may replace; see `settled_columns`.
+            meet it, never by a value that the unit's changes may replace; see `settled_columns`. So
+            may changes leave out events by their keys; see `Events.whole`.
     """
 
     allocator: TrackedAllocator
@@ -152,6 +153,11 @@ class Events(Protocol):
     @property
     def fills(self) -> bool:
         """Whether events hold some values of a row only; others come from the row below."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether all are there; not so where the condition of a read left some out."""
         ...
 
     def columns(self, reader: FileReader) -> Sequence[str]:
@@ -284,6 +290,9 @@ class Runs:
         ignores_retracts: whether they are passed over, as if they were not there.
         rule: which row of a key is left, or what they become together.
         masks: rows of files that are gone before anything is merged, by name of the file.
+
+    Raises:
+        ValueError: no runs, no keys, or more descending columns than there are.
     """
 
     runs: Sequence[Sequence[DataFile]]
@@ -295,6 +304,13 @@ class Runs:
     ignores_retracts: bool = False
     rule: Literal["last", "first"] | Combine = "last"
     masks: Mapping[str, Mask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.runs or not self.keys or not 0 <= self.descending <= len(self.order):
+            raise ValueError(
+                f"{len(self.runs)} runs by {len(self.keys)} keys, {self.descending} of "
+                f"{len(self.order)} columns of order descending"
+            )
 
 
 Changes = Mask | KeyMask | Keyed | Runs

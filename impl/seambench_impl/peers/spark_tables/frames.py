@@ -12,7 +12,7 @@ import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from seambase.errors import InputError
-from seambench.contracts.scan import Scanner, ScanRequest
+from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.contracts.tables import SparkBundle
 from seambench.engines.spark import SparkOptions, explain_failure, spark_session
 from seambench_impl.peers.peer_scan import PeerScan, select_columns
@@ -30,6 +30,8 @@ __all__ = ["SparkScan", "open_frame"]
 _lock = threading.Lock()
 _stack = contextlib.ExitStack()
 _started: dict[str, tuple[Any, Path | None]] = {}
+_plain: dict[Path, Any] = {}
+"""Frames of folders of Parquet files, whose schema costs Spark a job."""
 
 
 def _session(bundle: SparkBundle) -> tuple[Any, Path | None]:
@@ -97,6 +99,24 @@ class SparkScan(PeerScan):
         with self._failures():
             self._wanted(self.schema.names).write.format("noop").mode("overwrite").save()
         return time.perf_counter() - begin
+
+    def answer(self, sql: str, tables: Mapping[str, Scan | Path]) -> list[tuple[Any, ...]]:
+        """The rows of a query in Spark SQL; see `seambench.contracts.scan.Answering`."""
+        session = self._frame.sparkSession
+        with self._failures():
+            for name, table in tables.items():
+                # Readers that share the session have tables of the same names.
+                self._view(session, table).createOrReplaceTempView(name)
+            return [tuple(row) for row in session.sql(sql).collect()]
+
+    @staticmethod
+    def _view(session: Any, table: Scan | Path) -> Any:
+        if isinstance(table, SparkScan):
+            return table._wanted(table.schema.names)
+        assert isinstance(table, Path)
+        if table not in _plain:
+            _plain[table] = session.read.parquet(table.resolve().as_uri())
+        return _plain[table]
 
     def _read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         with tempfile.TemporaryDirectory(prefix="seambench-spark-rows-") as folder:

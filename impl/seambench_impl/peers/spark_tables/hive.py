@@ -27,6 +27,7 @@ _WORDS = (
     *("formats.hive", "query.snapshot", "partitioned"),
     *("hive.text", "hive.csv", "hive.json", "hive.sequence"),
     *("hive.parquet", "hive.orc", "hive.avro"),
+    "sql",
 )
 #: The serde of formats whose rows are lines of text, and how the files are stored.
 _LINES: Mapping[str, tuple[str, str]] = {

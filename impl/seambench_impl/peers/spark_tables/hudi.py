@@ -34,7 +34,9 @@ class SparkHudiReader:
     def __init__(self) -> None:
         installed_version("pyspark", self.name, "spark")
         self.version = version_inside(self.name) or _HUDI_VERSION
-        self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
+        stated_words = stated("scan", self.name, self.version)
+        # Only in this process: rows of other versions are handed over by a process of their own.
+        self.capabilities: Mapping[str, bool] = {**stated_words, "sql": True}
 
     def open(self, request: ScanRequest) -> SparkScan:
         """Start Spark if need be, and let Hudi plan the read.

@@ -22,7 +22,7 @@ _WORDS = (
     *("formats.paimon", "query.snapshot", "query.incremental", "as-of", "partitioned"),
     *("merge.aggregation", "merge.deduplicate", "merge.first-row", "merge.partial-update"),
     *("paimon.avro", "paimon.evolution", "paimon.manifests-orc", "paimon.orc", "paimon.tags"),
-    "paimon.vectors",
+    *("paimon.vectors", "sql"),
 )
 
 

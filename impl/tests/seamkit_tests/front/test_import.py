@@ -35,12 +35,14 @@ def test_importing_the_library_imports_next_to_nothing() -> None:
     assert {name for name in found if name.split(".")[0] in ("pyarrow", "numpy", "cffi")} == set()
 
 
-@pytest.mark.parametrize("name", ["mor-v9-base-only", "mor-v9-commit"])
+@pytest.mark.parametrize(
+    "name", ["mor-v9-base-only", "mor-v9-commit", "mor-v9-int-ordering", "mor-v9-parquet-blocks"]
+)
 def test_reading_a_table_imports_what_reading_needs(tmp_path: Path, name: str) -> None:
     """Neither the harness, nor DuckDB, nor pandas: not even where they are installed.
 
-    (pyarrow itself looks for pandas when it makes an array of Python's values, as it must for some
-    deletes, orderings and partitions.)
+    (pyarrow itself looks for pandas when it makes an array of Python's values, as it must for
+    ordering values of texts, several ordering columns and partitions.)
     """
     table = unpack_table(name, tmp_path)
     program = (

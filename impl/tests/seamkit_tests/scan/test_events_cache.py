@@ -11,7 +11,7 @@ import pytest
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import Kept
 from seamkit.scan.events_cache import EventsCache, Matches
-from seamkit.scan.merge import KEEP, REMOVE
+from seamkit.scan.merging.log_index import KEEP, REMOVE
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table

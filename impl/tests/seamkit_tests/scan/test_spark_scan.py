@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench.engines.spark import SparkOptions, spark_session
 from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
+from seamkit.engines.spark_source import KEPT_BYTES
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.opening import open_table
@@ -127,6 +128,24 @@ def test_sparks_own_reader_takes_part_in_a_data_frame(
     assert ("FileScan parquet" in plan) == clean
     masked = any(scan.masked_part(n, [column], None).file for n in range(scan.n_parts))
     assert masked
+
+
+@in_threads
+def test_what_workers_keep_is_a_setting_of_the_session(session: Any, tmp_path: Path) -> None:
+    """A number of bytes, 0 for nothing; anything else is refused before a task starts."""
+    scan = _unpack("mor-v9-event", tmp_path).scan()
+    expected = sorted(map(repr, scan.spark_frame(session).collect()))
+    try:
+        session.conf.set(KEPT_BYTES, "0")
+        frame = scan.spark_frame(session)
+        assert [sorted(map(repr, frame.collect())) for _ in range(2)] == [expected] * 2
+        session.conf.set(KEPT_BYTES, "1g")
+        with pytest.raises(
+            UsageError, match=r"spark\.seamkit\.keptBytes is '1g': a number of bytes"
+        ):
+            scan.spark_frame(session)
+    finally:
+        session.conf.unset(KEPT_BYTES)
 
 
 @in_threads

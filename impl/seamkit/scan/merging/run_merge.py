@@ -16,7 +16,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merge import Words
+from seamkit.scan.merging.log_index import Words
 
 __all__ = ["MergedRows", "Pick", "RunMerge"]
 

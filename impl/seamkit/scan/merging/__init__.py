@@ -1,0 +1,1 @@
+"""What the core does of a merge: keys that meet events, columns put together, sorted runs."""

@@ -1,0 +1,251 @@
+"""The units of a plan as tasks for threads, each read as its changes say."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from seambase.filters import apply_filter
+from seambase.scan import ScanWarning
+from seamkit.core.memory import TrackedAllocator
+from seamkit.core.tasks import Task
+from seamkit.files.storage import is_far
+from seamkit.scan.engine_masks import ChangedRows, changed_rows
+from seamkit.scan.events_cache import EventsSource
+from seamkit.scan.key_ranges import GroupsOf, key_ranges
+from seamkit.scan.masks import SharedMask
+from seamkit.scan.merge_path import UnitMerge
+from seamkit.scan.native_path import Wanted, native_rows, with_values
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.pruning import groups_by_key, units_that_may_match
+from seamkit.scan.runs_path import Share, merged_runs
+from seamkit.scan.units import (
+    DataFile,
+    Keyed,
+    KeyMask,
+    Mask,
+    ReadContext,
+    ReadPlan,
+    ReadUnit,
+    Runs,
+)
+
+__all__ = ["OtherPath", "ReadRows", "Run", "UnitTasks"]
+
+_WAITING = 4
+
+ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordBatch]]
+"""Another way to read a unit: its rows with the columns of a schema, in batches of so many rows."""
+
+
+@dataclass
+class Run:
+    """What all units of a scan share while they are read."""
+
+    allocator: TrackedAllocator
+    warnings: list[ScanWarning] = field(default_factory=list)
+    rows: int = 0
+    spent: list[tuple[str, float]] = field(default_factory=list)
+
+
+class OtherPath(NamedTuple):
+    """A way to read units in place of the scan's own paths.
+
+    Attributes:
+        name: what reports call it.
+        read: a function of a module, so that the scan can be pickled.
+        only_merged: units that need no merge stay on the native path.
+    """
+
+    name: str
+    read: ReadRows
+    only_merged: bool
+
+
+@dataclass(frozen=True)
+class UnitTasks:
+    """Makes the tasks of one read of a plan.
+
+    Attributes:
+        plan: what is read.
+        options: how it is run.
+        run: what the units share.
+        other_path: takes the place of the scan's own paths; None for nothing.
+    """
+
+    plan: ReadPlan
+    options: ScanOptions
+    run: Run
+    other_path: OtherPath | None
+
+    def of(self, wanted: Wanted, events: EventsSource) -> tuple[list[Task], frozenset[int]]:
+        """What is to be done: a unit is one task, or several if it has more than its share.
+
+        Returns:
+            The tasks, and the numbers of those that are another reader's, which may be slow.
+        """
+        units, threads = self.plan.units, self.options.n_threads
+        asked = wanted.condition, self.plan.schema, wanted.tested
+        may_match = units_that_may_match(units, *asked)
+        kept = list(itertools.compress(units, may_match))
+        whole_bytes = sum(unit.size_bytes for unit in kept)
+        spare = sum(len(unit.files) for unit in kept) < threads
+        tasks: list[Task] = []
+        by_other: set[int] = set()
+        for unit in kept:
+            names = wanted.schema.names
+            known = {name: unit.partition[name] for name in names if name in unit.partition}
+            own = replace(wanted, known=known)
+            other = self.other_path
+            if other is not None and self.path_of(unit) == other.name:
+                by_other.add(len(tasks))
+                tasks.append(self._by_other(unit, own, other.read))
+                continue
+            parts = max(1, math.ceil(unit.size_bytes * threads / max(whole_bytes, 1)))
+            if isinstance(unit.changes, Runs):
+                tasks += self._merging_runs(unit, unit.changes, own, parts)
+                continue
+            if isinstance(unit.changes, ChangedRows):
+                rows = (unit.changes, self.plan.schema, own, self.context())
+                tasks.append(functools.partial(changed_rows, *rows))
+                continue
+            if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
+                tasks += self._merging(unit, unit.changes, own, parts, events)
+                continue
+            for file in unit.files:
+                parts = max(1, math.ceil(file.size_bytes * threads / max(whole_bytes, 1)))
+                tasks += self._native(unit, file, own, parts, spare)
+        return tasks, frozenset(by_other)
+
+    def _native(
+        self, unit: ReadUnit, file: DataFile, wanted: Wanted, parts: int, spare: bool
+    ) -> list[Task]:
+        """Tasks for a file: one, or one for each run of row groups if it is cut in parts."""
+        cuts: list[tuple[int, int] | None] = [None]
+        if parts > 1:
+            groups = file.open().num_row_groups
+            parts = min(parts, groups)
+            bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
+            cuts = list(itertools.pairwise(bounds)) or [None]
+        gone = None if unit.changes is None else SharedMask(unit.changes)
+
+        def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
+            # A reader of its own for each task: pyarrow's may not be shared by threads.
+            reader = file.open()
+            return native_rows(
+                reader,
+                wanted,
+                range(*cut) if cut else range(reader.num_row_groups),
+                use_threads=spare and cut is None,
+                gone=None if gone is None else gone.of(reader, self.context(), wanted.batch_rows),
+                allocator=self.run.allocator,
+            )
+
+        return [functools.partial(read, cut) for cut in cuts]
+
+    def _merging(
+        self, unit: ReadUnit, changes: Keyed, wanted: Wanted, parts: int, events: EventsSource
+    ) -> list[Task]:
+        """Tasks for a unit that is merged."""
+        by_key = _groups_by_key(changes.key_columns, wanted)
+        condition = None if by_key is None else wanted.condition
+        merge = functools.partial(
+            UnitMerge,
+            unit.files[0] if unit.files else None,
+            changes,
+            self.plan.schema,
+            wanted,
+            replace(self.context(), condition=condition),
+            events,
+            row_groups=by_key,
+        )
+        if parts == 1:
+            # Opened by the task: a scan may have more units than files can be open.
+            reads: list[Task] = [lambda: merge().all_rows()]
+        else:
+            shared = merge(threads=parts)
+            reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
+        return reads
+
+    def _merging_runs(
+        self, unit: ReadUnit, changes: Runs, wanted: Wanted, parts: int
+    ) -> list[Task]:
+        """Tasks for a unit of sorted runs, one for each range of keys that it is cut into.
+
+        Rows are tested after they were merged.
+        """
+        groups_of = _groups_by_key(changes.keys, wanted)
+        ranges = key_ranges(changes, self.plan.schema, parts) if parts > 1 else ()
+        shares = [Share(groups_of, keys) for keys in ranges]
+        # What cannot be cut is decoded in parallel at least.
+        shares = shares or [Share(groups_of, use_threads=parts > 1)]
+        read = functools.partial(
+            merged_runs,
+            unit,
+            changes,
+            self.plan.schema,
+            wanted.read(wanted.schema.names).names,
+            self._rows_of_a_merge(wanted.batch_rows),
+            self.context(),
+        )
+        return [
+            functools.partial(_tested, functools.partial(read, share), wanted) for share in shares
+        ]
+
+    def _rows_of_a_merge(self, batch_rows: int) -> int:
+        """Rows that one merge of sorted runs may hold: all that run at once share those of a batch.
+
+        Half of them are for batches that wait to be fetched, where threads hand them over.
+        """
+        merges = self.units_at_once
+        return batch_rows if merges == 1 else max(1, batch_rows // (2 * merges))
+
+    def _by_other(self, unit: ReadUnit, wanted: Wanted, read: ReadRows) -> Task:
+        schema = wanted.read(wanted.schema.names)
+        context = replace(self.context(), condition=wanted.condition)
+        rows = functools.partial(read, unit, schema, wanted.batch_rows, context)
+        return functools.partial(_tested, rows, wanted)
+
+    def path_of(self, unit: ReadUnit) -> str:
+        """The path that a unit takes: `native`, `merge`, or another reader's."""
+        native = isinstance(unit.changes, Mask | KeyMask | None)
+        other = self.other_path
+        if other is not None and not (native and other.only_merged):
+            return other.name
+        return "native" if native else "merge"
+
+    @property
+    def units_at_once(self) -> int:
+        """More than there are cores where files are far away: most of them wait for bytes."""
+        options = self.options
+        far = options.threads is None and is_far(self.plan.table)
+        return options.n_threads * (_WAITING if far else 1)
+
+    def context(self) -> ReadContext:
+        """What the read lends: a quarter of a unit's share of memory is for its events' rows.
+
+        The rest is for keys, index and batches.
+        """
+        limit = self.options.memory_limit_bytes
+        held_bytes = None if limit is None else limit // (4 * self.units_at_once)
+        run = self.run
+        return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
+
+
+def _groups_by_key(keys: Collection[str], wanted: Wanted) -> GroupsOf | None:
+    return groups_by_key(keys, wanted.condition, wanted.tested, wanted.schema)
+
+
+def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Rows of another path that meet the condition; a value below the merge may be stale."""
+    whole = (with_values(batch, wanted.schema, wanted.known) for batch in read())
+    if wanted.condition is None:
+        return whole
+    stream = pa.RecordBatchReader.from_batches(wanted.schema, whole)
+    return iter(apply_filter(stream, wanted.condition, wanted.columns))
