@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from seambase.dataset import original_errors
 from seambase.errors import RefusedError, SeambenchError
-from seambench.bench.measure import Competitor, MemoryRun, growth_of
+from seambench.bench.measure import Competitor, MemoryRun, family_clock, growth_of
 from seambench.bench.memory import run_drain
 from seambench.bench.readers import Reader
 from seambench.contracts.scan import Scan
@@ -91,7 +91,7 @@ class ScanCase:
                 return stream.read_all()
 
         memory = self._memory_run(reader, run, expected) if self._memory else None
-        work.competitor = Competitor(run, expected.judge, memory=memory)
+        work.competitor = Competitor(run, expected.judge, family_clock, memory)
         return work
 
     def _memory_run(self, reader: Reader, run: Any, expected: ExpectedRows) -> MemoryRun:
@@ -160,15 +160,13 @@ class QueryCase:
     def work(self, reader: Reader) -> Work:
         """See `Case`."""
         expected = self._expect(reader.state)
-        con = reader.con
-        assert con is not None
+        judge = partial(expected.judge, own_types=reader.answers_itself)
 
-        def run() -> list[tuple[Any, ...]]:
-            with original_errors(*reader.datasets):
-                return list(con.execute(self._sql).fetchall())
+        def run() -> Sequence[tuple[Any, ...]]:
+            return reader.answer(self._sql)
 
-        memory = growth_of(run, expected.judge) if self._memory else None
-        competitor = Competitor(run, expected.judge, memory=memory)
+        memory = growth_of(run, judge) if self._memory else None
+        competitor = Competitor(run, judge, family_clock, memory)
         return Work(competitor, expected.digest, list(reader.scans.values()))
 
     def _expect(self, state: State) -> ExpectedAnswer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-__all__ = ["DelayedFileSystem", "Request", "delay", "requests"]
+__all__ = ["DelayedFileSystem", "Request", "delay", "requests", "rounds"]
 
 _lock = threading.Lock()
 _made: list[Request] = []
@@ -26,11 +26,21 @@ _delay_seconds = [0.0]
 
 @dataclass(frozen=True)
 class Request:
-    """One request: what was asked for, of which path, and how many bytes came."""
+    """One request: what was asked for, of which path, and how many bytes came.
+
+    Attributes:
+        kind: `list`, `info` or `read`.
+        path: of the file or folder.
+        n_bytes: bytes read; 0 for other kinds.
+        begin: seconds of `time.perf_counter` when it was made.
+        end: likewise when its answer had waited.
+    """
 
     kind: str
     path: str
     n_bytes: int
+    begin: float
+    end: float
 
 
 @contextmanager
@@ -51,10 +61,23 @@ def requests() -> list[Request]:
     return made
 
 
-def _made_one(kind: str, path: str, n_bytes: int = 0) -> None:
-    with _lock:
-        _made.append(Request(kind, path, n_bytes))
+def rounds(made: Sequence[Request]) -> int:
+    """The most requests of which each was made after the answer of the one before.
+
+    So often a scan waits for the way there and back, whatever it asks for at once. A request that
+    waited for a thread, not for an answer that it needs, counts as well.
+    """
+    count, last_end = 0, float("-inf")
+    for request in sorted(made, key=lambda one: one.end):
+        if request.begin >= last_end:
+            count, last_end = count + 1, request.end
+    return count
+
+
+def _made_one(kind: str, path: str, begin: float, n_bytes: int = 0) -> None:
     time.sleep(_delay_seconds[0])
+    with _lock:
+        _made.append(Request(kind, path, n_bytes, begin, time.perf_counter()))
 
 
 class DelayedFileSystem(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
@@ -69,14 +92,14 @@ class DelayedFileSystem(LocalFileSystem):  # type: ignore[misc]  # fsspec has no
     def ls(self, path: str, detail: bool = False, **options: Any) -> Any:
         """One folder."""
         del options
-        _made_one("list", str(path))
+        _made_one("list", str(path), time.perf_counter())
         info = super().info
         infos = [info(entry) for entry in os.scandir(self._strip_protocol(path))]
         return infos if detail else [found["name"] for found in infos]
 
     def info(self, path: str, **options: Any) -> Any:
         """One file's size."""
-        _made_one("info", str(path))
+        _made_one("info", str(path), time.perf_counter())
         return super().info(path, **options)
 
     def cat_file(
@@ -84,10 +107,11 @@ class DelayedFileSystem(LocalFileSystem):  # type: ignore[misc]  # fsspec has no
     ) -> bytes:
         """A range of a file."""
         del options
+        begin = time.perf_counter()
         with Path(self._strip_protocol(path)).open("rb") as file:
             file.seek(start or 0)
             content = file.read(-1 if end is None else end - (start or 0))
-        _made_one("read", str(path), len(content))
+        _made_one("read", str(path), begin, len(content))
         return content
 
 

@@ -1,4 +1,7 @@
-"""A reader on one data set: what it is asked, and its tables in DuckDB."""
+"""A reader on one data set: what it is asked, and its tables where queries are answered.
+
+That is DuckDB, for all but readers that come with an engine of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any
 
 import duckdb
 
+from seambase.dataset import original_errors
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query
-from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
+from seambench.contracts.scan import Answering, Related, Scan, Scanner, ScanRequest
 from seambench.data import Dataset, State
 from seambench.engines.digest import quote
 from seambench.engines.stream_dataset import StreamDataset
@@ -67,6 +71,22 @@ class Reader:
             threads=self.threads,
         )
 
+    @property
+    def answers_itself(self) -> bool:
+        """Whether the reader's own engine answers queries, in the types of its own SQL."""
+        return self.scanner is not None and bool(self.scanner.capabilities.get("sql"))
+
+    def answer(self, sql: str) -> Sequence[tuple[Any, ...]]:
+        """The rows of a query over all tables of the data set."""
+        if self.answers_itself:
+            first = next(iter(self.scans.values()))
+            assert isinstance(first, Answering)
+            plain = {name: t.path for name, t in self.dataset.tables.items() if t.is_plain}
+            return first.answer(sql, {**plain, **self.scans})
+        assert self.con is not None
+        with original_errors(*self.datasets):
+            return list(self.con.execute(sql).fetchall())
+
     def close(self) -> None:
         """Close the connection."""
         if self.con is not None:
@@ -76,7 +96,7 @@ class Reader:
 def open_reader(
     name: str, scanner: Scanner | Exception, dataset: Dataset, threads: int | None
 ) -> Reader:
-    """Register a reader's tables with DuckDB; no row is read yet."""
+    """Open a reader's tables, for queries in DuckDB or its own engine; no row is read yet."""
     reader = Reader(name, dataset, threads)
     if isinstance(scanner, Exception):
         reader.problem = scanner
@@ -89,6 +109,8 @@ def open_reader(
         for table in tables_to_read(dataset):
             request = reader.request(table)
             scan = reader.scans[table] = scanner.open(request)
+            if reader.answers_itself:
+                continue
             if scanner.capabilities.get("relation"):
                 assert isinstance(scan, Related)
                 scan.relation(reader.con).create_view(table)

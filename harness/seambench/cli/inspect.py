@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,10 +83,8 @@ def inspect(
     met: list[Met] = []
     problem: Exception | None = None
     try:
-        if format_ == "table":
+        if format_ in ("table", "parquet"):
             _explain_table(source if "://" in source else Path(source), impl, met)
-        elif format_ == "parquet":
-            met += _parquet(Path(source))
         else:
             _walk(_read(Path(source)), request, options, impl, met)
     except InputError as error:
@@ -122,45 +119,8 @@ def _format_of(source: str) -> str:
     return "table" if recognised_formats(file) else "presto"
 
 
-def _parquet(file: Path) -> Iterator[Met]:
-    """What a Parquet file's footer says: its columns, its row groups, and where their bytes lie."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from seambase.walk import Met
-
-    try:
-        footer = pq.read_metadata(file)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{file}: not readable as Parquet: {error}") from error
-    size = file.stat().st_size
-    begin = size - 8 - footer.serialized_size
-    yield Met(
-        0, size, 0, "Parquet file", f"{footer.num_rows} rows, version {footer.format_version}"
-    )
-    yield Met(begin, footer.serialized_size, 0, "footer", f"written by {footer.created_by}")
-    for field in footer.schema.to_arrow_schema():
-        yield Met(begin, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
-    for number in range(footer.num_row_groups):
-        group = footer.row_group(number)
-        columns = [group.column(i) for i in range(group.num_columns)]
-        start = min((_first_byte(column) for column in columns), default=0)
-        length = sum(column.total_compressed_size for column in columns)
-        yield Met(start, length, 0, f"row group {number}", f"{group.num_rows} rows")
-        for column in columns:
-            how = f"{column.physical_type}, {column.compression}, "
-            how += " ".join(sorted(column.encodings))
-            length = column.total_compressed_size
-            yield Met(_first_byte(column), length, 1, column.path_in_schema, how)
-
-
-def _first_byte(column: Any) -> int:
-    """A column's dictionary, where there is one, lies before its data."""
-    return int(column.dictionary_page_offset or column.data_page_offset)
-
-
 def _explain_table(file: Path | str, impl: str | None, met: list[Met]) -> None:
-    """Meet what a table or log says, as an implementation tells it."""
+    """Meet what a table, a log or a Parquet file says, as an implementation tells it."""
     from seambench.contracts import registry
 
     scanner = registry.resolve("scan", impl or "auto")

@@ -81,11 +81,14 @@ def _print_table(
 
 
 def _verdict(timings: Sequence[Timing]) -> str:
-    right = sum(timing.outcome == "pass" for timing in timings)
-    if right == len(timings):
-        return f"[green]all {right} right[/green]"
-    others = sorted({str(timing.outcome) for timing in timings} - {"pass"})
-    return f"[red]{right} of {len(timings)} right; {', '.join(others)}[/red]"
+    offered = [timing for timing in timings if timing.outcome != "not-offered"]
+    right = sum(timing.outcome == "pass" for timing in offered)
+    left = len(timings) - len(offered)
+    beside = f", {left} not offered" if left else ""
+    if right == len(offered):
+        return f"[green]all {right} right[/green]{beside}" if offered else "not offered"
+    others = sorted({str(timing.outcome) for timing in offered} - {"pass"})
+    return f"[red]{right} of {len(offered)} right; {', '.join(others)}[/red]{beside}"
 
 
 def _dataset(timing: Timing) -> str:

@@ -1,7 +1,8 @@
 """Progress of long work on standard error: one display for every command.
 
 On a terminal a line tells what runs now, how far the work has come and how long it will still
-take. Elsewhere nothing is shown but what is said (`Progress.say`).
+take. Elsewhere, as in a log, what is said comes (`Progress.say`), and of work that takes longer a
+line each half minute, so that a reader of the log knows that it goes on.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from rich.table import Column
 from rich.text import Text
 
 __all__ = ["Progress"]
+
+_LINE_SECONDS = 30.0
+"""Off a terminal, between two lines that tell what runs."""
 
 
 class _TimeLeft(ProgressColumn):
@@ -78,6 +82,9 @@ class Progress:
             get_time=clock,
             disable=quiet or not self._console.is_interactive,
         )
+        self._lines = not quiet and not self._console.is_interactive
+        self._clock = clock
+        self._last_line = clock()
         self._task = self._bar.add_task(what, total=total)
 
     def __enter__(self) -> Progress:
@@ -94,6 +101,11 @@ class Progress:
     def now(self, what: str) -> None:
         """Tell what runs now."""
         self._bar.update(self._task, description=what)
+        if self._lines and self._clock() - self._last_line >= _LINE_SECONDS:
+            self._last_line = self._clock()
+            task = self._bar.tasks[0]
+            done = "" if task.total is None else f"{task.completed:g} of {task.total:g}: "
+            self.say(f"{done}{what}")
 
     def advance(self) -> None:
         """A step is done."""

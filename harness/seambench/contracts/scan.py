@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -152,6 +153,21 @@ class Framed(Scan, Protocol):
 
 
 @runtime_checkable
+class Answering(Scan, Protocol):
+    """A scan of a scanner that states `sql`: its own engine answers queries over such scans."""
+
+    def answer(self, sql: str, tables: Mapping[str, Scan | Path]) -> Sequence[tuple[Any, ...]]:
+        """The rows of a query, as Python values.
+
+        Args:
+            sql: in the SQL that engines share.
+            tables: by the names that the query has for them: scans of the same scanner, and
+                folders of Parquet files.
+        """
+        ...
+
+
+@runtime_checkable
 class Bare(Parted, Protocol):
     """A scan whose files can also be read without what changes their rows."""
 
@@ -235,7 +251,8 @@ class Scanner(Protocol):
     `merge.commit-time`, `merge.event-time`,
     `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
     `pushdown` (the dataset prunes columns and applies filters), `relation` (its scans are
-    `Related`, and queries read them that way), `strict`, `types.decimal`, ...
+    `Related`, and queries read them that way), `sql` (its scans are `Answering`, and its own
+    engine answers queries), `strict`, `types.decimal`, ...
 
     An implementation may also offer `explain(path)`, an iterator over
     `seambase.walk.Met` that tells what a table (timeline, slices; its folder or its address)

@@ -24,8 +24,15 @@ _SETTINGS = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "
 
 
 @contextmanager
-def small_session(format_: TableFormat, version: str | None = None) -> Iterator[Any]:
+def small_session(
+    format_: TableFormat, version: str | None = None, *, brief: bool = True
+) -> Iterator[Any]:
     """A Spark session for small tables, with one version of a format's jars; times are UTC.
+
+    Args:
+        format_: whose jars.
+        version: of the jars; None for the default.
+        brief: see `SparkOptions`; of hundreds of tables Java's second compiler pays.
 
     Raises:
         UnavailableError: no pyspark, no Java, no jars.
@@ -33,7 +40,7 @@ def small_session(format_: TableFormat, version: str | None = None) -> Iterator[
     os.environ["TZ"] = "UTC"
     time.tzset()
     options = SparkOptions(
-        "local[1]", "1500m", conf=_SETTINGS, brief=True, bundle=format_.bundle(version)
+        "local[1]", "1500m", conf=_SETTINGS, brief=brief, bundle=format_.bundle(version)
     )
     with spark_session(options) as (session, _log):
         yield session

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -18,6 +19,7 @@ from seambench.engines.digest import quote
 
 __all__ = [
     "Row",
+    "doubles_for_decimals",
     "plain_type",
     "relation_difference",
     "row_difference",
@@ -94,6 +96,31 @@ def settled(expected: Sequence[Row], actual: Sequence[Row], *, ordered: bool) ->
         )
         for want, have in zip(expected, actual, strict=True)
     ]
+
+
+def doubles_for_decimals(expected: Sequence[Row], actual: Sequence[Row]) -> Sequence[Row]:
+    """Rows of an engine that averages and divides decimals into decimals, as the oracle types them.
+
+    A decimal where the oracle has a double becomes that double if it is within one unit of the
+    decimal's last digit, which such an engine may have rounded more than once; else its own value
+    as a double. Everything else stays.
+
+    Args:
+        expected: the oracle's rows.
+        actual: the rows to judge, in the same order.
+    """
+    return [
+        tuple(map(_as_double, want, have)) if len(want) == len(have) else have
+        for want, have in zip(expected, actual, strict=False)
+    ] + list(actual[len(expected) :])
+
+
+def _as_double(expected: Any, actual: Any) -> Any:
+    if not isinstance(expected, float) or not isinstance(actual, Decimal):
+        return actual
+    unit = Decimal(1).scaleb(int(actual.as_tuple().exponent))
+    near = math.isfinite(expected) and abs(Decimal(expected) - actual) <= unit
+    return expected if near else float(actual)
 
 
 def relation_difference(

@@ -145,12 +145,19 @@ class ExpectedAnswer:
     rows: Sequence[compare.Row]
     ordered: bool
 
-    def judge(self, found: Sequence[compare.Row]) -> Finding:
+    def judge(self, found: Sequence[compare.Row], *, own_types: bool = False) -> Finding:
         """Compare rows of Python values with the oracle's.
+
+        Args:
+            found: the rows.
+            own_types: another engine than the oracle's typed them: a decimal may stand for the
+                oracle's double (`compare.doubles_for_decimals`).
 
         The digest is that of the rows found, in which doubles within the tolerance have been
         replaced by the oracle's; other values are as they came.
         """
+        if own_types:
+            found = compare.doubles_for_decimals(self.rows, found)
         names = [name for name, _ in self.columns]
         difference = compare.row_difference(self.rows, found, names, ordered=self.ordered)
         if difference is not None:

@@ -18,6 +18,7 @@ from seambench.report.draw import charts
 from seambench.report.draw.lines import mark
 from seambench.report.draw.text import factor, percent, seconds, size
 from seambench.report.views.costs import Cell, Curve, Figure, figures, title_of
+from seambench.report.views.growth import growth_tables
 from seambench.report.views.history import COUNTED, kernels, scans_by_commit, versions
 from seambench.report.views.load import Loaded
 from seambench.report.views.matrix import matrices
@@ -162,15 +163,12 @@ def _by_runs(
     environment: jinja2.Environment,
     pages: Pages,
     name: str,
-    view: Callable[[RunSet], Mapping[str, Any] | None],
+    view: Callable[[RunSet, Sequence[RunSet]], Mapping[str, Any] | None],
     counted: Callable[[Timing], bool],
 ) -> Iterator[tuple[str, str]]:
     """A page for each set of runs; the first one is the page that all others lead to."""
-    sets = [
-        (one, found)
-        for one in run_sets(pages.loaded.records, is_of_tables, counted)
-        if (found := view(one)) is not None
-    ]
+    known = run_sets(pages.loaded.records, is_of_tables, counted)
+    sets = [(one, found) for one in known if (found := view(one, known)) is not None]
     template = environment.get_template(f"{name}.html.j2")
     files = [f"{name}.html", *(f"{name}-{one.id}.html" for one, _ in sets[1:])]
     if not sets:
@@ -180,7 +178,7 @@ def _by_runs(
         yield files[at], template.render(page=name, runs=one, others=others, **found)
 
 
-def _cost_view(one: RunSet) -> Mapping[str, Any] | None:
+def _cost_view(one: RunSet, sets: Sequence[RunSet]) -> Mapping[str, Any] | None:
     found = figures(one)
     if not found:
         return None
@@ -190,13 +188,14 @@ def _cost_view(one: RunSet) -> Mapping[str, Any] | None:
         "figures": found,
         "written": written(one),
         "slices": slice_tables(one),
+        "growth": growth_tables(one, sets),
         "numbers": numbers,
         "chart": partial(charts.cost_chart, numbers=numbers),
         "whats": list(dict.fromkeys(figure.what for figure in found)),
     }
 
 
-def _query_view(one: RunSet) -> Mapping[str, Any] | None:
+def _query_view(one: RunSet, _: Sequence[RunSet]) -> Mapping[str, Any] | None:
     tables = query_tables(one)
     return {"tables": tables} if tables else None
 

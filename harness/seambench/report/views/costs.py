@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from seambench.report.views.runs import Measured, Reader, RunSet, measured
-from seambench.report.views.stats import Stat, mean_of
+from seambench.report.views.stats import Stat, geometric_mean, mean_of
 
-__all__ = ["Axis", "Cell", "Curve", "Figure", "Gap", "cost_at", "figures", "title_of"]
+__all__ = [
+    "Axis",
+    "Cell",
+    "Curve",
+    "Figure",
+    "Gap",
+    "cost_at",
+    "figures",
+    "points_of",
+    "title_of",
+    "whats",
+]
 
 _SCANS = {
     "scan/all": "scan of all columns",
@@ -105,7 +116,7 @@ def figures(one: RunSet) -> list[Figure]:
     """Every chart that a set of runs gives."""
     points = measured(one)
     found = []
-    for what in _whats(points):
+    for what in whats(points):
         some = points_of(points, what)
         for axis in _axes(some):
             held = [point for point in some if axis.holds(point)]
@@ -113,7 +124,8 @@ def figures(one: RunSet) -> list[Figure]:
     return [figure for figure in found if any(len(c.cells) for c in figure.curves)]
 
 
-def _whats(points: Sequence[Measured]) -> list[str]:
+def whats(points: Sequence[Measured]) -> list[str]:
+    """Cases of scans, the common ones first, and suites of queries."""
     scans = {point.case for point in points if point.suite == "scan"}
     suites = sorted({point.suite for point in points} - {"scan"})
     return [*sorted(scans, key=lambda case: (case not in _SCANS, case)), *suites]
@@ -139,6 +151,7 @@ def _mean(suite: str, listed: Sequence[Measured], queries: set[str]) -> Measured
     stats = [point.stat for point in listed if point.stat is not None]
     lacking = sorted(queries - {point.case for point in listed if point.stat is not None})
     failed = next((point for point in listed if point.stat is None), first)
+    cpus = [point.cpu for point in listed if point.cpu is not None]
     peaks = [point.peak for point in listed if point.peak is not None]
     reason = failed.reason or f"without a time: {', '.join(lacking)}"
     return Measured(
@@ -152,6 +165,7 @@ def _mean(suite: str, listed: Sequence[Measured], queries: set[str]) -> Measured
         outcome=failed.outcome,
         reason=reason if lacking else "",
         link=first.link,
+        cpu=geometric_mean(cpus) if len(cpus) == len(listed) and not lacking else None,
         paths=_summed(point.paths for point in listed),
         spent=_summed(point.spent for point in listed),
     )

@@ -47,6 +47,7 @@ class Measured:
         ratio: per cent of the rows updated in a changed slice.
         share: per cent of the slices that are changed.
         stale: the reader read base files alone, where others had to merge.
+        cpu: seconds of processor time, the median of those samples that have it.
         peak: most resident bytes.
         reason: why there is no time.
         stored: what the tables cost their writer, where that is known.
@@ -62,6 +63,7 @@ class Measured:
     outcome: str
     reason: str
     link: str
+    cpu: float | None = None
     stored: Stored | None = None
     paths: Mapping[str, int] = field(default_factory=dict)
     spent: Mapping[str, float] = field(default_factory=dict)
@@ -169,10 +171,11 @@ def _measured(
     case: str, reader: Reader, listed: Sequence[tuple[Shown, Answered]], *, stale: bool
 ) -> Measured:
     newest, last = listed[-1]
+    wrong = [timing for _, timing in listed if timing.outcome != "pass"]
     samples = [seconds for _, timing in listed for seconds in timing.hot or timing.cold]
+    cpu = None if wrong else Stat.of([spent for _, timing in listed for spent in timing.cpu])
     peaks = [timing.peak_bytes for _, timing in listed if timing.peak_bytes is not None]
     ratio, share = (_per_cent(last.over, axis) for axis in _AXES)
-    wrong = [timing for _, timing in listed if timing.outcome != "pass"]
     worst = wrong[-1] if wrong else last
     return Measured(
         case=case,
@@ -185,6 +188,7 @@ def _measured(
         outcome=worst.outcome,
         reason=worst.reason or "",
         link=newest.link,
+        cpu=cpu.median if cpu else None,
         stored=last.over.stored,
         paths=last.paths,
         spent=last.spent,
@@ -204,20 +208,21 @@ def _per_cent(over: Rows, axis: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _common(timings: Iterable[Timing]) -> dict[str, dict[str, str]]:
-    """By format, the value of each dimension that most of its layouts have."""
-    values: dict[str, dict[str, Counter[str]]] = {}
-    layouts = {
-        (timing.over.format or "", timing.over.name, tuple(sorted(_others(timing.over).items())))
-        for timing in timings
-    }
-    for format_, _, others in layouts:
-        counts = values.setdefault(format_, {})
-        for word, value in others:
-            counts.setdefault(word, Counter())[value] += 1
+def _common(timings: Iterable[Timing]) -> dict[str, dict[str, str | None]]:
+    """By format, of each dimension what most of its layouts have; None: most lack it."""
+    layouts: dict[str, dict[str, dict[str, str]]] = {}
+    for timing in timings:
+        by_name = layouts.setdefault(timing.over.format or "", {})
+        by_name[timing.over.name] = _others(timing.over)
+    return {format_: _most(list(by_name.values())) for format_, by_name in layouts.items()}
+
+
+def _most(layouts: Sequence[Mapping[str, str]]) -> dict[str, str | None]:
+    words = sorted({word for layout in layouts for word in layout})
+    counts = {word: Counter(layout.get(word) for layout in layouts) for word in words}
     return {
-        format_: {word: max(found, key=lambda v: (found[v], v)) for word, found in counts.items()}
-        for format_, counts in values.items()
+        word: max(found, key=lambda value: (found[value], value or ""))
+        for word, found in counts.items()
     }
 
 
@@ -226,8 +231,13 @@ def _others(over: Rows) -> dict[str, str]:
     return {word: str(value) for word, value in over.dimensions.items() if word not in _AXES}
 
 
-def _variant(over: Rows, common: dict[str, str]) -> str:
+def _variant(over: Rows, common: Mapping[str, str | None]) -> str:
     """What tells tables from the most common ones of their format, in words."""
     others = _others(over)
-    words = [word for word in sorted(others) if others[word] != common[word]]
-    return ", ".join(f"{word.replace('_', ' ')} {others[word]}" for word in words)
+    words = [(word.replace("_", " "), others.get(word)) for word in sorted(common)]
+    usual = [common[word] for word in sorted(common)]
+    return ", ".join(
+        f"no {word}" if own is None else f"{word} {own}"
+        for (word, own), most in zip(words, usual, strict=True)
+        if own != most
+    )

@@ -28,6 +28,7 @@ _WORDS = {
     "pushdown": "its dataset prunes columns and applies filters",
     "relation": "gives a relation of DuckDB, in which DuckDB's own reader takes part",
     "schema-evolution": "columns added, widened, renamed or dropped over time",
+    "sql": "answers queries in SQL by its own engine",
     "strict": "refuses on request the damage that the format's own reader skips",
     "warnings": "reports what it skipped",
     "where": "applies a filter in DuckDB's SQL by itself",

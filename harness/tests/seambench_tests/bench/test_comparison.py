@@ -207,6 +207,14 @@ def test_another_type_is_a_wrong_answer(dataset: Dataset) -> None:
     assert outcomes(record)["tpch/q01"] == "fail"
 
 
+def test_a_reader_with_an_engine_answers_itself(dataset: Dataset) -> None:
+    """Its engine answers over all tables, plain ones too, and may average into decimals."""
+    [record] = compare_readers(options(dataset, "AnsweringScanner", scans=("count",)))
+
+    assert set(outcomes(record).values()) == {"pass"}
+    assert list(outcomes(record)) == ["scan/count", "tpch/q01", "tpch/q02", "tpch/q03"]
+
+
 def test_warnings_are_kept_in_the_record(dataset: Dataset) -> None:
     """Damage that a reader skipped stands beside the time it took."""
     [record] = compare_readers(options(dataset, "WarningScanner", queries=(), scans=("count",)))

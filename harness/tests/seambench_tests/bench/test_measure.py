@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.bench.measure import Competitor, growth_of, interleave
+from seambench.bench.measure import Competitor, family_clock, growth_of, interleave, own_clock
 from seambench.bench.memory import MemorySampler, peak_of_own_process, run_drain
 from seambench.records.verdicts import ExpectedDigest, Finding
 from seambench.records.writer import Sample
@@ -130,6 +131,30 @@ def test_no_samples_are_refused() -> None:
     """At least one hot sample is needed."""
     with pytest.raises(UsageError, match="0 samples"):
         interleave({}, 0)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_processor_time_of_other_processes_counts(waits: bool) -> None:
+    """What a program spends that a run started, ended or still there, is part of the sample."""
+    work = "import time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\ninput()"
+
+    def run() -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        if waits:
+            process.communicate(b"\n")
+        return process
+
+    process, family = family_clock(run)
+    process.communicate(b"\n") if not waits else None
+    process, own = own_clock(run)
+    process.communicate(b"\n") if not waits else None
+
+    assert family.cpu >= 0.25
+    assert own.cpu < 0.2
 
 
 def test_memory_is_seen_while_it_is_held() -> None:

@@ -32,6 +32,19 @@ def test_finished_steps_are_lines() -> None:
     assert list(steps.seconds) == ["first", "second"]
 
 
+def test_a_log_hears_of_long_work_each_half_minute() -> None:
+    """Off a terminal a line tells what runs and how far the work is, at most one in 30 seconds."""
+    console, now = _console(), [0.0]
+    with Progress("comparing", 5, console=console, clock=lambda: now[0]) as progress:
+        for seconds, what in ((1, "a"), (29, "b"), (31, "c"), (60, "d"), (61, "e")):
+            now[0] = seconds
+            progress.now(what)
+            progress.advance()
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.strip() for line in console.file.getvalue().splitlines() if line.strip()]
+    assert lines == ["2 of 5: c", "4 of 5: e"]
+
+
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """Without progress nothing is written, to neither stream."""
     with Steps(quiet=True) as steps, steps.step("x"):

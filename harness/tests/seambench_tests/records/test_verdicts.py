@@ -80,6 +80,27 @@ def test_the_digest_of_an_answer_is_made_of_the_rows_that_came() -> None:
     assert "column 'd'" in str(found.wrong)
 
 
+@pytest.mark.parametrize(
+    ("found", "own_types", "right"),
+    [
+        (decimal.Decimal("0.333333"), True, True),
+        (decimal.Decimal("0.333332"), True, False),
+        (decimal.Decimal("0.333334"), True, True),
+        (decimal.Decimal("0.333333"), False, False),
+        (1 / 3, True, True),
+        ("0.333333", True, False),
+        (None, True, False),
+    ],
+)
+def test_an_engine_may_divide_into_decimals(found: object, own_types: bool, right: bool) -> None:
+    """Where it types its answer itself, a decimal within one unit of its last digit is right."""
+    expected = answer_expected("SELECT 1::DOUBLE / 3 AS share")
+    finding = expected.judge([(found,)], own_types=own_types)
+
+    assert (finding.wrong is None) == right
+    assert (finding.answer == expected.digest) == right
+
+
 def test_an_answer_in_any_order_has_one_digest() -> None:
     """Where the query has no order, rows may come in any; where it has one they may not."""
     turned = answer_expected(SQL).rows[::-1]

@@ -12,6 +12,7 @@ from seambench.report.draw.charts import size_chart, writing_chart
 from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import factor, rate, seconds, size
 from seambench.report.views.costs import Curve, Figure, cost_at, figures
+from seambench.report.views.growth import growth_tables
 from seambench.report.views.load import load_records
 from seambench.report.views.queries import query_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
@@ -287,6 +288,53 @@ def test_slices_with_logs_are_compared_with_the_engine_on_the_jvm(tmp_path: Path
     assert [cells[share].native for share in table.shares] == [0.0, 80.0, 0.0]
     assert cells[20].spent == {"open": 25.0, "read": 37.5, "convert": 12.5, "fill": 25.0}
     assert all(cell.times is None for cell in rows["spark-hudi"].cells.values())
+
+
+def test_tables_that_lack_a_dimension_are_a_curve_of_their_own(tmp_path: Path) -> None:
+    """Copy-on-write tables, which have no logs, do not take the place of those that have."""
+    write_record(tmp_path, with_times("auto", {("scan/all", 0, 100): [1.0]}))
+    write_record(tmp_path, with_times("auto", {("scan/all", 20, 100): [2.0]}))
+    plain = with_times("auto", {("scan/all", 0, 100): [7.0]})
+    for timing in plain["timings"]:
+        timing["over"] = timing["over"] | {"name": "cow-v9", "dimensions": {"table_version": 9}}
+    write_record(tmp_path, plain)
+    [one] = sets(tmp_path)
+    found = figure_of(one, "scan-all-time-ratio").curves
+
+    assert {curve.reader.label: [c.stat.median for c in curve.cells] for curve in found} == {
+        "auto \N{MIDDLE DOT} hudi": [1.0, 2.0],
+        "auto \N{MIDDLE DOT} hudi, no log format, no ordering, no slices": [7.0],
+    }
+
+
+def at_scale(record: dict[str, Any], scale: float, peak: int) -> dict[str, Any]:
+    """A record as if its tables were of another scale, with this much memory."""
+    timings = [
+        timing | {"over": timing["over"] | {"scale": scale}, "peak_bytes": peak}
+        for timing in record["timings"]
+    ]
+    return record | {"timings": timings, "run": record["run"] | {"id": f"{int(scale * 10):06x}"}}
+
+
+def test_growth_compares_scales_of_one_commit_and_machine(tmp_path: Path) -> None:
+    """Factors are of the next smaller scale; another commit's run at a third scale is left out."""
+    for scale, seconds_, peak in ((0.1, 0.5, 100), (1, 4.0, 150), (10, 44.0, 165)):
+        record = with_times("auto", {("scan/all", 20, 100): [seconds_]})
+        write_record(tmp_path, at_scale(record, scale, peak))
+    other = at_scale(with_times("auto", {("scan/all", 20, 100): [9.0]}), 30, 1)
+    other["run"]["commit"] = "f" * 40
+    write_record(tmp_path, other)
+    alone, *alike = sorted(sets(tmp_path), key=lambda one: one.commit != "fffffff")
+    [table] = growth_tables(alike[0], [alone, *alike])
+    [row] = table.rows
+
+    assert growth_tables(alone, [alone, *alike]) == []
+    assert (table.title, table.scales) == ("scan of all columns", [0.1, 1, 10])
+    assert (row.changes, row.stale) == ("20 % updated", False)
+    assert [
+        (cell.stat.median, cell.cpu, cell.time_factor, cell.peak_factor)
+        for cell in row.cells.values()
+    ] == [(0.5, 0.5, None, None), (4.0, 4.0, 8.0, 1.5), (44.0, 44.0, 11.0, 1.1)]
 
 
 def test_queries_have_a_table_of_slices_too(tmp_path: Path) -> None:

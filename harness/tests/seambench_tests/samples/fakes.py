@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -19,6 +22,8 @@ from seambench.engines.stream_dataset import StreamDataset
 __all__ = [
     "SUITE",
     "AbsentScanner",
+    "AnsweringScan",
+    "AnsweringScanner",
     "BoastingScanner",
     "BrokenScanner",
     "CrashingScanner",
@@ -182,6 +187,36 @@ class FolderScanner:
     def slowly(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """How this reader hands out batches."""
         yield from batches
+
+
+class AnsweringScan(FolderScan):
+    """Answers queries by an engine of its own, which averages into decimals."""
+
+    def answer(self, sql: str, tables: Mapping[str, Scan | Path]) -> list[tuple[Any, ...]]:
+        """Doubles of the answer as decimals of 6 digits."""
+        with duckdb.connect() as con:
+            for name, table in tables.items():
+                rows = (
+                    ds.dataset(table, format="parquet").to_table()
+                    if isinstance(table, Path)
+                    else table.to_reader().read_all()
+                )
+                con.register(name, rows)
+            found = con.execute(sql).fetchall()
+        return [
+            tuple(Decimal(f"{v:.6f}") if isinstance(v, float) else v for v in row) for row in found
+        ]
+
+
+class AnsweringScanner(FolderScanner):
+    """A right reader with an engine of its own."""
+
+    name = "answering"
+    capabilities: Mapping[str, bool] = {**FolderScanner.capabilities, "sql": True}
+
+    def open(self, request: ScanRequest) -> Scan:
+        """Read the folder."""
+        return AnsweringScan(self, request)
 
 
 class LossyScanner(FolderScanner):
