@@ -236,7 +236,7 @@ def _show(lines: Sequence[Mapping[str, Any]]) -> None:
 
 def main() -> None:
     """Make the tables and measure; exit code 1 where a bar is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--scale", default="1")
     parser.add_argument("--rounds", type=int, default=5)

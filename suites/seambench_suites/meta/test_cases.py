@@ -108,7 +108,7 @@ def test_rows_reach_the_edges(word: str) -> None:
 #: what makes an implementation a side of a pair, with the wires over which tests pair ours with
 #: programs written from the documents alone.
 _WITHOUT_CASES = {
-    *("pushdown", "relation", "where", "type-strings.lenient"),
+    *("pushdown", "relation", "sql", "where", "type-strings.lenient"),
     *("sender", "receiver", "wires.seamxch"),
 }
 

@@ -27,6 +27,7 @@ from seambench.contracts.formats import resolve_format
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import GoldenTable, golden_table, table_folders
 from seambench_suites.mutations.changes import contents, mutated, random_mutation
+from seambench_suites.mutations.places import place
 
 __all__ = ["main"]
 
@@ -113,7 +114,8 @@ def _of_table(
             with mutated(folder, whole, mutation):
                 answer = reader.ask(requests[at])
             asked = {"as_of": requests[at].get("as_of"), "address": at == 1}
-            line = f"{_name(table.folder)}: {mutation} {asked}: {answer.get('reason', '')}"
+            where = f"{mutation}{place(mutation, whole[mutation.file])}"
+            line = f"{_name(table.folder)}: {where} {asked}: {answer.get('reason', '')}"
             yield _outcome(expected[at], answer), line
 
 

@@ -15,6 +15,7 @@ from seambench_suites.mutations.changes import (
     mutated,
     random_mutation,
 )
+from seambench_suites.mutations.places import place
 
 
 @pytest.fixture
@@ -86,3 +87,16 @@ def test_readers_tell_of_much_damage(capsys: pytest.CaptureFixture[str]) -> None
     """Twenty thousand of them."""
     code = main(["--format", "hudi", "--impl", "auto", "--count", "20000", "--seed", "2"])
     assert code == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("merge", " in options.a.b key"), ("5", " in fields.*.id value"), ("]", " in fields.* mark")],
+)
+def test_a_bit_of_json_is_told_by_its_place(text: str, said: str) -> None:
+    """Names down to the value, so that a reason can name what it is about."""
+    content = b'{"fields": [{"id": 1}, {"id": 5}], "options": {"a.b": "merge", "c": "d"}}'
+    at = content.index(text.encode()) if text != "merge" else content.index(b"a.b")
+    assert place(Mutation("schema-0", "flip", 8 * at), content) == said
+    assert place(Mutation("schema-0", "cut", at), content) == ""
+    assert place(Mutation("data", "flip", 8), b"PAR1") == ""

@@ -1,0 +1,1 @@
+"""Delta beyond single cases: random tables against Spark."""
