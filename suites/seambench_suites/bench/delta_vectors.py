@@ -74,7 +74,7 @@ def _read(reader: str, table: Path, version: int) -> tuple[float, tuple[int, int
 
 def main() -> None:
     """Make the table and measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--scale", default="1")
     parser.add_argument("--rounds", type=int, default=5)

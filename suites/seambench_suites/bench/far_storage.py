@@ -4,8 +4,9 @@
     python -m seambench_suites.bench.far_storage --data data --scale 0.1 --delay-ms 30
 
 Prints for each data set and scan the seconds here and there (the least of some runs in turns), and
-the requests, also for each row group of the files whose rows were read. Derived from TPC-H, not
-comparable with published results.
+the requests, also for each row group of the files whose rows were read, and the rounds: how many
+requests followed each other, all of them and those for anything but data files. Derived from TPC-H,
+not comparable with published results.
 """
 
 from __future__ import annotations
@@ -67,10 +68,13 @@ def _measure(
     kinds = Counter(request.kind for request in made)
     of_data = [r for r in made if r.path.endswith(".parquet") and "/.hoodie/" not in r.path]
     groups = row_groups_read(made)
+    data_paths = {r.path for r in of_data}
+    planning = delayed_storage.rounds([r for r in made if r.path not in data_paths])
     return (
         f"here {min(here):.3f} s, there {min(there):.3f} s ({min(there) / min(here):.2f} x), "
         f"requests {dict(kinds)}, of data files {len(of_data)} for {groups} row groups "
-        f"({len(of_data) / max(groups, 1):.2f} each), {pa.total_allocated_bytes() >> 20} MiB held"
+        f"({len(of_data) / max(groups, 1):.2f} each), rounds {delayed_storage.rounds(made)}, "
+        f"{planning} without data files, {pa.total_allocated_bytes() >> 20} MiB held"
     )
 
 

@@ -6,7 +6,8 @@ Tables are real ones multiplied: what Iceberg, Delta and Paimon wrote of one sma
 again for as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a
 timeline, one of Hive's its names. Data files do not exist but for these names: planning reads none.
 Each plan is made in a process of its own, whose seconds and most resident bytes are printed, and
-what that process held before; `far` is the same table behind an address of fsspec's.
+what that process held before; `far` is the same table as on an object store, where each request
+waits: how many there are of each kind is printed, too.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from seambench.bench import delayed_storage
 from seambench.bench.memory import peak_of_own_process
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
+from seambench_suites.bench.metadata_tables import add_metadata_table
 from seambench_suites.history.plan_kernels import write_table
 
 __all__ = ["FORMATS", "main"]
@@ -36,6 +40,12 @@ _GOLDEN = Path(str(files("seambench_suites"))) / "golden"
 
 def _hudi(root: Path, n_files: int, partitions: int) -> None:
     write_table(root, n_files // 2, partitions)
+
+
+def _hudi_listed(root: Path, n_files: int, partitions: int) -> None:
+    """The same, with a metadata table that lists the files."""
+    _hudi(root, n_files, partitions)
+    add_metadata_table(root)
 
 
 def _delta(root: Path, n_files: int, partitions: int) -> None:
@@ -208,6 +218,7 @@ def _hive(root: Path, n_files: int, partitions: int) -> None:
 
 FORMATS: Mapping[str, Callable[[Path, int, int], None]] = {
     "hudi": _hudi,
+    "hudi-metadata-table": _hudi_listed,
     "delta": _delta,
     "delta-checkpoint": _delta_checkpoint,
     "iceberg": _iceberg,
@@ -217,18 +228,18 @@ FORMATS: Mapping[str, Callable[[Path, int, int], None]] = {
 """Makes a table of a format below an empty folder: of so many files in so many partitions."""
 
 
-def _plan(address: str) -> None:
+def _plan(address: str, delay_seconds: float) -> None:
     """In a process of its own: plan, and print what it took."""
-    if address.startswith("delayed://"):
-        import seambench.bench.delayed_storage  # noqa: F401 - makes the address known
     scanner = registry.resolve("scan", "auto")
     before = peak_of_own_process()
     begin = time.perf_counter(), time.process_time()
-    scan = scanner.open(ScanRequest(table=address))
+    with delayed_storage.delay(delay_seconds):
+        scan = scanner.open(ScanRequest(table=address))
     wall, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
     most = peak_of_own_process()
+    requests = Counter(request.kind for request in delayed_storage.requests())
     found = {"units": scan.n_parts, "seconds": wall, "cpu": cpu, "before": before, "most": most}
-    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.write(json.dumps({**found, "requests": requests}) + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -237,16 +248,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--format", action="append", choices=list(FORMATS), help="default: all")
+    parser.add_argument("--delay-ms", type=float, default=30.0, help="of a request far away")
     parser.add_argument("--plan", help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
     if args.plan:
-        _plan(args.plan)
+        _plan(args.plan, args.delay_ms / 1000)
         return 0
     for name in args.format or FORMATS:
         with tempfile.TemporaryDirectory(prefix="seambench-planning-") as folder:
             FORMATS[name](Path(folder), args.files, args.partitions)
             for where, address in (("here", folder), ("far", f"delayed://{folder}")):
                 command = [sys.executable, "-m", __spec__.name, "--plan", address]
+                command += ["--delay-ms", str(args.delay_ms)]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     sys.stdout.write(f"{name} {where}: {done.stderr.strip().splitlines()[-1]}\n")
@@ -255,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.write(
                     f"{name} {where}: {found['units']} units in {found['seconds']:.2f} s "
                     f"({found['cpu']:.2f} s of CPU), {found['most'] >> 20} MiB at most, "
-                    f"{found['before'] >> 20} MiB before\n"
+                    f"{found['before'] >> 20} MiB before, {found['requests']} requests\n"
                 )
                 sys.stdout.flush()
     return 0

@@ -215,7 +215,9 @@ def _checks(seams: list[str]) -> bool:
 
 def main() -> int:
     """Measure; 0 if every bar is kept."""
-    parser = argparse.ArgumentParser(prog="overhead", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="overhead", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("--seam", action="append", choices=list(OWN))
     parser.add_argument("--checks", action="store_true", help="then check the seams")
     args = parser.parse_args()

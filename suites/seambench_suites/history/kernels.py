@@ -11,7 +11,7 @@ import importlib
 import io
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -20,17 +20,19 @@ import pyarrow as pa
 
 __all__ = ["AvroDecode", "Merge", "OffHeapFill", "feature", "kernel", "merge_rows"]
 
-#: What modules were called before they moved into the house; of several the longest name counts.
-_FORMER = {
-    "seambase.serde": "seambench.seams",
-    "seambase.type_fields": "seambench.serde_fields",
-    "seamkit": "seambench_impl",
-    "seamkit.core.arrow_data": "seambench_impl.arrow_c",
-    "seamkit.core.memory": "seambench_impl.memory",
-    "seamkit.offheap.columns": "seambench_impl.columns",
-    "seamkit.offheap.connector": "seambench_impl.connector",
-    "seamkit.offheap.engine.columns": "seambench_impl.columns.engine",
-    "seamkit.scan.merge": "seambench_impl.merge",
+#: What modules were called before, newest first; of several entries the longest name counts.
+_FORMER: dict[str, tuple[str, ...]] = {
+    "seambase.serde": ("seambench.seams",),
+    "seambase.type_fields": ("seambench.serde_fields",),
+    "seamkit": ("seambench_impl",),
+    "seamkit.core.arrow_data": ("seambench_impl.arrow_c",),
+    "seamkit.core.memory": ("seambench_impl.memory",),
+    "seamkit.offheap.columns": ("seambench_impl.columns",),
+    "seamkit.offheap.connector": ("seambench_impl.connector",),
+    "seamkit.offheap.engine.columns": ("seambench_impl.columns.engine",),
+    "seamkit.scan.merging.assembly": ("seamkit.scan.merge", "seambench_impl.merge"),
+    "seamkit.scan.merging.log_index": ("seamkit.scan.merge", "seambench_impl.merge"),
+    "seamkit.scan.merging.run_merge": ("seamkit.scan.run_merge",),
 }
 
 
@@ -43,7 +45,7 @@ def feature(module: str, *names: str) -> Any:
     Raises:
         NotImplementedError: the commit lacks it; asv then shows the benchmark as not there.
     """
-    found = _imported(module) or _imported(_former(module))
+    found = next(filter(None, map(_imported, (module, *_former(module)))), None)
     if found is None:
         raise NotImplementedError(f"this commit has no {module}")
     for name in names:
@@ -61,11 +63,12 @@ def _imported(module: str) -> Any:
         return None
 
 
-def _former(module: str) -> str:
-    """The module's name in commits before the house."""
+def _former(module: str) -> Iterator[str]:
+    """The module's names in older commits, newest first."""
     begins = [name for name in _FORMER if module == name or module.startswith(f"{name}.")]
     longest = max(begins, key=len, default="")
-    return _FORMER.get(longest, longest) + module.removeprefix(longest)
+    for name in _FORMER.get(longest, ()):
+        yield name + module.removeprefix(longest)
 
 
 @lru_cache
@@ -113,7 +116,8 @@ class Merge:
     base_rows, batch_rows, updates, deletes = 524_288, 131_072, 100_000, 5_000
 
     def __init__(self) -> None:
-        self._merge = feature("seamkit.scan.merge", "LogIndex", "assemble")
+        self._index = feature("seamkit.scan.merging.log_index", "LogIndex")
+        self._assembly = feature("seamkit.scan.merging.assembly", "assemble")
         self._arrow = feature("seamkit.core.arrow_data", "ExportedBatch")
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
@@ -134,13 +138,13 @@ class Merge:
 
     def run(self) -> list[pa.RecordBatch]:
         """Fold the events, then merge batch by batch."""
-        index = self._merge.LogIndex(self._keys, self._rows, self._ordering, None, self._allocator)
+        index = self._index.LogIndex(self._keys, self._rows, self._ordering, None, self._allocator)
         exported = self._arrow.ExportedBatch(self._log)
         merged = []
         for batch in self._base:
             sources = index.probe(batch.select(["k"]), batch.select(["ts"]))
             merged.append(
-                self._merge.assemble(batch, self._log, exported, sources, self._allocator)
+                self._assembly.assemble(batch, self._log, exported, sources, self._allocator)
             )
         rows = sum(batch.num_rows for batch in merged)
         if rows != self.base_rows - self.deletes:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .kernels import feature
 
-__all__ = ["PlanSlices", "write_table"]
+__all__ = ["PlanSlices", "commit_body", "write_table"]
 
 _PARTITIONS = 100
 _LOG_COMMITS = 9
@@ -129,13 +129,18 @@ def _stat(partition: str, file_id: str, name: str) -> dict[str, Any]:
     return dict(zip(_STAT, texts, strict=True)) | dict.fromkeys(_COUNTS, 10)
 
 
-def _write_commit(timeline: Path, commit: int, stats: dict[str, Any]) -> None:
+def commit_body(stats: dict[str, Any]) -> bytes:
+    """The file of a completed write that tells of some files, by partition."""
     fastavro = feature("fastavro", "writer")
-    action = "deltacommit" if commit else "commit"
-    requested = _instant(commit)
     schema = '{"type": "record", "name": "t", "fields": [{"name": "p", "type": "string"}]}'
     out = io.BytesIO()
     body = {"partitionToWriteStats": stats, "extraMetadata": {"schema": schema}}
     fastavro.writer(out, _COMMIT, [body])
+    return out.getvalue()
+
+
+def _write_commit(timeline: Path, commit: int, stats: dict[str, Any]) -> None:
+    action = "deltacommit" if commit else "commit"
+    requested = _instant(commit)
     (timeline / f"{requested}.{action}.requested").touch()
-    (timeline / f"{requested}_{requested[:-3]}500.{action}").write_bytes(out.getvalue())
+    (timeline / f"{requested}_{requested[:-3]}500.{action}").write_bytes(commit_body(stats))

@@ -136,8 +136,7 @@ class _Bench:
         return _rows(self._oracle.sql(sql).to_arrow_table())
 
     def _cold(self, sql: str) -> pa.Table:
-        for most_bytes in (0, 512 << 20):
-            feature("seamkit", "keep_at_most").keep_at_most(most_bytes)
+        _empty_caches()
         with self._connection() as connection:
             self._views(connection, self._relation)
             return connection.sql(sql).to_arrow_table()
@@ -161,6 +160,11 @@ class _Bench:
     @staticmethod
     def _relation(connection: duckdb.DuckDBPyConnection, path: Path) -> Any:
         return _open_table(str(path)).scan().relation(connection)
+
+
+def _empty_caches() -> None:
+    for most_bytes in (0, 512 << 20):
+        feature("seamkit", "keep_at_most").keep_at_most(most_bytes)
 
 
 def _open_table(path: str) -> Any:
@@ -267,17 +271,25 @@ def _scans(benches: Mapping[str, _Bench], rounds: int) -> Iterator[Figure]:
 def _narrow_scans(bench: _Bench, rounds: int) -> Iterator[Figure]:
     sql = f"SELECT {', '.join(_Q6)} FROM lineitem"  # noqa: S608 - ours
     of_duckdb = bench.ways(f"{sql} WHERE {_Q6_FILTER}")
+
+    def first() -> pa.Table:
+        _empty_caches()
+        return bench.lineitem(columns=_Q6, filter=_Q6_FILTER).to_table()
+
     ways = {
+        "empty caches": first,
         "merged": lambda: bench.lineitem(columns=_Q6, filter=_Q6_FILTER).to_table(),
         "warm": of_duckdb["warm"],
         "duckdb": of_duckdb["duckdb"],
     }
     times = _in_turns(ways, rounds)
     expected = bench.expected(f"{sql} WHERE {_Q6_FILTER}")
-    for way in ("merged", "warm"):
+    for way in ("empty caches", "merged", "warm"):
         if _rows(times.answers[way]) != expected:
             raise _WrongError(f"{bench.dataset.name}: 4 columns, {way}: another answer")
     yield times.figure("4 columns with a filter, 20 % / duckdb", "merged", "duckdb", 1.5)
+    name = "4 columns with a filter, 20 %, empty caches"
+    yield times.figure(name, "empty caches", "duckdb", None)
     yield times.figure("4 columns with a filter, 20 %, relation", "warm", "duckdb", 1.5)
     ways = {
         "merged": lambda: bench.lineitem(columns=_Q6).count_rows(),

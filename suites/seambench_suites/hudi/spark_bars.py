@@ -3,19 +3,19 @@
     seambench data --scale 1 --layout mor-v9-event-avro-u20-s100
     python -m seambench_suites.hudi.spark_bars --data data --scale 1 --master "local[2]"
 
-One session, in turns: all columns and those of query 6 into Spark's noop sink, and the queries of
-TPC-H in Spark SQL. The direct read takes the base files alone, as Spark reads any Parquet: the
-stale answer, and the least that a read can cost. Before anything is timed the rows of both readers
-of the table are counted and compared by a sum over all columns' hashes, and of each query the
-answers. Prints each figure beside what is wanted, and writes all seconds as JSON with `--output`.
-Derived from TPC-H, not comparable with published results.
+One session, in turns: all columns and those of query 6 into Spark's noop sink, where a comparison
+(`seambench run --reader spark-frame --reader spark-hudi`) has to hand the rows over, and with
+`--queries` queries in Spark SQL. The direct read takes the base files alone, as Spark reads any
+Parquet: the stale answer, and the least that a read can cost. Before anything is timed the rows of
+both readers of the table are counted and compared by a sum over all columns' hashes; the rows of a
+query are compared too. Prints each figure beside what is wanted, and writes all seconds as JSON
+with `--output`. Derived from TPC-H, not comparable with published results.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import sys
 import time
@@ -24,11 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from seambench.bench.cases import SCANNED, SCANS
+from seambench.bench.readers import tables_to_read
+from seambench.cli.shared.common import parse_queries
 from seambench.contracts import registry
 from seambench.contracts.scan import Framed, ScanRequest
 from seambench.data import Dataset, list_datasets
 from seambench.engines.spark import SparkOptions, spark_session
 from seambench.formats.hudi import bundle
+from seambench_suites.tpch.suite import TpchSuite
 
 __all__ = ["BARS", "figures", "main"]
 
@@ -42,19 +45,30 @@ def _ratio(case: str, slower: str, faster: str) -> Callable[[Times], float]:
     return lambda t: statistics.median(t[case, slower]) / statistics.median(t[case, faster])
 
 
-def _queries(times: Times) -> float:
-    cases = sorted({case for case, _ in times if case.startswith("q") and case != "q6"})
-    ratios = [_ratio(case, HUDI, OURS)(times) for case in cases if (case, HUDI) in times]
-    return math.exp(statistics.fmean(map(math.log, ratios)))
+def _queries(slower: str, faster: str) -> Callable[[Times], float]:
+    def mean(times: Times) -> float:
+        ratios = [
+            _ratio(case, slower, faster)(times)
+            for case in sorted({c for c, _ in times})
+            if _is_query(case)
+        ]
+        return statistics.geometric_mean(ratios)
+
+    return mean
+
+
+def _is_query(case: str) -> bool:
+    return case not in SCANS
 
 
 #: Name, figure, what is wanted, and whether that is the least.
 BARS: Sequence[tuple[str, Callable[[Times], float], float, bool]] = (
     ("all columns: x Spark + Hudi", _ratio("all", HUDI, OURS), 8, True),
     ("4 columns: x Spark + Hudi", _ratio("q6", HUDI, OURS), 10, True),
-    ("queries, geometric mean: x Spark + Hudi", _queries, 4, True),
+    ("queries: x Spark + Hudi", _queries(HUDI, OURS), 4, True),
     ("all columns / direct read", _ratio("all", OURS, DIRECT), 2, False),
     ("4 columns / direct read", _ratio("q6", OURS, DIRECT), 2, False),
+    ("queries / direct read", _queries(OURS, DIRECT), 2, False),
 )
 
 
@@ -99,16 +113,6 @@ def _digest(frame: Any) -> Any:
     return row.selectExpr("count(*)", "sum(h)").collect()
 
 
-def _close(one: Any, other: Any) -> bool:
-    """Whether rows are equal; sums of decimals divided may differ in how they were rounded."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9)
-    if isinstance(one, (list, tuple)):
-        pairs = zip(one, other, strict=False)
-        return len(one) == len(other) and all(_close(a, b) for a, b in pairs)
-    return bool(one == other)
-
-
 def _scans(
     frames: Mapping[str, Any], readers: Sequence[str], samples: int
 ) -> dict[tuple[str, str], list[float]]:
@@ -122,38 +126,40 @@ def _scans(
     return {key: seconds[1:] for key, seconds in times.items()}
 
 
-def _require_alike(answers: Mapping[str, Any], case: str) -> None:
-    if len(answers) > 1 and not all(_close(a, answers[OURS]) for a in answers.values()):
-        raise AssertionError(f"{case}: the readers do not agree")
-
-
-def _query_times(
-    session: Any, dataset: Dataset, suite: Any, args: argparse.Namespace
+def _run_queries(
+    session: Any, dataset: Dataset, readers: Sequence[str], numbers: Sequence[int], samples: int
 ) -> dict[tuple[str, str], list[float]]:
-    frames: dict[str, dict[str, Any]] = {name: {} for name in args.reader}
-    for table, kept in dataset.tables.items():
-        if kept.is_plain:
-            plain = session.read.parquet(str(kept.path.resolve()))
-            found = dict.fromkeys(args.reader, plain)
-        else:
-            found = _frames(session, dataset, table)
-        for name in args.reader:
-            frames[name][table] = found[name]
+    """Seconds of queries whose rows come to the driver; the first of each reader is cold."""
+    texts = TpchSuite().queries
+    frames = {name: _frames(session, dataset, name) for name in tables_to_read(dataset)}
+    for name, table in dataset.tables.items():
+        if table.is_plain:
+            session.read.parquet(str(table.path)).createOrReplaceTempView(name)
     times: dict[tuple[str, str], list[float]] = {}
-    for number in args.query or sorted(suite.queries):
-        case = f"q{number:02d}"
-        for turn in range(args.samples + 1):
-            answers = {}
-            for name in args.reader:
-                for table, frame in frames[name].items():
-                    frame.createOrReplaceTempView(table)
+    for number in numbers:
+        case, answers = f"q{number:02}", {}
+        for _ in range(samples + 1):
+            for reader in readers:
+                for name, of_reader in frames.items():
+                    of_reader[reader].createOrReplaceTempView(name)
                 begin = time.perf_counter()
-                answers[name] = session.sql(suite.queries[number]).collect()
-                if turn:
-                    times.setdefault((case, name), []).append(time.perf_counter() - begin)
-            alike = {n: sorted(map(tuple, a), key=repr) for n, a in answers.items() if n != DIRECT}
-            _require_alike(alike, case)
-    return times
+                rows = session.sql(texts[number]).collect()
+                times.setdefault((case, reader), []).append(time.perf_counter() - begin)
+                if reader != DIRECT:
+                    answers[reader] = rows
+        _require_alike(answers, case)
+        seconds = {reader: times[case, reader][1:] for reader in readers}
+        sys.stderr.write(
+            f"{case} "
+            + " ".join(f"{r} {statistics.median(s):.2f}" for r, s in seconds.items())
+            + "\n"
+        )
+    return {key: seconds[1:] for key, seconds in times.items()}
+
+
+def _require_alike(answers: Mapping[str, Any], case: str) -> None:
+    if any(answer != answers.get(OURS, answer) for answer in answers.values()):
+        raise AssertionError(f"{case}: the readers do not agree")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -165,8 +171,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--master", help="Spark's master (default: spark-submit's, or local[*])")
     parser.add_argument("--memory", default="3g", help="heap of the driver")
     parser.add_argument("--reader", action="append", choices=[OURS, HUDI, DIRECT])
-    parser.add_argument("--query", action="append", type=int, help="repeatable (default: all)")
-    parser.add_argument("--no-queries", action="store_true")
+    parser.add_argument(
+        "--queries", type=parse_queries, default=(), help="as 1,3-5 (default: none)"
+    )
+    parser.add_argument("--no-scans", action="store_true", help="queries alone")
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--output", type=Path, help="JSON file of all seconds")
     args = parser.parse_args(arguments)
@@ -176,10 +184,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{args.data} has no data set {args.layout} of scale {args.scale:g}")
     options = SparkOptions(master=args.master, memory=args.memory, bundle=bundle())
     with spark_session(options) as (session, _):
-        times = _scans(_frames(session, found[0], SCANNED), args.reader, args.samples)
-        if not args.no_queries:
-            suite = registry.resolve_suite("tpch")
-            times |= _query_times(session, found[0], suite, args)
+        times: dict[tuple[str, str], list[float]] = {}
+        if not args.no_scans:
+            times |= _scans(_frames(session, found[0], SCANNED), args.reader, args.samples)
+        times |= _run_queries(session, found[0], args.reader, args.queries, args.samples)
     for (case, name), seconds in times.items():
         sys.stdout.write(f"{case:5} {name:12} {statistics.median(seconds):8.3f} s\n")
     for figure, value, word in figures(times):
