@@ -48,6 +48,10 @@ def placed(table: Path, home: Path | None) -> Iterator[None]:
             if home.is_symlink():  # of a process that was killed
                 home.unlink()
             home.symlink_to(table.absolute())
+        except FileExistsError as error:
+            raise UnavailableError(
+                f"{home}: something lies where a table must be that names this place: move it away"
+            ) from error
         except OSError as error:
             raise _cannot(home, error) from error
         _TAKEN[home] = threading.get_ident()

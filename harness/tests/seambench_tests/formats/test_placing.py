@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seambase.errors import UsageError
+from seambase.errors import UnavailableError, UsageError
 from seambench.formats.placing import placed
 
 
@@ -46,3 +46,20 @@ def test_threads_wait_for_each_other(tmp_path: Path) -> None:
         assert seen == []
     thread.join(60)
     assert seen == [second]
+
+
+def test_what_lies_there_stays(tmp_path: Path) -> None:
+    """A folder at the place is named and left as it is; a table comes once it is gone."""
+    home, table = tmp_path / "home", tmp_path / "table"
+    home.mkdir()
+    table.mkdir()
+    with (
+        pytest.raises(UnavailableError, match=r"home: something lies where .* move it away"),
+        placed(table, home),
+    ):
+        pass
+    assert home.is_dir()
+    assert not home.is_symlink()
+    home.rmdir()
+    with placed(table, home):
+        assert home.resolve() == table

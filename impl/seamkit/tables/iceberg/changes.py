@@ -20,6 +20,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.files.roaring import Positions
 from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, ReadContext, ReadUnit
+from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.deletes import DeleteIndex
 from seamkit.tables.iceberg.metadata.document import Snapshot
 from seamkit.tables.iceberg.metadata.manifests import DATA, EQUALITY_DELETES, Entry
@@ -32,9 +33,6 @@ CHANGE_COLUMNS = pa.schema(
 )
 """Columns of a change besides the row's: `INSERT` or `DELETE`; the number of its snapshot among
 those that changed rows, from 0; the snapshot."""
-
-#: Of a file whose rows are counted out, in memory of a byte each.
-_MOST_RECORDS = 1 << 31
 
 _Keys = Sequence[tuple[pa.Schema, Callable[[ReadContext], KeyTest]]]
 
@@ -139,9 +137,8 @@ def _newly_deleted(
     old, _ = mask_of(planner.opener, entry, before)
     now, _ = mask_of(planner.opener, entry, after)
     dead: _Keys = _tests(before, entry)
-    where = f"{planner.metadata.where}: {entry.path}"
     if old is not None or now is not None:
-        left = Mask(partial(all_but_new, old, now, entry.records, where))
+        left = Mask(partial(all_but_new, planner.opener, entry, old, now))
         yield KeyMask(dead, left) if dead else left
     hit = _tests(fresh, entry)
     if hit:
@@ -157,15 +154,17 @@ def _tests(index: DeleteIndex, entry: Entry) -> _Keys:
     ]
 
 
-def all_but_new(old: Mask | None, now: Mask | None, records: int, where: str) -> Positions:
+def all_but_new(opener: FileOpener, entry: Entry, old: Mask | None, now: Mask | None) -> Positions:
     """The rows of a file without those that are gone now and were not before.
 
+    The file itself is asked how many rows it has before room for them is made.
+
     Raises:
-        InputError: the file cannot have so many rows, or one that is gone.
+        InputError: the file is not what its manifest says, or has no such row as is gone.
         RefusedError: rows that were gone are there again.
     """
-    if not 0 <= records <= _MOST_RECORDS:
-        raise InputError(f"{where}: its manifest says that it has {records} rows")
+    reader = opener.checked(entry)
+    where, records = reader.name, reader.num_rows
     gone = np.zeros(records, np.bool_)
     if now is not None:
         gone[_within(now.load(), records, where)] = True

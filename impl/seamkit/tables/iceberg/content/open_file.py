@@ -43,6 +43,20 @@ class FileOpener:
             InputError: it is missing, not of its format, or not what the manifest says.
             RefusedError: its columns have no ids, and the table no name mapping.
         """
+        reader = self.checked(entry)
+        own = None
+        if isinstance(reader, AvroReader):
+            own = avro_columns(reader.writer_schema, reader.name)
+        if own is None:
+            own = file_columns(reader.schema, self.mapping, reader.name)
+        return IcebergReader(reader, own, columns, rows)
+
+    def checked(self, entry: Entry) -> FileReader:
+        """A file that is as long, and has as many rows, as its manifest says.
+
+        Raises:
+            InputError: it is missing, not of its format, or not what the manifest says.
+        """
         storage, plain = self.files.locate(entry.path)
         reader = self._reader(entry)
         with storage.open(plain) as content:
@@ -53,12 +67,7 @@ class FileOpener:
             raise InputError(
                 f"{reader.name}: {reader.num_rows} rows, its manifest says {entry.records}"
             )
-        own = None
-        if isinstance(reader, AvroReader):
-            own = avro_columns(reader.writer_schema, reader.name)
-        if own is None:
-            own = file_columns(reader.schema, self.mapping, reader.name)
-        return IcebergReader(reader, own, columns, rows)
+        return reader
 
     def _reader(self, entry: Entry) -> FileReader:
         storage, plain = self.files.locate(entry.path)
