@@ -1,8 +1,9 @@
 """What was made of files that stay as they are, kept from one scan of this process to the next.
 
 A file is known by its path, its place on the disk, its size and its times: one that was written
-anew is another file, whatever its name. Files elsewhere than on this machine have no such identity
-here, and nothing is kept of them.
+anew is another file, whatever its name. One elsewhere than on this machine is known by what the
+listing of its folder says of it (`seamkit.files.remote`); of a file that was never listed nothing
+is kept.
 """
 
 from __future__ import annotations

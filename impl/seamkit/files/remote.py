@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,13 @@ __all__ = ["RemoteFiles", "Retry"]
 
 _T = TypeVar("_T")
 _FINAL = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError)
+
+#: What storages call a mark that changes with every write of an object, the surest first.
+_MARKS = ("generation", "versionId", "ETag", "etag")
+#: What storages without marks call the time of the last write.
+_TIMES = ("mtime", "LastModified", "last_modified", "updated")
+# The clock of a storage may go otherwise than ours, and its times may be whole seconds.
+_SETTLED_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,10 @@ class RemoteFiles:
         self._retry = retry
         self._ranges = ranges or Ranges()
         self._sizes: dict[str, int] = {}
+        self._tags: dict[str, Hashable] = {}
+        # Another user's table may be another one. Secrets themselves are not kept.
+        told = repr((root.partition("://")[0], sorted(options.items()))).encode()
+        self._store = hashlib.sha256(told).hexdigest()
         self._read_ahead: dict[str, Future[bytes]] = {}
         self._listed_ahead: dict[str, Future[list[dict[str, Any]]]] = {}
         self._threads: ThreadPoolExecutor | None = None
@@ -132,6 +144,7 @@ class RemoteFiles:
                 found.append((path.rsplit("/", 1)[-1], size))
                 if size is not None:
                     self._sizes[path] = size
+                    self._tags[path] = _tag(info)
         return found
 
     def exists(self, path: str) -> bool:
@@ -145,6 +158,21 @@ class RemoteFiles:
     def identity(self, _folder: str) -> object:
         """None: no folder has two names."""
         return None
+
+    def file_identity(self, path: str) -> Hashable | None:
+        """What the last listing of its folder said of a file, and how the storage was reached.
+
+        That is a mark that changes with every write (`ETag`, a generation), or size and time of
+        the last write. Nobody is asked anew: a file that is written after its folder was listed
+        keeps its identity here until the next listing, as its size is kept for `open`.
+
+        Returns:
+            None for a file that was not listed, whose storage tells neither, or which was written
+            a few minutes ago and may be again, unnoticed, where a time is all there is.
+        """
+        plain = self._path(path).strip("/")
+        tag = self._tags.get(plain)
+        return None if tag is None else (self._store, plain, self._sizes[plain], tag)
 
     def read(self, path: str, _up_to: int | None = None) -> bytes:
         """The whole file."""
@@ -191,8 +219,9 @@ class RemoteFiles:
         return self._threads
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the threads, and what they were asked for."""
-        return {**self.__dict__, "_threads": None, "_read_ahead": {}, "_listed_ahead": {}}
+        """All but the threads, what they were asked for, and what listings told."""
+        none: dict[str, Any] = {"_read_ahead": {}, "_listed_ahead": {}, "_tags": {}}
+        return {**self.__dict__, "_threads": None, **none}
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970."""
@@ -201,6 +230,19 @@ class RemoteFiles:
 
     def _path(self, full: str) -> str:
         return str(self._fs._strip_protocol(full))
+
+
+def _tag(info: Mapping[str, Any]) -> Hashable | None:
+    """What a listing says of one state of a file; see `RemoteFiles.file_identity`."""
+    for name in _MARKS:
+        if info.get(name):
+            return name, str(info[name])
+    written = next((info[name] for name in _TIMES if info.get(name)), None)
+    if isinstance(written, dt.datetime):
+        written = written.replace(tzinfo=written.tzinfo or dt.UTC).timestamp()
+    if not isinstance(written, int | float) or time.time() - written < _SETTLED_SECONDS:
+        return None
+    return "written", written
 
 
 def _text(error: BaseException) -> str:

@@ -80,6 +80,8 @@ class _Files(Protocol):
 
     def identity(self, _folder: str) -> object: ...
 
+    def file_identity(self, path: str) -> Hashable | None: ...
+
     def read(self, path: str, _up_to: int) -> bytes: ...
 
     def map(self, path: str) -> pa.Buffer: ...
@@ -279,12 +281,18 @@ class Storage:
             return self._files.open(self._inside(path))
 
     def file_identity(self, path: str) -> Hashable | None:
-        """See `seamkit.files.kept.file_identity`; None for a file elsewhere.
+        """What tells a file from any other, and from itself once it is written anew.
+
+        See `seamkit.files.kept.file_identity`; elsewhere than on this machine a file has one as
+        its folder's last listing told it, see `RemoteFiles.file_identity`.
+
+        Returns:
+            None for a file of which nothing may be kept.
 
         Raises:
             InputError: the path leads out of the table's folder.
         """
-        return file_identity(self._inside(path)) if self.is_local else None
+        return self._files.file_identity(self._inside(path))
 
     def identities(self, paths: Sequence[str]) -> tuple[Hashable, ...] | None:
         """The identity of each of some files; None if one of them has none.
@@ -354,6 +362,9 @@ class _LocalFiles:
     def identity(self, _folder: str) -> object:
         status = Path(_folder).stat()
         return status.st_dev, status.st_ino
+
+    def file_identity(self, path: str) -> Hashable | None:
+        return file_identity(path)
 
     def read(self, path: str, _up_to: int) -> bytes:
         with _opened(path) as file:

@@ -15,7 +15,7 @@ from typing import Any
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.config.properties import PROPERTIES, TableConfig
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.hudi.timeline.instants import (
     WRITES,
@@ -249,8 +249,8 @@ class Timeline:
 
     def identity(self) -> Hashable | None:
         """What tells the active timeline from any other; None where files have no identity."""
-        paths = [instant.path for instant in self.instants]
-        return self.storage.identities([PROPERTIES, *paths])
+        files = self.storage.identities([instant.path for instant in self.instants])
+        return None if files is None else (tuple(sorted(self.config.raw.items())), files)
 
     def writes(self) -> list[Instant]:
         """Completed instants that may have written files, the oldest first."""

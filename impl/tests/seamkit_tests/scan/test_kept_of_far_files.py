@@ -1,0 +1,151 @@
+"""What is kept of files far away goes by what the listings of their folders say of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import seamkit
+from seambench.bench.delayed_storage import DelayedFileSystem, requests
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.storage import Storage
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import counted_loads
+
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
+_HOUR = 3600
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """The columns of each decoding of logs."""
+    return counted_loads(monkeypatch)
+
+
+def _age(folder: Path, seconds: int = _HOUR) -> None:
+    """Let all files below be so old."""
+    then = time.time() - seconds
+    for path in folder.rglob("*"):
+        os.utime(path, (then, then))
+
+
+def _rows(table: Path, options: Mapping[str, Any] | None = None) -> Counter[str]:
+    """All rows as DuckDB reads them, over a table far away that is opened anew."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    opened = seamkit.open_table(f"delayed://{table}", storage_options=options)
+    relation = opened.scan().relation(connection)
+    return Counter(map(repr, relation.to_arrow_table().to_pylist()))
+
+
+def _marked(monkeypatch: pytest.MonkeyPatch, name: str, marks: Mapping[str, Any]) -> None:
+    """Let listings tell a mark of each file, by its name, and no time."""
+    original = DelayedFileSystem.ls
+
+    def listed(self: Any, path: str, detail: bool = False, **options: Any) -> Any:
+        told = original(self, path, detail, **options)
+        for info in told if detail else ():
+            info["mtime"] = None
+            info[name] = marks.get(Path(info["name"]).name)
+        return told
+
+    monkeypatch.setattr(DelayedFileSystem, "ls", listed)
+
+
+def _identity(folder: Path, options: Mapping[str, Any] | None = None) -> Any:
+    storage = Storage(f"delayed://{folder}", options)
+    storage.list()
+    return storage.file_identity("a")
+
+
+def test_a_second_scan_of_settled_files_decodes_no_log(
+    tmp_path: Path, loads: list[Sequence[str]]
+) -> None:
+    """Nor reads a footer; whoever reaches the storage otherwise is given nothing."""
+    table = unpack_table("mor-v9-types", tmp_path)
+    _age(tmp_path)
+    first = _rows(table)
+    once = len(loads)
+    cold = sum(one.kind == "read" for one in requests())
+
+    assert _rows(table) == first
+    assert len(loads) == once > 0
+    assert sum(one.kind == "read" for one in requests()) < cold
+    assert _rows(table, {"auto_mkdir": False}) == first
+    assert len(loads) > once
+
+
+def test_a_commit_between_two_scans_is_seen(tmp_path: Path) -> None:
+    """Before it, after it, and once it is undone: each scan lists the timeline."""
+    table = unpack_table("mor-v9-types", tmp_path)
+    _age(tmp_path)
+    completed = max((table / ".hoodie/timeline").glob("*.deltacommit"))
+    aside = tmp_path / completed.name
+
+    answers = []
+    for _ in range(2):
+        completed.rename(aside)
+        answers.append(_rows(table))
+        aside.rename(completed)
+        answers.append(_rows(table))
+    seamkit.keep_at_most(0)
+    assert answers[1] == answers[3] == _rows(table)
+    assert answers[0] == answers[2] != answers[1]
+
+
+def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
+    """Under the same name, and seen by the next listing."""
+    for seconds, rows in ((3 * _HOUR, 3), (2 * _HOUR, 500), (_HOUR, 20)):
+        written = pa.table({f"c{rows}": range(rows)})
+        pq.write_table(written, tmp_path / "a.parquet", row_group_size=7)
+        _age(tmp_path, seconds)
+        for _ in range(2):
+            storage = Storage(f"delayed://{tmp_path}")
+            storage.list()
+            reader = ParquetReader(storage, "a.parquet")
+            batches = reader.batches(written.schema, 1000, use_threads=False)
+            assert pa.Table.from_batches(batches) == written
+
+
+def test_times_tell_files_apart_once_they_have_settled(tmp_path: Path) -> None:
+    """And another size is another file."""
+    (tmp_path / "a").write_bytes(b"x")
+    assert _identity(tmp_path) is None
+    _age(tmp_path)
+    found = _identity(tmp_path)
+    assert found is not None
+    assert _identity(tmp_path) == found
+    _age(tmp_path, 2 * _HOUR)
+    assert _identity(tmp_path) != found
+    (tmp_path / "a").write_bytes(b"xy")
+    _age(tmp_path)
+    assert _identity(tmp_path) not in (None, found)
+
+
+@pytest.mark.parametrize("name", ["ETag", "etag", "generation", "versionId"])
+def test_marks_tell_files_apart_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Without a time; a file without a mark has no identity, nor has one that was not listed."""
+    (tmp_path / "a").write_bytes(b"x")
+    marks: dict[str, Any] = {"a": '"1f"'}
+    _marked(monkeypatch, name, marks)
+    found = _identity(tmp_path)
+    assert found is not None
+    assert _identity(tmp_path) == found
+    assert _identity(tmp_path, {"auto_mkdir": False}) not in (None, found)
+    marks["a"] = '"2e"'
+    assert _identity(tmp_path) not in (None, found)
+    del marks["a"]
+    assert _identity(tmp_path) is None
+    assert Storage(f"delayed://{tmp_path}").file_identity("a") is None
