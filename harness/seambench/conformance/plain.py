@@ -20,7 +20,15 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambench.contracts.outcomes import Difference
 
-__all__ = ["canonical", "difference", "differing_rows", "rows_of", "shown", "typed"]
+__all__ = [
+    "canonical",
+    "difference",
+    "differing_rows",
+    "in_key_order",
+    "rows_of",
+    "shown",
+    "typed",
+]
 
 _MOST_ROWS = 5
 _MOST_TEXT = 120
@@ -111,6 +119,17 @@ def canonical(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{k}={canonical(v)}" for k, v in value.items()) + "}"
     return f"{type(value).__name__}:{value}"
+
+
+def in_key_order(value: Any) -> Any:
+    """A value of Arrow's; entries of maps, which have no order, in that of their keys."""
+    if isinstance(value, dict):
+        return {name: in_key_order(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        items = [in_key_order(item) for item in value]
+        is_map = bool(items) and isinstance(items[0], tuple)
+        return sorted(items, key=lambda pair: pair[0]) if is_map else items
+    return (value[0], in_key_order(value[1])) if isinstance(value, tuple) else value
 
 
 def rows_of(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -53,7 +53,7 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
         session: a Spark session with Hive's classes.
         spec: what to write.
         table: where.
-        lenient: go on after a step that fails.
+        lenient: go on after a step that fails; what cannot be read is noted as its `error`.
     """
     assert isinstance(spec, TableSpec)
     done = Written()
@@ -69,7 +69,7 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
                 done.failures[number] = str(error)[:500]
             done.instants.append(str(number))
         if spec.witnessed:
-            done.witness.append(_read(session))
+            done.witness.append(_witness(session, lenient))
     finally:
         session.sql("DROP TABLE IF EXISTS golden")
         session.sql("RESET")
@@ -90,10 +90,15 @@ def _carry_out(session: Any, step: Any, table: Path) -> None:
     file.write_bytes(content)
 
 
-def _read(session: Any) -> Mapping[str, Any]:
+def _witness(session: Any, lenient: bool) -> Mapping[str, Any]:
     """The rows as Hive's classes read them, in the words of cases."""
-    frame = session.sql("SELECT * FROM golden")
-    rows = [[canonical(_plain(value)) for value in row] for row in frame.collect()]
+    try:
+        frame = session.sql("SELECT * FROM golden")
+        rows = [[canonical(_plain(value)) for value in row] for row in frame.collect()]
+    except Exception as error:
+        if not lenient:
+            raise
+        return {"error": str(error)[:500]}
     return {"columns": frame.columns, "rows": sorted(rows)}
 
 

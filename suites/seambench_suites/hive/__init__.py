@@ -1,0 +1,1 @@
+"""Hive's tables beyond single cases: random ones against Hive's own classes."""
