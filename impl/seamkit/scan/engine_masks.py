@@ -127,6 +127,10 @@ class ChangedRows:
         """See `Keyed.load`."""
         return self.changes.load(names, context)
 
+    def further(self, names: Sequence[str], context: ReadContext) -> pa.RecordBatch:
+        """See `Keyed.further`."""
+        return self.changes.further(names, context)
+
 
 def changed_rows(
     changed: ChangedRows, schema: pa.Schema, wanted: Wanted, context: ReadContext

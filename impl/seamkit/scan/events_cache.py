@@ -160,8 +160,9 @@ class EventsCache:
                 events = known[1]
             missing = [n for n in names if events.data.schema.get_field_index(n) < 0]
             if missing:
-                further = changes.load(missing, whole)
-                if isinstance(further, np.ndarray) or further.data.num_rows != events.data.num_rows:
+                # Keys and what orders them are known: of the logs these columns alone are decoded.
+                further = changes.further(missing, whole)
+                if further.num_rows != events.data.num_rows:
                     raise InputError(_CHANGED)
                 events = events.beside(further)
                 if self._place(changes) == (store, key) or store is self._own:

@@ -204,8 +204,8 @@ class Events(Protocol):
         """
         ...
 
-    def beside(self, further: Events) -> Events:
-        """These events with the columns of others too, which were loaded from the same changes."""
+    def beside(self, further: pa.RecordBatch) -> Events:
+        """These events with more columns of the rows of `data`, as `Keyed.further` gives them."""
         ...
 
     def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> Events:
@@ -245,6 +245,17 @@ class Keyed(Protocol):
 
         Returns:
             The events; or, where all that they do is to remove rows by position, these positions.
+        """
+        ...
+
+    def further(self, names: Sequence[str], context: ReadContext) -> pa.RecordBatch:
+        """More columns of the rows of all events, which were loaded before; nothing is folded.
+
+        Asked where events neither fill each other nor are positions, and `load` left none out.
+
+        Args:
+            names: the columns.
+            context: what the read lends.
         """
         ...
 

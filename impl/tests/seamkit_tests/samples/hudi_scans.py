@@ -31,13 +31,18 @@ def scan_on(table: HudiTable, path: str, *args: Any, **options: Any) -> UnitScan
 def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
     """A list that grows by the columns of each decoding of logs from now on."""
     asked: list[Sequence[str]] = []
-    original = SliceChanges.load
 
-    def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
-        asked.append(names)
-        return original(self, names, context)
+    def count(method: str) -> None:
+        original = getattr(SliceChanges, method)
 
-    monkeypatch.setattr(SliceChanges, "load", counting)
+        def counting(self: SliceChanges, names: Sequence[str], context: ReadContext) -> Any:
+            asked.append(names)
+            return original(self, names, context)
+
+        monkeypatch.setattr(SliceChanges, method, counting)
+
+    count("load")
+    count("further")
     return asked
 
 

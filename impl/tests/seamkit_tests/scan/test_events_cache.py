@@ -6,13 +6,16 @@ import functools
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from seamkit.avro import AvroType
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import Kept
 from seamkit.scan.events_cache import EventsCache, Matches
 from seamkit.scan.merging.log_index import KEEP, REMOVE
 from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.merge import log_rows
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import changes_of, counted_loads
@@ -36,6 +39,54 @@ def test_what_was_asked_before_changes_no_row(
         rows = dataset.to_table(columns=columns)
         assert rows.num_rows == whole.num_rows
         assert rows.select(columns).to_pylist() == whole.select(columns).to_pylist()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evolution/v9",
+        "mixed-blocks/v9",
+        "mor-v9-added-column",
+        "mor-v9-typed-delete",
+        "mor-v9-types-parquet-blocks",
+        "nested/v9",
+        "partial-parquet/v9",
+        "renamed/v9",
+    ],
+)
+def test_columns_that_come_one_by_one_are_those_of_the_first_rows(
+    tmp_path: Path, name: str
+) -> None:
+    """Records of blocks of any kind come in one order, also where a block lacks the column."""
+    scan = HudiTable(str(unpack_table(name, tmp_path))).scan(threads=1)
+    whole = scan.to_table()
+    dataset = scan.dataset()
+    for column in reversed(whole.column_names):
+        rows = dataset.to_table(columns=[column])
+        assert repr(rows[column].to_pylist()) == repr(whole[column].to_pylist()), column
+
+
+def test_further_columns_are_decoded_without_keys_and_deletes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first read has folded stays so; of the logs no other column is looked at."""
+    (changes,) = changes_of(HudiTable(str(unpack_table("mor-v9-types", tmp_path))))
+    cache, context = EventsCache(1 << 20), ReadContext(TrackedAllocator(), [])
+    cache.load(changes, ["s"], context)
+    decoded: list[list[str]] = []
+    original = log_rows.AvroDecoder
+
+    def noted(writer: AvroType, schema: pa.Schema, *args: object, **options: object) -> object:
+        decoded.append(schema.names)
+        return original(writer, schema, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(log_rows, "AvroDecoder", noted)
+    events = cache.load(changes, ["i", "s"], context)
+    assert not isinstance(events, np.ndarray)
+    assert set(map(tuple, decoded)) == {("i",)}
+    whole = changes.load(["i", "s"], context)
+    assert not isinstance(whole, np.ndarray)
+    assert events.data.equals(whole.data)
 
 
 @pytest.mark.parametrize(("room", "reads"), [(1 << 20, 2), (0, 3)])

@@ -70,10 +70,10 @@ class FoldedEvents:
         """New rows."""
         return self.index.rest()
 
-    def beside(self, further: Events) -> FoldedEvents:
+    def beside(self, further: pa.RecordBatch) -> FoldedEvents:
         """More columns."""
-        columns = [*self.data.columns, *further.data.columns]
-        names = [*self.data.schema.names, *further.data.schema.names]
+        columns = [*self.data.columns, *further.columns]
+        names = [*self.data.schema.names, *further.schema.names]
         return replace(self, data=pa.RecordBatch.from_arrays(columns, names=names))
 
     def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> FoldedEvents:
@@ -105,6 +105,11 @@ class KeyedRows:
         index = LogIndex(keys, rows, None, None, context.allocator, meets_every_row=self.every)
         return FoldedEvents(self.rows.select(list(names)), index)
 
+    def further(self, names: Sequence[str], context: ReadContext) -> pa.RecordBatch:
+        """More columns."""
+        del context
+        return self.rows.select(list(names))
+
 
 @dataclass
 class RowsByPosition:
@@ -120,6 +125,10 @@ class RowsByPosition:
         """The positions."""
         del names, context
         return positions(self.gone)
+
+    def further(self, names: Sequence[str], context: ReadContext) -> pa.RecordBatch:
+        """Positions have no columns."""
+        raise AssertionError(names, context)
 
 
 def _changed(ids: Sequence[int]) -> pa.RecordBatch:

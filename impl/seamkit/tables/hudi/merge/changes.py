@@ -13,7 +13,7 @@ from seamkit.files.storage import Storage
 from seamkit.scan.units import Events, Positions, ReadContext
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.merge.events import read_slice_log
+from seamkit.tables.hudi.merge.events import read_columns, read_slice_log
 from seamkit.tables.hudi.merge.keys import RECORD_KEY
 from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, root_of
 from seamkit.tables.hudi.merge.view import LogView
@@ -157,3 +157,9 @@ class SliceChanges:
             context = replace(context, condition=None)
         view = self.source.view(names, context)
         return read_slice_log(self.slice_, view, names, context.warnings)
+
+    def further(self, names: Sequence[str], context: ReadContext) -> pa.RecordBatch:
+        """Decode some columns of all records; see `Keyed.further`."""
+        view = self.source.view(names, replace(context, threads=1, condition=None))
+        schema = pa.schema([self.source.schema.field(name) for name in names])
+        return read_columns(self.slice_, replace(view, schema=schema), context.warnings)

@@ -43,7 +43,7 @@ from seamkit.tables.hudi.merge.view import (
     with_operation,
 )
 
-__all__ = ["read_slice_log"]
+__all__ = ["read_columns", "read_slice_log"]
 
 
 @dataclass
@@ -98,6 +98,22 @@ def read_slice_log(
         return np.unique(np.concatenate([_positions_of(columns) for columns in events.keys]))
     folded = _fold(events, keys, names, view, f"{view.storage.root}: {slice_.file_id}")
     return replace(folded, whole=not wanted.left_out)
+
+
+def read_columns(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -> pa.RecordBatch:
+    """The view's columns of all data records of a slice, in the order of `read_slice_log`.
+
+    Args:
+        slice_: the slice, whose records are whole rows.
+        view: how to read its logs; all records are wanted.
+        warnings: receives what was skipped.
+    """
+    rows = HeldRows(view.schema, view.held_bytes)
+    for run in _runs(read_ordered_blocks(slice_, view, warnings), view):
+        if run[0].kind != "delete":
+            for batch in decode_run(run, view, view.schema):
+                rows.add(batch)
+    return rows.take_out(threads=view.threads)
 
 
 def _only_remove(events: _Events, view: LogView) -> bool:

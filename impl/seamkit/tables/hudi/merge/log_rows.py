@@ -216,6 +216,10 @@ def _decode_parquet(block: LogBlock, schema: pa.Schema, view: LogView) -> Iterat
 def _parquet_batches(
     file: pq.ParquetFile, names: Sequence[str], view: LogView, where: str
 ) -> Iterator[pa.RecordBatch]:
+    if not names:
+        # Of a table without columns pyarrow makes no batch, whatever its rows.
+        yield batch_of([], pa.schema([]), file.metadata.num_rows)
+        return
     try:
         if view.held_bytes is None:
             table = file.read(columns=names, use_threads=view.threads > 1)

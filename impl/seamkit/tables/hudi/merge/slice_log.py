@@ -14,7 +14,6 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.scan.merging.assembly import assemble
 from seamkit.scan.merging.log_index import LogIndex, Words
-from seamkit.scan.units import Events
 from seamkit.tables.hudi.merge.gaps import FilledLog
 from seamkit.tables.hudi.merge.keys import SliceKeys
 from seamkit.tables.hudi.merge.row_events import ordering_columns
@@ -106,10 +105,10 @@ class SliceLog:
             )
         return rest
 
-    def beside(self, further: Events) -> SliceLog:
-        """This log with the columns of another reading of the same slice."""
-        schema = pa.schema([*self.data.schema, *further.data.schema])
-        data = batch_of([*self.data.columns, *further.data.columns], schema, self.data.num_rows)
+    def beside(self, further: pa.RecordBatch) -> SliceLog:
+        """This log with columns of another reading of the same slice."""
+        schema = pa.schema([*self.data.schema, *further.schema])
+        data = batch_of([*self.data.columns, *further.columns], schema, self.data.num_rows)
         return replace(self, data=data, exported=ExportedBatch(data))
 
     def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> SliceLog:
