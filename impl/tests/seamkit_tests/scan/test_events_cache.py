@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from seamkit.avro import AvroType
+from seamkit.avro import AvroDecoder, AvroType
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import Kept
 from seamkit.scan.events_cache import EventsCache, Matches
 from seamkit.scan.merging.log_index import KEEP, REMOVE
 from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.merge import log_rows
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import changes_of, counted_loads
@@ -74,13 +74,12 @@ def test_further_columns_are_decoded_without_keys_and_deletes(
     cache, context = EventsCache(1 << 20), ReadContext(TrackedAllocator(), [])
     cache.load(changes, ["s"], context)
     decoded: list[list[str]] = []
-    original = log_rows.AvroDecoder
 
-    def noted(writer: AvroType, schema: pa.Schema, *args: object, **options: object) -> object:
+    def noted(writer: AvroType, schema: pa.Schema, *args: Any, **options: Any) -> AvroDecoder:
         decoded.append(schema.names)
-        return original(writer, schema, *args, **options)  # type: ignore[arg-type]
+        return AvroDecoder(writer, schema, *args, **options)
 
-    monkeypatch.setattr(log_rows, "AvroDecoder", noted)
+    monkeypatch.setattr("seamkit.tables.hudi.merge.log_rows.AvroDecoder", noted)
     events = cache.load(changes, ["i", "s"], context)
     assert not isinstance(events, np.ndarray)
     assert set(map(tuple, decoded)) == {("i",)}
