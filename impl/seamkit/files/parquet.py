@@ -143,6 +143,12 @@ def columns_alike(own: pa.Schema, schema: pa.Schema) -> list[str]:
 _BYTES_A_CHUNK = 500
 
 
+def _footer_memory(footer: pq.FileMetaData) -> int:
+    """What a footer takes in memory, about."""
+    chunks = footer.num_row_groups * footer.num_columns
+    return int(footer.serialized_size + chunks * _BYTES_A_CHUNK)
+
+
 class ParquetReader:
     """A `FileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
 
@@ -196,9 +202,7 @@ class ParquetReader:
         file = open_parquet(content, self.name, **self._how)
         if same and before == self._storage.file_identity(self._path):
             footer = file.metadata
-            chunks = footer.num_row_groups * footer.num_columns
-            taken = footer.serialized_size + chunks * _BYTES_A_CHUNK
-            KEPT.put(("footer", before), footer, taken)
+            KEPT.put(("footer", before), footer, _footer_memory(footer))
         else:
             self._identity = None
         return content, file
@@ -321,10 +325,21 @@ class ParquetReader:
     ) -> pq.ParquetFile:
         """The file opened once more by the known footer: to parse it anew would cost more."""
         if decimals and self._footer_of_bytes is None:
-            self._footer_of_bytes = footer_of_bytes(self._file.metadata, self._decimals)
+            self._footer_of_bytes = self._made_footer_of_bytes()
             self._decimals = {} if self._footer_of_bytes is None else self._decimals
         footer = self._footer_of_bytes if decimals and self._decimals else self._file.metadata
         return pq.ParquetFile(content, metadata=footer, **options, **_how(content), **self._how)
+
+    def _made_footer_of_bytes(self) -> pq.FileMetaData | None:
+        """The footer without decimals, which depends on the file alone."""
+        key = ("footer of bytes", self._identity)
+        known = None if self._identity is None else KEPT.get(key)
+        if known is None:
+            known = (footer_of_bytes(self._file.metadata, self._decimals),)
+            if self._identity is not None:
+                KEPT.put(key, known, _footer_memory(self._file.metadata))
+        (found,) = known
+        return found
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """See `FileReader.greatest`."""
