@@ -7,6 +7,7 @@ with its literals, whose metadata spells the calls.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,13 +46,22 @@ class Literal:
 
 Part = Call | Column | Literal
 
+# A read asks for the parts of one condition again and again, for each of its files and columns.
+# Expressions have no hash, nor an equality that says so: what is known of one is known by itself.
+_LATEST: deque[tuple[pc.Expression, Part | None]] = deque(maxlen=4)
+
 
 def parts_of(condition: pc.Expression) -> Part | None:
-    """The parts of an expression; None where they have a form that is not known here."""
+    """The parts of an expression, not to be changed; None where their form is not known here."""
+    for known, parts in tuple(_LATEST):
+        if known is condition:
+            return parts
     try:
-        return _parsed(condition)
+        parts = _parsed(condition)
     except (ValueError, LookupError, TypeError, ArithmeticError, StopIteration, pa.ArrowException):
-        return None  # another version's form
+        parts = None  # another version's form
+    _LATEST.append((condition, parts))
+    return parts
 
 
 def _parsed(condition: pc.Expression) -> Part:

@@ -58,6 +58,20 @@ class ColumnPages:
     def _ends(self) -> list[tuple[Any, Any]]:
         return list(zip(self.least.to_pylist(), self.greatest.to_pylist(), strict=True))
 
+    @functools.cached_property
+    def common(self) -> pc.Expression | None:
+        """What is true of those values alone that the bounds of every page leave.
+
+        None where there are none, a page has nothing but nulls, or nothing bounds the values.
+        """
+        least, greatest = pc.max(self.least), pc.min(self.greatest)
+        if any(self.is_null) or (
+            least.is_valid and greatest.is_valid and _is_above(least, greatest)
+        ):
+            return None
+        known = list(bounds(self.name, least, greatest, nullable=False))
+        return functools.reduce(operator.and_, known) if known else None
+
     def guarantee(self, page: int) -> pc.Expression | None:
         """What holds for all rows of a page; None if nothing is known."""
         if self.is_null[page]:
@@ -79,6 +93,10 @@ class ColumnPages:
                 for void, ends in zip(self.is_null, self._ends, strict=True)
             ]
         )
+
+
+def _is_above(a: pa.Scalar, b: pa.Scalar) -> bool:
+    return bool(pc.greater(a, b).as_py())
 
 
 def _has_between(ordered: Sequence[Any], least: Any, greatest: Any) -> bool:

@@ -40,6 +40,8 @@ def spans_that_may_match(
     borders = np.unique(np.concatenate([one.pages.first_rows for one in columns]))
     begins = borders[:-1]
     pages = [np.searchsorted(one.pages.first_rows, begins, "right") - 1 for one in columns]
+    if _none_can_be_ruled_out(columns, condition, schema):
+        return [(int(borders[0]), int(borders[-1]))]
     left = np.ones(len(begins), dtype=np.bool_)
     for column, numbers in zip(columns, pages, strict=True):
         values = named_values(condition, column.name)
@@ -55,6 +57,22 @@ def spans_that_may_match(
         may = that_may_match(guarantees, condition, schema)
         segments = segments[np.isin(kind_of.reshape(-1), may)]
     return _spans(segments, borders)
+
+
+def _none_can_be_ruled_out(
+    columns: Sequence[ColumnPages], condition: pc.Expression, schema: pa.Schema
+) -> bool:
+    """Whether a condition leaves values that every page's bounds leave, of all columns.
+
+    Then it leaves all pages, and one look spares one for each kind of segment: of values in no
+    order each page has bounds of its own, and nearly all of the column's values between them.
+    """
+    common = [one for one in (column.common for column in columns) if one is not None]
+    if len(common) < len(columns):
+        return False
+    if any(named_values(condition, column.name) is not None for column in columns):
+        return False  # pages of a column are told by the values themselves
+    return bool(that_may_match([functools.reduce(operator.and_, common)], condition, schema))
 
 
 def _guarantee(columns: Sequence[ColumnPages], pages: Sequence[int]) -> pc.Expression | None:

@@ -23,6 +23,7 @@ from seamkit.files.pages.paged import PagedFile
 from seamkit.files.pages.places import find_places
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.ranges import Ranges
+from seamkit.files.statistics import that_may_match
 from seamkit.files.storage import Storage
 from seamkit.scan.native_path import Wanted, native_rows
 
@@ -377,3 +378,61 @@ def test_of_a_file_far_away_pages_are_few_requests(tmp_path: Path) -> None:
     made = delayed_storage.requests()
     assert len(made) <= 1 + 1 + len(columns)
     assert sum(request.n_bytes for request in made) < path.stat().st_size / 10
+
+
+_DAY = dt.date(1994, 1, 1)
+_FOLLOWING = dt.date(1995, 1, 1)
+
+
+@pytest.mark.parametrize("sorted_by", ["nothing", "date"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        (pc.field("date") >= _DAY) & (pc.field("date") < _FOLLOWING) & (pc.field("price") < 24),
+        pc.field("price") > 10**6,
+        (pc.field("price") > 10**6) | (pc.field("date") == _DAY),
+        pc.field("date") == _DAY,
+        (pc.field("price") < 3) & (pc.field("date") < dt.date(1993, 3, 1)),
+        pc.field("price").is_null() & (pc.field("date") > _DAY),
+    ],
+    ids=str,
+)
+def test_one_look_at_what_all_pages_share_leaves_the_pages_that_many_looks_leave(
+    condition: pc.Expression, sorted_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the order of values, and no row is in a page that is left out."""
+    random = np.random.default_rng(7)
+    days = random.integers(8000, 9500, _ROWS).astype(np.int32)
+    days = np.sort(days) if sorted_by == "date" else days
+    prices = pa.array(random.integers(1, 10**6, _ROWS), mask=random.random(_ROWS) < 0.1)
+    table = pa.table({"date": pa.array(days).cast(pa.date32()), "price": prices})
+    reader = _write(tmp_path / "a.parquet", table, data_page_size=400, use_dictionary=False)
+    pages = PagedFile(reader.opened())
+    spans = pages.spans_that_may_match(condition, table.schema, table.column_names, 0)
+    monkeypatch.setattr("seamkit.files.pages.matching._none_can_be_ruled_out", lambda *_: False)
+    assert spans == pages.spans_that_may_match(condition, table.schema, table.column_names, 0)
+    assert spans is not None
+    rows = table.append_column("row", pa.array(range(_ROWS))).filter(condition)["row"].to_pylist()
+    assert set(rows) <= {row for begin, end in spans for row in range(begin, end)}
+
+
+def test_a_filter_that_rules_no_page_out_is_reasoned_about_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once for each page, where values are in no order."""
+    values = np.random.default_rng(7).permutation(_ROWS)
+    reader = _write(
+        tmp_path / "a.parquet", pa.table({"v": values}), data_page_size=400, use_dictionary=False
+    )
+    asked: list[int] = []
+
+    def counted(guarantees: Any, *rest: Any) -> list[int]:
+        asked.append(len(guarantees))
+        return that_may_match(guarantees, *rest)
+
+    monkeypatch.setattr("seamkit.files.pages.matching.that_may_match", counted)
+    condition = (pc.field("v") > _ROWS // 4) & (pc.field("v") < _ROWS // 2)
+    schema = pa.schema([("v", pa.int64())])
+    pages = PagedFile(reader.opened())
+    assert pages.spans_that_may_match(condition, schema, ["v"], 0) == [(0, _ROWS)]
+    assert asked == [1]
