@@ -288,13 +288,15 @@ class ParquetReader:
             return
         metadata = self._file.metadata
         groups = range(metadata.num_row_groups) if row_groups is None else row_groups
-        content.expect([_spans(metadata.row_group(group), names) for group in groups])
+        content.expect([_spans(metadata, group, names) for group in groups])
 
     def fetch(self, names: Collection[str], row_groups: Sequence[int]) -> None:
         """See `seamkit.files.reader.Fetching`; nothing is done for a file on this machine."""
         if isinstance(self._content, FarFile):
-            groups = map(self._file.metadata.row_group, row_groups)
-            self._content.fetch([span for group in groups for span in _spans(group, names)])
+            metadata = self._file.metadata
+            self._content.fetch(
+                [span for group in row_groups for span in _spans(metadata, group, names)]
+            )
 
     def _encoded(
         self, schema: pa.Schema, names: Collection[str], row_groups: Sequence[int] | None
@@ -524,12 +526,14 @@ def with_dictionaries(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
     )
 
 
-def _spans(group: pq.RowGroupMetaData, names: Collection[str]) -> list[tuple[int, int]]:
-    """Where the chunks of some columns lie in the file."""
+def _spans(metadata: pq.FileMetaData, group: int, names: Collection[str]) -> list[tuple[int, int]]:
+    """Where the chunks of some columns lie in the file; their names are those of the schema."""
     found = []
-    for number in range(group.num_columns):
-        chunk = group.column(number)
-        if chunk.path_in_schema.split(".")[0] in names:
+    row_group = metadata.row_group(group)
+    for number in range(metadata.num_columns):
+        path = metadata.schema.column(number).path
+        if path in names or path.split(".")[0] in names:
+            chunk = row_group.column(number)
             begin = chunk.dictionary_page_offset or chunk.data_page_offset
             begin = min(begin, chunk.data_page_offset)
             # Old writers leave the last page's header out of the length; pyarrow reads on for it.

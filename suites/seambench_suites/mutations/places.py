@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from seambench_suites.mutations.changes import Mutation
+from seambench_suites.mutations.parquet_places import parquet_place
 
 __all__ = ["place"]
 
@@ -12,15 +13,19 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 def place(mutation: Mutation, content: bytes) -> str:
-    """Of a flipped bit in JSON the value that it belongs to, as ` in a.*.b value`; else nothing.
+    """Of a flipped bit in JSON or Parquet where it lies, as ` in a.*.b value`; else nothing.
 
     Args:
         mutation: the change.
         content: the file before it; what begins with a brace is taken for JSON.
     """
-    if mutation.operation != "flip" or not content.lstrip().startswith(b"{"):
+    if mutation.operation != "flip":
         return ""
-    return f" in {_path(content, mutation.at // 8)}"
+    if content.startswith(b"PAR1"):
+        return f" in {parquet_place(content, mutation.at // 8)}"
+    if content.lstrip().startswith(b"{"):
+        return f" in {_path(content, mutation.at // 8)}"
+    return ""
 
 
 def _path(content: bytes, at: int) -> str:

@@ -198,6 +198,18 @@ def test_a_row_group_is_one_request(tmp_path: Path) -> None:
     assert Counter(r.kind for r in made) == {"list": 1, "read": 1 + 4}
 
 
+def test_the_schema_names_the_chunks(tmp_path: Path) -> None:
+    """A chunk's own path, which nothing is read by, may be no text at all."""
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table({"a.b": [1, 2], "column": [3, 4]}), path, store_schema=False)
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"column")] |= 0x80
+    path.write_bytes(content)
+    reader = ParquetReader(Storage(_far(tmp_path)), "f.parquet")
+    batches = reader.batches(reader.schema, 10, use_threads=False)
+    assert pa.Table.from_batches(batches).to_pydict() == {"a.b": [1, 2], "column": [3, 4]}
+
+
 @pytest.mark.parametrize(
     "name", ["mor-v9-event", "cow-v9", "mor-v9-partitioned", "mor-v9-parquet-blocks"]
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import struct
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seambench_suites.mutations.__main__ import main
@@ -99,4 +103,27 @@ def test_a_bit_of_json_is_told_by_its_place(text: str, said: str) -> None:
     at = content.index(text.encode()) if text != "merge" else content.index(b"a.b")
     assert place(Mutation("schema-0", "flip", 8 * at), content) == said
     assert place(Mutation("schema-0", "cut", at), content) == ""
-    assert place(Mutation("data", "flip", 8), b"PAR1") == ""
+    assert place(Mutation("data", "flip", 8), b"Obj\1") == ""
+
+
+def test_a_bit_of_parquet_is_told_by_its_place() -> None:
+    """In a page or its header, in a field of the footer by its numbers, in an index, at the end."""
+    out = io.BytesIO()
+    rows = pa.table({"first": ["abc", "def"], "second": [1.5, 2.5]})
+    pq.write_table(rows, out, use_dictionary=False, compression="none", write_page_index=True)
+    content = out.getvalue()
+    metadata = pq.read_metadata(io.BytesIO(content))
+    row_group = metadata.row_group(0)
+    page = content.index(struct.pack("<dd", 1.5, 2.5))
+    header = row_group.column(1).data_page_offset
+    names = content.index(b"schema")
+
+    def said(at: int) -> str:
+        return place(Mutation("a.parquet", "flip", 8 * at + 3), content)
+
+    assert said(page) == said(page + 15) == said(content.index(b"abc")) == " in page"
+    assert said(header) == " in header 1"
+    assert said(content.index(b"second", names)) == " in footer 2.*.4"
+    assert said(content.rindex(b"second")) == " in footer 4.*.1.*.3.3.*"
+    assert said(page + 16) == " in rest"
+    assert said(len(content) - 8) == said(len(content) - 1) == " in tail"
