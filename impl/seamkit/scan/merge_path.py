@@ -115,7 +115,8 @@ class UnitMerge:
             if self._stretches and not isinstance(unit, GoneRows):
                 stretch = self._stretch(unit, number)
         if isinstance(unit, GoneRows):
-            yield from self._left(unit, number)
+            if self._file is not None:
+                yield from self._left(unit, number)
             return
         if stretch is not None:
             yield from self._merged(unit, number, stretch, ahead)
@@ -172,6 +173,8 @@ class UnitMerge:
             return self._unit
 
     def _checked(self, positions: Positions) -> GoneRows:
+        if self._file is None:  # rows are gone of a file that is not read
+            return GoneRows(positions[:0], 0, "no file")
         reader = self._reader()
         return GoneRows(positions, reader.num_rows, reader.name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,9 +13,19 @@ import pyarrow.compute as pc
 from seambase.filters import filter_columns
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
-from seamkit.scan.units import KeyMask, Mask, ReadUnit, Runs
+from seamkit.scan.units import KeyMask, Mask, ReadPlan, ReadUnit, Runs, settled_columns
 
-__all__ = ["groups_by_key", "leaves_out", "units_that_may_match"]
+__all__ = [
+    "RuledOutBy",
+    "groups_by_key",
+    "leaves_out",
+    "surely_lacks",
+    "units_that_may_match",
+    "what_rules_out",
+]
+
+RuledOutBy = Literal["bucket", "group", "unit", "file"]
+"""What leaves a unit out: its bucket, what is known of its group, of itself, of its files' keys."""
 
 
 def units_that_may_match(
@@ -23,7 +34,19 @@ def units_that_may_match(
     schema: pa.Schema,
     tested: Sequence[str] | None = None,
 ) -> list[bool]:
-    """For each unit whether it may have rows that meet a condition.
+    """For each unit whether it may have rows that meet a condition; see `what_rules_out`."""
+    return [what is None for what in what_rules_out(units, condition, schema, tested)]
+
+
+def what_rules_out(
+    units: Sequence[ReadUnit],
+    condition: pc.Expression | None,
+    schema: pa.Schema,
+    tested: Sequence[str] | None = None,
+) -> list[RuledOutBy | None]:
+    """For each unit what says that no row of it meets a condition; None where nothing does.
+
+    What is asked later is asked of what is left alone.
 
     Args:
         units: with the values of their partitions, their guarantees, their buckets, and files with
@@ -32,29 +55,117 @@ def units_that_may_match(
         schema: the columns that it and the guarantees name.
         tested: names of the columns that it tests, where the caller has looked already.
     """
+    found: list[RuledOutBy | None] = [None] * len(units)
     if condition is None:
-        return [True] * len(units)
-    in_bucket = _in_buckets(units, condition)
-    if not any(u.partition or u.guarantee is not None or _statistics(u) for u in units):
-        return in_bucket
+        return found
+    found = [None if kept else "bucket" for kept in _in_buckets(units, condition)]
+    if not any(map(_is_known, units)):
+        return found
     tested = filter_columns(condition, schema) if tested is None else tested
+    # With those of their groups alone first: what is known of each unit takes longer to read.
+    if any(unit.group_guarantee is not None for unit in units):
+        _rule_out("group", units, found, condition, schema, tested)
+    _rule_out("unit", units, found, condition, schema, tested)
+    for number, unit in enumerate(units):
+        added = not isinstance(unit.changes, Mask | KeyMask | None)
+        if found[number] is None and not added and surely_lacks(unit, condition, schema, tested):
+            found[number] = "file"
+    return found
+
+
+def ruled_out_words(
+    plan: ReadPlan,
+    condition: pc.Expression | None,
+    found: Sequence[RuledOutBy | None],
+    in_partition: Sequence[bool],
+) -> list[str]:
+    """How many files a table's metadata leaves unread by what it tells of rows, for descriptions.
+
+    Args:
+        plan: with units.
+        condition: a filter, or None.
+        found: what `what_rules_out` says of them.
+        in_partition: which of them the values of their partitions leave. Of others nothing counts:
+            these values stand in paths, or beside them.
+    """
+    tested = filter_columns(condition, plan.schema)
+    units = list(zip(plan.units, found, in_partition, strict=True))
+    read = {file.path for unit, by, _ in units if by is None for file in unit.changed_by}
+    unread: dict[str, set[str]] = {"group": set(), "unit": set(), "file": set()}
+    for unit, by, may in units:
+        own = {file.name for file in unit.files}
+        if by is None and surely_lacks(unit, condition, plan.schema, tested):
+            unread["file"] |= own
+        elif by is not None and by != "bucket" and may:
+            unread[by] |= own | {file.path for file in unit.changed_by} - read
+    words = {
+        "group": "of its partition",
+        "unit": "of its columns",
+        "file": "of its keys",
+    }
+    parts = [f"{len(unread[by])} by what is known {of}" for by, of in words.items() if unread[by]]
+    return [f"pruned     files: {', '.join(parts)}"] if parts else []
+
+
+def surely_lacks(
+    unit: ReadUnit,
+    condition: pc.Expression | None,
+    schema: pa.Schema,
+    tested: Sequence[str],
+) -> bool:
+    """Whether the files of a unit surely hold no row that meets a condition, by its `file_test`.
+
+    Args:
+        unit: of any kind. Where its changes add or replace rows, these are to be read all the same.
+        condition: a filter, or None.
+        schema: the columns that it names.
+        tested: names of those that it tests.
+    """
+    counted = settled_columns(unit, tested) - unit.partition.keys()
+    if condition is None or unit.file_test is None or not counted:
+        return False
+    fields = pa.schema([schema.field(name) for name in tested])
+    return not unit.file_test(condition, fields, counted)
+
+
+def _is_known(unit: ReadUnit) -> bool:
+    """Whether anything is told of the rows of a unit."""
+    told = (unit.guarantee, unit.group_guarantee, unit.file_test, _statistics(unit))
+    return bool(unit.partition) or any(one is not None for one in told)
+
+
+def _rule_out(
+    by: Literal["group", "unit"],
+    units: Sequence[ReadUnit],
+    found: list[RuledOutBy | None],
+    condition: pc.Expression,
+    schema: pa.Schema,
+    tested: Sequence[str],
+) -> None:
+    """Enter which of the units that are left are ruled out by what holds for all of their rows."""
     # Units of one partition share its values: they are looked at once.
     numbers: dict[tuple[int, int, int], int] = {}
     guarantees: list[pc.Expression | None] = []
-    of_units = []
-    for unit in units:
-        of_file = _statistics(unit)
-        key = id(unit.partition), id(unit.guarantee), id(of_file)
+    of_units: list[int | None] = []
+    for unit, known in zip(units, found, strict=True):
+        if known is not None:
+            of_units.append(None)
+            continue
+        told = unit.group_guarantee if by == "group" else unit.guarantee
+        of_file = None if by == "group" else _statistics(unit)
+        key = id(unit.partition), id(told), id(of_file)
         if key not in numbers:
             numbers[key] = len(guarantees)
             further = [
-                None if unit.guarantee is None else unit.guarantee(tested),
+                None if told is None else told(tested),
                 None if of_file is None else guarantee_of(of_file(tested)),
             ]
             guarantees.append(_guarantee(unit.partition, further))
         of_units.append(numbers[key])
     left = set(that_may_match(guarantees, condition, schema))
-    return [kept and number in left for kept, number in zip(in_bucket, of_units, strict=True)]
+    for at, number in enumerate(of_units):
+        if number is not None and number not in left:
+            found[at] = by
 
 
 def groups_by_key(
@@ -107,6 +218,8 @@ def leaves_out(
     groups_of = groups_by_key(unit.changes.key_columns, condition, tested, schema)
     if groups_of is None:
         return False
+    if surely_lacks(unit, condition, schema, tested):
+        return True
     reader = unit.files[0].open()
     return len(groups_of(reader)) < reader.num_row_groups
 

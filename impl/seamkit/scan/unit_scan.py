@@ -27,7 +27,12 @@ from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.options import ScanOptions
-from seamkit.scan.pruning import units_that_may_match
+from seamkit.scan.pruning import (
+    RuledOutBy,
+    ruled_out_words,
+    units_that_may_match,
+    what_rules_out,
+)
 from seamkit.scan.scan import Scan
 from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.unit_tasks import OtherPath, ReadRows, Run, UnitTasks
@@ -279,19 +284,21 @@ class UnitScan(Scan):
         """The plan in words: each unit, its path, its files, and why."""
         plan = self._plan
         lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
-        ways = self._engine_ways() if engine else self._own_ways()
+        found = what_rules_out(plan.units, self._condition, plan.schema)
+        partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
+        within = units_that_may_match(partitions, self._condition, plan.schema)
+        ways = self._engine_ways() if engine else self._own_ways(found, within)
         for unit, (path, why) in zip(plan.units, ways, strict=True):
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
-        return "\n".join([*lines, *(f"  {note}" for note in plan.notes)])
+        notes = [*plan.notes, *ruled_out_words(plan, self._condition, found, within)]
+        return "\n".join([*lines, *(f"  {note}" for note in notes)])
 
-    def _own_ways(self) -> Iterator[tuple[str, str]]:
+    def _own_ways(
+        self, found: Sequence[RuledOutBy | None], within: Sequence[bool]
+    ) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
-        plan = self._plan
-        partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
-        in_partition = units_that_may_match(partitions, self._condition, plan.schema)
-        kept = units_that_may_match(plan.units, self._condition, plan.schema)
-        for unit, may, is_kept in zip(plan.units, in_partition, kept, strict=True):
-            if is_kept:
+        for unit, may, by in zip(self._plan.units, within, found, strict=True):
+            if by is None:
                 yield self.path_of(unit), unit.reason
             else:
                 what = "keys or statistics do" if may else "partition does"

@@ -23,7 +23,7 @@ from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
-from seamkit.scan.pruning import groups_by_key, units_that_may_match
+from seamkit.scan.pruning import groups_by_key, surely_lacks, units_that_may_match
 from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.units import (
     DataFile,
@@ -155,9 +155,10 @@ class UnitTasks:
         """Tasks for a unit that is merged."""
         by_key = _groups_by_key(changes.key_columns, wanted)
         condition = None if by_key is None else wanted.condition
+        lacks = surely_lacks(unit, condition, self.plan.schema, wanted.tested)
         merge = functools.partial(
             UnitMerge,
-            unit.files[0] if unit.files else None,
+            unit.files[0] if unit.files and not lacks else None,
             changes,
             self.plan.schema,
             wanted,

@@ -43,6 +43,8 @@ __all__ = [
     "Combine",
     "DataFile",
     "Events",
+    "FileTest",
+    "Guarantee",
     "KeyMask",
     "KeyTest",
     "Keyed",
@@ -327,6 +329,13 @@ class Runs:
 Changes = Mask | KeyMask | Keyed | Runs
 
 
+Guarantee = Callable[[Collection[str]], pc.Expression | None]
+"""What holds for all rows of some files, of some columns; None where nothing is known."""
+
+FileTest = Callable[[pc.Expression, pa.Schema, Collection[str]], bool]
+"""Whether files may hold rows that meet a condition; see `ReadUnit.file_test`."""
+
+
 class Buckets(Protocol):
     """How a table spreads its rows over buckets by their keys."""
 
@@ -350,6 +359,12 @@ class ReadUnit:
             and types, besides the statistics of its files; None where nothing is known. Asked as
             these are. A filter that it rules out leaves the unit unread. It need not repeat
             `partition`.
+        group_guarantee: says what holds for the rows of all units of its group; those of one group
+            share it. It is asked before `guarantee`, which is asked of what it leaves alone.
+        file_test: says of a condition, the columns that it tests, and those among them that count,
+            whether the files of the unit may hold rows that meet it; False only where surely none
+            do. It counts by columns whose values changes never replace: a unit is left out by it
+            where they add none, and otherwise its file.
         changed_by: the files that its changes are read from, for descriptions; those of sorted runs
             are among `files`.
         group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
@@ -362,7 +377,9 @@ class ReadUnit:
     partition: Mapping[str, pa.Scalar] = field(default_factory=dict)
     changes: Changes | None = None
     reason: str = ""
-    guarantee: Callable[[Collection[str]], pc.Expression | None] | None = None
+    guarantee: Guarantee | None = None
+    group_guarantee: Guarantee | None = None
+    file_test: FileTest | None = None
     changed_by: Sequence[StoredFile] = ()
     group: str = ""
     bucket: tuple[Buckets, int] | None = None

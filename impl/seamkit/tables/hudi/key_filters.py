@@ -27,7 +27,7 @@ from seamkit.files.storage import Storage
 from seamkit.tables.hudi.listing.named_keys import named_record_keys
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
-__all__ = ["KeyFilter", "KeyedParquetReader", "read_key_filter"]
+__all__ = ["MOST_KEYS", "KeyFilter", "KeyedParquetReader", "read_key_filter"]
 
 _FILTER = b"org.apache.hudi.bloomfilter"
 _KIND = b"hoodie_bloom_filter_type_code"
@@ -36,7 +36,8 @@ _HEAD = struct.Struct(">iibi")
 _COUNTS = struct.Struct(">iii")
 _VERSION, _MURMUR = -1, 1
 # A key takes a tenth of a millisecond.
-_MOST_KEYS = 100
+MOST_KEYS = 100
+"""So many keys are worth looking for."""
 _MOST_HASHES = 1000
 
 
@@ -139,7 +140,7 @@ class KeyedParquetReader(ParquetReader):
         told: Mapping[bytes, bytes] = self._file.metadata.metadata or {}
         if not groups or _FILTER not in told:
             return groups
-        named = named_record_keys(condition, self._keys, schema, counted, _MOST_KEYS)
+        named = named_record_keys(condition, self._keys, schema, counted, MOST_KEYS)
         if named is None:
             return groups
         texts = [text for forms in named for text in forms if _is_between(text, told)]

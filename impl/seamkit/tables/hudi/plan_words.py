@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.bloom_index import BloomIndex, may_hold_keys
 from seamkit.tables.hudi.config.merge_rules import DeleteMarker, FillRule, MergeRules
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.buckets import SimpleBuckets
 from seamkit.tables.hudi.listing.column_stats import ColumnStats, known_bounds
+from seamkit.tables.hudi.listing.partition_stats import PartitionStats, partition_bounds
 from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice, LogFile
 from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
 from seamkit.tables.hudi.timeline.archive import Archive
@@ -20,6 +22,7 @@ __all__ = ["WORDS"]
 WORDS = (
     Archive,
     BaseFile,
+    BloomIndex,
     ColumnStats,
     DeleteMarker,
     External,
@@ -31,12 +34,15 @@ WORDS = (
     LogFile,
     LogSource,
     MergeRules,
+    PartitionStats,
     SimpleBuckets,
     SliceChanges,
     TableConfig,
     Timeline,
     Window,
     known_bounds,
+    may_hold_keys,
     open_slice_base,
+    partition_bounds,
 )
 """Classes and functions; see `seamkit.ranges.words`."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
-
-import pyarrow.compute as pc
 
 from seambase.description import StoredFile
 from seambase.errors import RefusedError
 from seamkit.core.collector import collector_at_rest
-from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.bloom_index import BloomIndex, may_hold_keys
 from seamkit.tables.hudi.listing.buckets import bucket_units
 from seamkit.tables.hudi.listing.column_stats import ColumnStats, known_bounds
+from seamkit.tables.hudi.listing.partition_stats import PartitionStats, partition_bounds
 from seamkit.tables.hudi.listing.partitions import PartitionColumns
 from seamkit.tables.hudi.listing.planning import Plan
 from seamkit.tables.hudi.listing.slices import FileSlice
@@ -47,9 +47,8 @@ def read_plan(
     """
     slices = plan.slices if merge_logs else _bases_alone(plan.slices)
     partitions = PartitionColumns(source.config, source.schema)
-    told = ColumnStats(source.storage, source.timeline, source.schema)
-    statistics = told if plan.has_statistics else None
-    units = [_unit(slice_, source, path, partitions, statistics) for slice_ in slices]
+    indexes = _Indexes.of(plan, source)
+    units = [_unit(slice_, source, path, partitions, indexes) for slice_ in slices]
     if buckets is not None:
         found = bucket_units(source.storage, source.config, source.schema, slices, buckets)
         units = [replace(unit, bucket=own) for unit, own in zip(units, found, strict=True)]
@@ -57,8 +56,8 @@ def read_plan(
     if plan.unchanged:
         notes.append(f"pruned     {plan.unchanged} slices hold no change of the window")
     heading = f"{len(units)} slices, listed from {plan.source}"
-    if statistics is not None:
-        heading += ", filters ask its column statistics"
+    if indexes.names:
+        heading += f", filters ask its {', '.join(indexes.names)}"
     table = source.storage.root
     return ReadPlan(table, source.schema, units, heading, notes, list(plan.warnings))
 
@@ -68,7 +67,7 @@ def _unit(
     source: LogSource,
     path: Path,
     partitions: PartitionColumns,
-    statistics: ColumnStats | None,
+    indexes: _Indexes,
 ) -> ReadUnit:
     if path == "native" and slice_.logs:
         raise RefusedError(
@@ -89,19 +88,68 @@ def _unit(
             StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
         ],
         group=slice_.partition,
-        guarantee=_bounds(slice_, statistics),
+        guarantee=indexes.bounds(slice_),
+        group_guarantee=indexes.group_bounds(slice_),
+        file_test=indexes.file_test(slice_, source.config.record_keys),
     )
 
 
-def _bounds(
-    slice_: FileSlice, statistics: ColumnStats | None
-) -> Callable[[Collection[str]], pc.Expression | None] | None:
-    """What column statistics say of a slice; None where not all of its files are the table's."""
-    base = slice_.base
-    if statistics is None or (base is not None and base.external is not None):
-        return None
-    paths = [log.path for log in slice_.logs] + ([] if base is None else [base.path])
-    return partial(known_bounds, statistics, [path.rpartition("/")[2] for path in paths])
+@dataclass(frozen=True)
+class _Indexes:
+    """Indexes of the metadata table that a plan's filters ask; None those that they do not."""
+
+    columns: ColumnStats | None
+    partitions: PartitionStats | None
+    keys: BloomIndex | None
+    by_partition: dict[str, Guarantee] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, source: LogSource) -> _Indexes:
+        asked = source.storage, source.timeline
+        return cls(
+            ColumnStats(*asked, source.schema) if "column_stats" in plan.indexes else None,
+            PartitionStats(*asked, source.schema) if "partition_stats" in plan.indexes else None,
+            BloomIndex(*asked) if "bloom_filters" in plan.indexes else None,
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """What they are called."""
+        told = {
+            "column statistics": self.columns,
+            "partition statistics": self.partitions,
+            "Bloom filters": self.keys,
+        }
+        return [name for name, index in told.items() if index is not None]
+
+    def bounds(self, slice_: FileSlice) -> Guarantee | None:
+        """What column statistics say of a slice, if all of its files are the table's."""
+        if self.columns is None or _has_external(slice_):
+            return None
+        paths = [log.path for log in slice_.logs]
+        paths += [] if slice_.base is None else [slice_.base.path]
+        return partial(known_bounds, self.columns, [path.rpartition("/")[2] for path in paths])
+
+    def group_bounds(self, slice_: FileSlice) -> Guarantee | None:
+        """What is said of a slice's partition, one for all of its slices."""
+        if self.partitions is None or _has_external(slice_):
+            return None
+        name = slice_.partition
+        if name not in self.by_partition:
+            self.by_partition[name] = partial(partition_bounds, self.partitions, name)
+        return self.by_partition[name]
+
+    def file_test(self, slice_: FileSlice, keys: Sequence[str]) -> FileTest | None:
+        """What Bloom filters say of a slice's base file."""
+        base = slice_.base
+        if self.keys is None or base is None or base.external is not None or base.names is not None:
+            return None
+        return partial(may_hold_keys, self.keys, base.path.rpartition("/")[2], keys)
+
+
+def _has_external(slice_: FileSlice) -> bool:
+    """Whether rows of a slice lie in a file outside the table."""
+    return slice_.base is not None and slice_.base.external is not None
 
 
 def _bases_alone(slices: list[FileSlice]) -> list[FileSlice]:

@@ -22,8 +22,16 @@ from seamkit_tests.samples.golden_tables import unpack_table
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Slices of the partitions w, x and z without logs, and of y with one."""
-    return unpack_table("indexes/v9", tmp_path)
+    """Slices of the partitions w, x and z without logs, and of y with one.
+
+    Partitions as a whole have no statistics.
+    """
+    folder = unpack_table("indexes/v9", tmp_path)
+    file = folder / ".hoodie/hoodie.properties"
+    text = file.read_text(encoding="utf-8")
+    assert ",partition_stats" in text
+    file.write_text(text.replace(",partition_stats", ""), encoding="utf-8")
+    return folder
 
 
 def _scan(folder: Path, condition: pc.Expression, listing: ListingSource = "metadata") -> UnitScan:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -22,10 +22,14 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.files.statistics import bounds
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.listing.metadata_table import has_partition, open_metadata_table
+from seamkit.tables.hudi.listing.metadata_table import (
+    MetadataTable,
+    has_partition,
+    open_metadata_table,
+)
 from seamkit.tables.hudi.timeline.timeline import Timeline
 
-__all__ = ["ColumnStats", "has_statistics", "known_bounds"]
+__all__ = ["ColumnStats", "Range", "bound_of", "has_statistics", "known_bounds", "told_ranges"]
 
 _PARTITION = "column_stats"
 # More would take longer to read than most reads that they could spare.
@@ -33,18 +37,27 @@ _MOST_BYTES = 8 << 20
 # Of a key: the base64 of eight bytes, a hash of the column's name.
 _COLUMN_CHARS = 12
 
-_Ranges = Mapping[str, Mapping[str, "_Range"]]
+_Ranges = Mapping[str, Mapping[str, "Range"]]
 """By name of the file and column."""
 
 
 @dataclass(frozen=True)
-class _Range:
+class Range:
     """What a record tells; `least` and `greatest` are None where there is no value but nulls."""
 
     least: Any
     greatest: Any
     rows: int
     nulls: int
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Range | None:
+        """What a record tells; None where it contradicts itself, or does not tell."""
+        rows, nulls = told["valueCount"], told["nullCount"]
+        if rows is None or nulls is None or not 0 <= nulls <= rows:
+            return None
+        least, greatest = ((told[name] or {}).get("value") for name in ("minValue", "maxValue"))
+        return cls(least, greatest, rows, nulls)
 
 
 def has_statistics(timeline: Timeline) -> bool:
@@ -91,14 +104,14 @@ class ColumnStats:
                 parts += self._of_column(column, known)
         return functools.reduce(operator.and_, parts) if parts else None
 
-    def _of_column(self, column: str, known: Sequence[_Range]) -> list[pc.Expression]:
+    def _of_column(self, column: str, known: Sequence[Range]) -> list[pc.Expression]:
         kind = self.schema.field(column).type
         told = [one for one in known if one.rows > one.nulls]
         if not told:
             return []
         try:
-            least = _scalar(min(one.least for one in told), kind)
-            greatest = _scalar(max(one.greatest for one in told), kind)
+            least = bound_of(min(one.least for one in told), kind)
+            greatest = bound_of(max(one.greatest for one in told), kind)
         except (TypeError, pa.ArrowException, OverflowError):
             return []  # a value is missing, or files have values of different types
         # How nulls of logs are counted, Hudi does not say.
@@ -120,37 +133,58 @@ class ColumnStats:
 
     def _read(self, columns: frozenset[str]) -> _Ranges:
         table = open_metadata_table(self.storage, self.timeline)
-        slices = table.slices(_PARTITION)
-        files = [file for slice_ in slices for file in (slice_.base, *slice_.logs) if file]
-        if sum(file.size_bytes for file in files) > _MOST_BYTES:
-            return {}
-        column_of: dict[str, str] = {}
         by_key: dict[str, Mapping[str, Any]] = {}
-
-        def is_asked(key: str) -> bool:
-            column = column_of.get(key[:_COLUMN_CHARS])
-            return column is None or column in columns
-
-        for slice_ in slices:
-            for key, record in table.records(slice_, is_asked):
-                told = None if record is None else record.get("ColumnStatsMetadata")
-                if told is not None:
-                    column_of[key[:_COLUMN_CHARS]] = told["columnName"]
-                if told is None or told["isDeleted"]:
-                    by_key.pop(key, None)
-                else:
-                    by_key[key] = told
+        for key, told in told_ranges(table, _PARTITION, columns):
+            if told is None:
+                by_key.pop(key, None)
+            else:
+                by_key[key] = told
         return _by_file(by_key.values())
+
+
+def told_ranges(
+    table: MetadataTable, partition: str, columns: Collection[str]
+) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """What a partition of the metadata table tells of some columns, by key, older records first.
+
+    Args:
+        table: the metadata table.
+        partition: its name; the keys of its records begin with the columns.
+        columns: those of interest.
+
+    Yields:
+        Key and record; None where the record is deleted. Nothing where there is too much to read.
+
+    Raises:
+        InputError, RefusedError: see `MetadataTable.records`.
+        LookupError, TypeError: a record of another form.
+    """
+    slices = table.slices(partition)
+    files = [file for slice_ in slices for file in (slice_.base, *slice_.logs) if file]
+    if sum(file.size_bytes for file in files) > _MOST_BYTES:
+        return
+    column_of: dict[str, str] = {}
+
+    def is_asked(key: str) -> bool:
+        column = column_of.get(key[:_COLUMN_CHARS])
+        return column is None or column in columns
+
+    for slice_ in slices:
+        for key, record in table.records(slice_, is_asked):
+            told = None if record is None else record.get("ColumnStatsMetadata")
+            if told is not None:
+                column_of[key[:_COLUMN_CHARS]] = told["columnName"]
+            yield key, None if told is None or told["isDeleted"] else told
 
 
 def _by_file(records: Iterable[Mapping[str, Any]]) -> _Ranges:
     """Ranges by file and column, without those of which two records tell."""
-    found: dict[str, dict[str, _Range]] = defaultdict(dict)
+    found: dict[str, dict[str, Range]] = defaultdict(dict)
     seen: Counter[tuple[str, str]] = Counter()
     for told in records:
         file, column = told["fileName"], told["columnName"]
         seen[file, column] += 1
-        one = _range_of(told)
+        one = Range.of(told)
         if one is not None:
             found[file][column] = one
     for (file, column), records_of_it in seen.items():
@@ -166,15 +200,7 @@ def known_bounds(
     return statistics.bounds(files, columns)
 
 
-def _range_of(told: Mapping[str, Any]) -> _Range | None:
-    rows, nulls = told["valueCount"], told["nullCount"]
-    if rows is None or nulls is None or not 0 <= nulls <= rows:
-        return None
-    least, greatest = ((told[name] or {}).get("value") for name in ("minValue", "maxValue"))
-    return _Range(least, greatest, rows, nulls)
-
-
-def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar | None:
+def bound_of(value: Any, kind: pa.DataType) -> pa.Scalar | None:
     """A bound in the column's type; None where it is not known to be one.
 
     Of texts only ASCII: Java and Arrow order others differently, but all texts alike beside these.

@@ -19,6 +19,7 @@ from seamkit.tables.hudi.listing.metadata_table import (
     has_partition,
     list_from_metadata,
 )
+from seamkit.tables.hudi.listing.partition_stats import has_partition_statistics
 from seamkit.tables.hudi.listing.slices import FileSlice, may_have_changed
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
@@ -39,14 +40,14 @@ class Plan:
         source: where the names of files came from: `folders` or `the metadata table`.
         warnings: what went wrong on the way and was done otherwise.
         unchanged: how many slices were left out because no row of theirs changed in the window.
-        has_statistics: whether column statistics of the metadata table may be asked.
+        indexes: partitions of the metadata table that filters may ask.
     """
 
     slices: list[FileSlice]
     source: str
     warnings: Sequence[ScanWarning] = ()
     unchanged: int = 0
-    has_statistics: bool = False
+    indexes: frozenset[str] = frozenset()
 
 
 class Planner:
@@ -145,8 +146,18 @@ class Planner:
             source,
             [*self._warnings, *damage],
             len(found) - len(changed),
-            self._from_metadata and has_statistics(self._timeline),
+            self._indexes(window) if self._from_metadata else frozenset(),
         )
+
+    def _indexes(self, window: Window) -> frozenset[str]:
+        """What the metadata table knows of the files; of partitions it does as they are now."""
+        timeline = self._timeline
+        has = {
+            "column_stats": has_statistics(timeline),
+            "partition_stats": window == NOW and has_partition_statistics(timeline),
+            "bloom_filters": has_partition(timeline, "bloom_filters"),
+        }
+        return frozenset(name for name, is_there in has.items() if is_there)
 
     @cached_property
     def _silent_writes(self) -> list[ScanWarning]:

@@ -1,0 +1,199 @@
+"""Bloom filters of record keys in the metadata table."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import seamkit
+from seamkit.files.storage import Storage
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.tables.hudi.bloom_index import BloomIndex
+from seamkit.tables.hudi.config.properties import load_config
+from seamkit.tables.hudi.key_filters import KeyedParquetReader
+from seamkit.tables.hudi.listing.metadata_table import MetadataTable
+from seamkit.tables.hudi.listing.planning import ListingSource
+from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit_tests.samples.golden_tables import unpack_table
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Base files with two keys each; x, y and z have a log, of y with the new key e, w has none.
+
+    Nothing but the Bloom filters is left to say anything of values.
+    """
+    folder = unpack_table("bloom-index/v9", tmp_path)
+    file = folder / ".hoodie/hoodie.properties"
+    text = file.read_text(encoding="utf-8")
+    for name in ("column_stats,", ",partition_stats"):
+        assert name in text
+        text = text.replace(name, "")
+    file.write_text(text, encoding="utf-8")
+    return folder
+
+
+def _scan(folder: Path, condition: pc.Expression, listing: ListingSource = "metadata") -> UnitScan:
+    scan = HudiTable(str(folder), listing=listing).scan(filter=condition)
+    assert isinstance(scan, UnitScan)
+    return scan
+
+
+def _rows(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def _opened(
+    monkeypatch: pytest.MonkeyPatch, scan: UnitScan, condition: pc.Expression, folder: Path
+) -> str:
+    """Partitions whose base files a read opens; its rows must be those of a whole read."""
+    names = [*scan.schema.names, "_hoodie_record_key"]
+    whole = HudiTable(str(folder), listing="files").scan(names).to_table()
+    opened: set[str] = set()
+    original = KeyedParquetReader.__init__
+
+    def noting(self: KeyedParquetReader, storage: Storage, path: str, *further: Any) -> None:
+        opened.add(path[2])
+        original(self, storage, path, *further)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeyedParquetReader, "__init__", noting)
+        assert _rows(scan.to_table()) == _rows(whole.filter(condition).select(scan.schema.names))
+    return "".join(sorted(opened))
+
+
+@pytest.mark.parametrize(
+    ("condition", "opened", "told"),
+    [
+        (pc.field("k") == "a", "x", 3),
+        (pc.field("k") == "e", "", 4),  # it came by a log, which is read
+        (pc.field("k") == "o", "z", 3),  # deleted by a log
+        (pc.field("k").isin(["m", "d", "q"]), "wx", 2),
+        ((pc.field("k") == "d") & (pc.field("p") == "w"), "w", 0),
+        (pc.field("_hoodie_record_key") == "k:b", "y", 3),
+        (pc.field("k") == "zz", "", 4),
+        (pc.field("k") > "m", "wxyz", 0),
+        ((pc.field("k") == "a") | (pc.field("n") == 3), "wxyz", 0),
+    ],
+)
+def test_base_files_are_not_opened_that_lack_all_keys(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, condition: pc.Expression, opened: str, told: int
+) -> None:
+    """Their logs are read all the same, and a plan tells how many are left out."""
+    scan = _scan(folder, condition)
+    line = scan.explain().splitlines()[-1]
+    assert f"files: {told} by what is known of its keys" in line if told else "files:" not in line
+    assert _opened(monkeypatch, scan, condition, folder) == opened
+    again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - ours
+    assert _opened(monkeypatch, again, condition, folder) == opened
+    stated = seamkit.scan_from_json(seamkit.scan_to_json(scan))
+    assert isinstance(stated, UnitScan)
+    assert _opened(monkeypatch, stated, condition, folder) == opened
+
+
+def test_repeated_queries_give_the_same_rows(folder: Path) -> None:
+    """Events that are kept are of all keys, whatever an earlier filter left out."""
+    whole = HudiTable(str(folder), listing="files").scan().to_table()
+    dataset = HudiTable(str(folder), listing="metadata").scan().dataset()
+    for key in ("a", "e", "o", "n", "zz", "a", "e"):
+        condition = pc.field("k") == key
+        assert _rows(dataset.to_table(filter=condition)) == _rows(whole.filter(condition)), key
+    assert _rows(dataset.to_table()) == _rows(whole)
+
+
+def test_filters_are_those_of_the_footers(folder: Path) -> None:
+    """Hudi writes the same into both; all keys of the file pass, of others few."""
+    storage = Storage(str(folder))
+    index = BloomIndex(storage, load_timeline(storage, load_config(storage)))
+    files = sorted(folder.glob("p=*/*.parquet"))
+    assert len(files) == 4
+    for file in files:
+        keys = pq.read_table(file, columns=["_hoodie_record_key"]).column(0).to_pylist()
+        told = pq.read_metadata(file).metadata[b"org.apache.hudi.bloomfilter"]
+        found = index.filter_of(file.name)
+        assert found is not None
+        assert all(map(found.may_hold, keys))
+        assert base64.b64decode(told).endswith(bytes(found.rows[0]))
+        assert not any(found.may_hold(f"k:{number}") for number in range(50))
+    assert index.filter_of("other.parquet") is None
+
+
+@pytest.mark.parametrize("defect", ["cut", "gone", "not built", "behind"])
+def test_an_index_that_cannot_be_read_rules_nothing_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, defect: str
+) -> None:
+    """Nor does one that is behind the table, or that its properties do not name."""
+    condition = pc.field("k") == "zz"
+    logs = sorted((folder / ".hoodie/metadata/bloom_filters").glob(".bloom-filters-*.log.*"))
+    if defect == "not built":
+        file = folder / ".hoodie/hoodie.properties"
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("bloom_filters,", ""), encoding="utf-8")
+    scan = _scan(folder, condition)
+    for log in logs if defect == "cut" else ():
+        log.write_bytes(log.read_bytes()[:-7])
+    for log in logs if defect == "gone" else ():
+        log.unlink()
+    if defect == "behind":
+        instants = (folder / ".hoodie/metadata/.hoodie/timeline").glob("2*_*.deltacommit")
+        max(instants, key=lambda path: path.name).unlink()
+    assert "keys" not in scan.explain().splitlines()[-1]
+    # Footers say it in its place.
+    assert _opened(monkeypatch, scan, condition, folder) == "wxyz"
+
+
+_Records = list[tuple[str, dict[str, Any] | None]]
+
+
+def _deleted(records: _Records) -> _Records:
+    return [
+        (key, told and {"BloomFilterMetadata": {**told["BloomFilterMetadata"], "isDeleted": True}})
+        for key, told in records
+    ]
+
+
+def _doubled(records: _Records) -> _Records:
+    return [*records, *((f"another partit{key[-24:]}", told) for key, told in records)]
+
+
+def _cut(records: _Records) -> _Records:
+    return [
+        (
+            key,
+            told and {"BloomFilterMetadata": {**told["BloomFilterMetadata"], "bloomFilter": b"/"}},
+        )
+        for key, told in records
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _deleted,
+        _doubled,
+        _cut,
+        lambda records: [*records, *((key, None) for key, _ in records)],
+        lambda records: [(key, {}) for key, _ in records],
+    ],
+)
+def test_records_that_tell_nothing_sure_rule_nothing_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, change: Any
+) -> None:
+    """Deleted ones, two of one file, filters that break their format, records without one."""
+    original = MetadataTable.records
+
+    def changed(self: MetadataTable, slice_: Any, *further: Any) -> Any:
+        found = list(original(self, slice_, *further))
+        return change(found) if "bloom" in slice_.file_id else found
+
+    monkeypatch.setattr(MetadataTable, "records", changed)
+    condition = pc.field("k") == "zz"
+    assert "keys" not in _scan(folder, condition).explain().splitlines()[-1]

@@ -1,0 +1,167 @@
+"""Statistics of whole partitions in the metadata table."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from seamkit.files.storage import Storage
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.tables.hudi.config.properties import load_config
+from seamkit.tables.hudi.listing.metadata_table import MetadataTable
+from seamkit.tables.hudi.listing.partition_stats import PartitionStats
+from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit_tests.samples.golden_tables import unpack_table
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Partition x has 1 to 100, y 20 to 29, z 5, and 40 in a file overwritten; w is gone.
+
+    Columns of files have no statistics.
+    """
+    folder = unpack_table("partition-statistics/v9", tmp_path)
+    file = folder / ".hoodie/hoodie.properties"
+    text = file.read_text(encoding="utf-8")
+    assert "column_stats," in text
+    file.write_text(text.replace("column_stats,", ""), encoding="utf-8")
+    return folder
+
+
+def _scan(folder: Path, condition: pc.Expression, **further: Any) -> UnitScan:
+    scan = HudiTable(str(folder), listing="metadata").scan(filter=condition, **further)
+    assert isinstance(scan, UnitScan)
+    return scan
+
+
+def _left(scan: UnitScan) -> str:
+    """Partitions of the slices that are read."""
+    lines = [line.split() for line in scan.explain().splitlines()[1:]]
+    return "".join(line[1][2] for line in lines if line[0] != "pruned")
+
+
+def _rows(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize(
+    ("condition", "left", "files"),
+    [
+        (pc.field("n") > 41, "x", 3),
+        (pc.field("n") == 5, "xz", 2),
+        (pc.field("n") == 40, "xz", 2),  # what was overwritten has not left the range
+        (pc.field("n") > 1000, "", 5),
+        ((pc.field("n") > 40) & (pc.field("ts") > 2), "", 5),
+        (pc.field("n").is_null(), "xyz", 0),
+        (pc.field("k") == "zz", "xyz", 0),  # ranges of texts are not believed
+        ((pc.field("p") == "y") & (pc.field("n") > 41), "", 2),
+        (pc.add(pc.field("n"), 1) > 1000, "xyz", 0),
+    ],
+)
+def test_partitions_are_left_out_by_their_ranges(
+    folder: Path, condition: pc.Expression, left: str, files: int
+) -> None:
+    """The rows are those of a whole read, and a plan tells how many files are left out."""
+    scan = _scan(folder, condition)
+    assert _left(scan) == left
+    line = scan.explain().splitlines()[-1]
+    words = f"files: {files} by what is known of its partition"
+    assert words in line if files else "files:" not in line
+    whole = HudiTable(str(folder), listing="files").scan().to_table()
+    assert _rows(scan.to_table()) == _rows(whole.filter(condition))
+    again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - ours
+    assert _left(again) == left
+
+
+def test_other_states_of_the_table_are_not_asked_about(folder: Path) -> None:
+    """Ranges are those of now: what w had is told of, what an older state had need not be."""
+    first = min(path.name[:17] for path in (folder / ".hoodie/timeline").glob("2*"))
+    scan = _scan(folder, pc.field("n") > 41, as_of=first)
+    assert _left(scan) == "wxyz"
+    assert "partition statistics" not in scan.explain().splitlines()[0]
+    assert scan.to_table().column("k").to_pylist() == ["h"]
+
+
+def test_writes_that_came_after_the_instants_were_listed_spoil_the_ranges(folder: Path) -> None:
+    """A later write may have made them narrower than what is read."""
+    metadata = folder / ".hoodie/metadata/.hoodie/timeline"
+    newest = max(metadata.glob("2*_*.deltacommit"), key=lambda path: path.name)
+    scan = _scan(folder, pc.field("n") > 1000)
+    shutil.copy(newest, metadata / "20991231000000000_20991231000001000.deltacommit")
+    for state in ("requested", "inflight"):
+        (metadata / f"20991231000000000.deltacommit.{state}").touch()
+    assert _left(scan) == "xyz"
+
+
+def _with(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, *records: Mapping[str, Any]
+) -> PartitionStats:
+    """Statistics of a table whose index has some records, of one column of one partition each."""
+    whole = {"isDeleted": False, "isTightBound": True, "nullCount": 0, "valueCount": 2}
+    named = {"fileName": "p=x", "columnName": "n", **whole}
+
+    def told(*_: object) -> Iterator[tuple[str, Any]]:
+        for record in records:
+            own = {**named, **record}
+            for name in ("minValue", "maxValue"):
+                own[name] = None if own[name] is None else {"value": own[name]}
+            key = own.pop("key", "columncolumnpartpartpart")
+            yield key, {"ColumnStatsMetadata": own}
+
+    monkeypatch.setattr(MetadataTable, "records", told)
+    storage = Storage(str(folder))
+    timeline = load_timeline(storage, load_config(storage))
+    return PartitionStats(storage, timeline, pa.schema({"n": pa.int64()}))
+
+
+def _within(least: int, greatest: int) -> pc.Expression:
+    column = pc.field("n")
+    return ((column >= least) | column.is_null()) & ((column <= greatest) | column.is_null())
+
+
+@pytest.mark.parametrize(
+    ("records", "known"),
+    [
+        ([(1, 9, {})], (1, 9)),
+        ([(1, 9, {}), (20, 29, {})], (20, 29)),
+        ([(1, 9, {}), (20, 29, {"isTightBound": False})], (1, 29)),
+        ([(20, 29, {}), (1, 9, {"isTightBound": False})], (1, 29)),
+        ([(None, None, {"nullCount": 2}), (1, 9, {"isTightBound": False})], (1, 9)),
+        ([(1, 9, {}), (1, 9, {"isDeleted": True})], None),
+        ([(9, 1, {})], None),
+        ([(1, None, {})], None),
+        ([(1, 9, {"nullCount": 3})], None),
+        ([(1, 9, {"nullCount": 3}), (1, 9, {"isTightBound": False})], None),
+        ([(1, None, {}), (1, 9, {"isTightBound": False})], None),
+        ([("a", "b", {})], None),
+        ([(1, 9, {}), (1, 9, {"key": "columncolumnanother part"})], None),
+    ],
+)
+def test_records_are_put_together_as_hudi_does(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    records: list[tuple[Any, Any, dict[str, Any]]],
+    known: tuple[int, int] | None,
+) -> None:
+    """Tight ones replace, others widen; what contradicts itself or is told twice says nothing."""
+    given = [{"minValue": low, "maxValue": high, **rest} for low, high, rest in records]
+    found = _with(monkeypatch, folder, *given).bounds("p=x", ["n"])
+    assert (found is None) == (known is None)
+    assert found is None or known is None or found.equals(_within(*known))
+
+
+def test_an_index_that_cannot_be_read_rules_nothing_out(folder: Path) -> None:
+    """One whose logs are cut short."""
+    for log in (folder / ".hoodie/metadata/partition_stats").glob(".partition-stats-*.log.*"):
+        log.write_bytes(log.read_bytes()[:-7])
+    scan = _scan(folder, pc.field("n") > 1000)
+    assert _left(scan) == "xyz"
+    assert scan.to_table().num_rows == 0
