@@ -38,6 +38,9 @@ class ScanReport:
         seconds: what it spent them on, of all its threads, if it counts: a reader in Java tells
             `open`, `read` (rows read in Java), `convert` (rows appended to columns there, if the
             scanner tells it; `read` has it otherwise) and `fill` (columns copied out).
+        pages: of column chunks of Parquet files of which an index of pages said what to read, those
+            of dictionaries aside.
+        unread_pages: those among them that were not read.
     """
 
     paths: dict[str, int] = field(default_factory=dict)
@@ -45,3 +48,5 @@ class ScanReport:
     rows: int = 0
     peak_bytes: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    pages: int = 0
+    unread_pages: int = 0

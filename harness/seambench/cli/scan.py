@@ -261,3 +261,7 @@ def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> Non
     is_file = output is not None and output != "-"
     written = f"{rows:,} rows written to {output}" if is_file else source
     sys.stderr.write(plain_text(f"{written}{f' (slices: {paths})' if paths else ''}") + "\n")
+    if report.unread_pages:
+        sys.stderr.write(
+            f"{report.unread_pages:,} of {report.pages:,} pages left out by their index\n"
+        )

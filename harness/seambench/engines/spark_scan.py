@@ -94,6 +94,8 @@ class SparkScan:
         whole = ScanReport(paths=dict(self._scan.report().paths), peak_bytes=0)
         for report in self._reports.value:
             whole.rows += report.rows
+            whole.pages += report.pages
+            whole.unread_pages += report.unread_pages
             whole.warnings += [w for w in report.warnings if w not in whole.warnings]
             whole.peak_bytes = max(whole.peak_bytes or 0, report.peak_bytes or 0)
         return whole

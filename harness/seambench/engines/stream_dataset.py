@@ -48,6 +48,8 @@ class StreamDataset(ScanDataset):
                 total.paths[path] = total.paths.get(path, 0) + count
             total.warnings.extend(one.warnings)
             total.rows += one.rows
+            total.pages += one.pages
+            total.unread_pages += one.unread_pages
             peaks = [peak for peak in (total.peak_bytes, one.peak_bytes) if peak is not None]
             total.peak_bytes = max(peaks, default=None)
         return total

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.pages.counts import PageCounts
 from seamkit.files.pages.paged import PagedFile, paged_file
 from seamkit.files.reader import FileReader
 from seamkit.scan.masks import Gone, RowRemover
@@ -53,6 +54,7 @@ class Wanted:
         tested: names of the filter's columns.
         known: columns with one value for the whole unit, which need not be read.
         batch_rows: most rows in a batch.
+        pages: receives how many pages of Parquet files are read.
     """
 
     schema: pa.Schema
@@ -61,6 +63,7 @@ class Wanted:
     tested: Sequence[str]
     known: Mapping[str, pa.Scalar]
     batch_rows: int
+    pages: PageCounts | None = None
 
     def read(self, names: Sequence[str]) -> pa.Schema:
         """The fields of those among `names` that must be read."""
@@ -191,7 +194,7 @@ def tested_rows(
     """
     starts = {} if gone is None else _starts(reader, row_groups)
     read = wanted.read(wanted.schema.names)
-    pages = paged_file(reader, read) if row_groups else None
+    pages = paged_file(reader, read, wanted.pages) if row_groups else None
     for group in row_groups:
         kept = None
         if gone is not None:

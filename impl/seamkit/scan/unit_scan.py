@@ -265,6 +265,8 @@ class UnitScan(Scan):
                 rows=self._run.rows,
                 peak_bytes=self._run.allocator.counters().peak_bytes,
                 seconds=seconds,
+                pages=self._run.pages.pages,
+                unread_pages=self._run.pages.unread,
             )
 
     def statistics(self, *, footers: bool = True) -> TableStatistics:
@@ -291,6 +293,11 @@ class UnitScan(Scan):
         for unit, (path, why) in zip(plan.units, ways, strict=True):
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
         notes = [*plan.notes, *ruled_out_words(plan, self._condition, found, within)]
+        pages = self._run.pages
+        if pages.pages:
+            notes.append(
+                f"read       {pages.unread} of {pages.pages} pages left out by their index"
+            )
         return "\n".join([*lines, *(f"  {note}" for note in notes)])
 
     def _own_ways(
@@ -381,6 +388,7 @@ class UnitScan(Scan):
             tested,
             {},
             self._options.most_rows,
+            self._run.pages,
         )
         tasks, by_other = self._tasks.of(wanted, events or self._own_events(condition))
         for number, batch in run_tasks(tasks, self._tasks.units_at_once, by_other):

@@ -15,6 +15,7 @@ from seambase.filters import apply_filter
 from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task
+from seamkit.files.pages.counts import PageCounts
 from seamkit.files.storage import is_far
 from seamkit.scan.engine_masks import ChangedRows, changed_rows
 from seamkit.scan.events_cache import EventsSource
@@ -52,6 +53,7 @@ class Run:
     warnings: list[ScanWarning] = field(default_factory=list)
     rows: int = 0
     spent: list[tuple[str, float]] = field(default_factory=list)
+    pages: PageCounts = field(default_factory=PageCounts)
 
 
 class OtherPath(NamedTuple):

@@ -25,6 +25,7 @@ from seamkit.core.errors import check, new_error
 from seamkit.files.kept import KEPT
 from seamkit.files.pages.bounds import ColumnPages, bounded_pages, has_bounds
 from seamkit.files.pages.column_file import ColumnChunk, column_file
+from seamkit.files.pages.counts import PageCounts
 from seamkit.files.pages.index import Integers, Pages, read_bounds, read_pages
 from seamkit.files.pages.matching import Span, spans_that_may_match
 from seamkit.files.pages.places import ChunkPlaces, FilePlaces, find_places
@@ -58,7 +59,9 @@ class _Column:
     pages: Pages
 
 
-def paged_file(reader: FileReader, schema: pa.Schema) -> PagedFile | None:
+def paged_file(
+    reader: FileReader, schema: pa.Schema, counts: PageCounts | None = None
+) -> PagedFile | None:
     """The pages of a reader's file; None if it is none of Parquet.
 
     Nor are there any where a column has another name or shape in the file.
@@ -66,10 +69,11 @@ def paged_file(reader: FileReader, schema: pa.Schema) -> PagedFile | None:
     Args:
         reader: the file.
         schema: all columns that will be read of it, in the table's types.
+        counts: receives how many pages are read.
     """
     if isinstance(reader, Renaming):
         reader = reader.as_it_stands(schema)
-    return PagedFile(reader.opened()) if isinstance(reader, ParquetReader) else None
+    return PagedFile(reader.opened(), counts) if isinstance(reader, ParquetReader) else None
 
 
 class PagedFile:
@@ -77,9 +81,11 @@ class PagedFile:
 
     Args:
         opened: the file.
+        counts: receives how many pages are read.
     """
 
-    def __init__(self, opened: OpenParquet) -> None:
+    def __init__(self, opened: OpenParquet, counts: PageCounts | None = None) -> None:
+        self._counts = counts or PageCounts()
         self._footer = opened.file.metadata
         self._schema = opened.file.schema_arrow
         self._content = opened.content
@@ -109,7 +115,12 @@ class PagedFile:
         with self._readable():
             known = [self._bounds(name, row_group) for name in alike]
         columns = [one for one in known if one is not None]
-        return spans_that_may_match(columns, condition, schema) if columns else None
+        if not columns:
+            return None
+        spans = spans_that_may_match(columns, condition, schema)
+        if not spans:
+            self._counts.add(sum(len(one.pages) for one in columns), 0)
+        return spans
 
     def rows(
         self, schema: pa.Schema, row_group: int, positions: Integers, batch_rows: int
@@ -129,7 +140,7 @@ class PagedFile:
             InputError: an index or a page is broken, or they contradict each other.
         """
         columns = []
-        wanted = whole = 0
+        wanted = whole = n_wanted = 0
         for name in schema.names:
             if name not in self._names:
                 continue
@@ -138,10 +149,13 @@ class PagedFile:
             if column is None:
                 return None
             columns.append(column)
-            wanted += int(column.pages.sizes[_pages_of(column.pages, positions)].sum())
+            numbers = _pages_of(column.pages, positions)
+            n_wanted += len(numbers)
+            wanted += int(column.pages.sizes[numbers].sum())
             whole += int(column.pages.sizes.sum())
         if not columns or wanted > _MOST_SHARE * whole:
             return None
+        self._counts.add(sum(len(column.pages) for column in columns), n_wanted)
         return self._resolved(self._batches(columns, row_group, positions, batch_rows), schema)
 
     def _resolved(

@@ -156,6 +156,8 @@ class ChangeScan(Scan):
     def _add_report(self, report: ScanReport) -> None:
         own = self._report
         own.warnings += [w for w in report.warnings if w not in own.warnings]
+        own.pages += report.pages
+        own.unread_pages += report.unread_pages
         own.peak_bytes = max(own.peak_bytes or 0, report.peak_bytes or 0)
         for path, count in report.paths.items():
             own.paths[path] = own.paths.get(path, 0) + count

@@ -26,6 +26,9 @@ from seamkit.files.ranges import Ranges
 from seamkit.files.statistics import that_may_match
 from seamkit.files.storage import Storage
 from seamkit.scan.native_path import Wanted, native_rows
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+from seamkit_tests.scan.units import open_file
 
 _ROWS = 4000
 _EPOCH = dt.datetime(2020, 1, 1)
@@ -174,6 +177,26 @@ _FILES: list[tuple[str, str, dict[str, Any]]] = [
     ("sorted", "pages", {"store_schema": False, "store_decimal_as_integer": True}),
     ("clustered", "some", {"write_page_checksum": True, "dictionary_pagesize_limit": 500}),
 ]
+
+
+def test_a_report_tells_how_many_pages_were_left_out(tmp_path: Path) -> None:
+    """Of four columns, pages of a hundred rows each: those are read in which rows are left."""
+    rows = pa.table({name: range(4000) for name in ("a", "b", "c", "d")})
+    _write(tmp_path / "a.parquet", rows, row_group_size=2000, use_dictionary=False)
+    file = DataFile("a", 1, functools.partial(open_file, str(tmp_path), "a.parquet"))
+    plan = ReadPlan("t", rows.schema, [ReadUnit("a", [file])])
+    near = (pc.field("a") >= 250) & (pc.field("a") < 420) & (pc.field("b") < 3000)
+    scan = UnitScan(plan, ["a", "c"], near)
+    assert scan.report().pages == 0
+    assert scan.to_table().num_rows == 170
+    # Three pages of a, b and c in the first row group; the statistics rule out the second one.
+    assert (scan.report().pages, scan.report().unread_pages) == (60, 51)
+    assert scan.explain().endswith("51 of 60 pages left out by their index")
+    none = UnitScan(plan, ["c"], (pc.field("a") == 100) & (pc.field("b") == 1900))
+    assert none.to_table().num_rows == 0
+    # That no page has such rows is told by both columns; of c nothing is asked.
+    assert (none.report().pages, none.report().unread_pages) == (40, 40)
+    assert UnitScan(plan, ["c"]).to_table().num_rows == 4000
 
 
 @pytest.mark.parametrize(
