@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +52,43 @@ def finish_native_decoder(decoder: Any, schema: pa.Schema, source: str) -> pa.Re
     error = new_error()
     check(lib.seam_avro_finish(decoder, array, error), error, source=source)
     return pa.RecordBatch._import_from_c(int(ffi.cast("uintptr_t", array)), schema)
+
+
+class _Plans:
+    """Plans that were made last: blocks of a table mostly have one schema, and are read alike.
+
+    They are those of columns that all come from the writer, in the types asked for. The writer's
+    type is known by itself, as `parse_schema` gives one object for one text. Threads may share it.
+    """
+
+    _MOST = 32
+    _MOST_TYPES = 1000  # of a plan
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Hashable, tuple[AvroType, TypeRules, Plan]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, writer: AvroType, schema: pa.Schema, rules: TypeRules) -> Plan | None:
+        """The plan of a writer's schema for some columns; None if it is not there."""
+        key = id(writer), schema, id(rules)
+        with self._lock:
+            if key not in self._known:
+                return None
+            self._known.move_to_end(key)
+            return self._known[key][2]
+
+    def put(self, writer: AvroType, schema: pa.Schema, rules: TypeRules, plan: Plan) -> None:
+        """Keep a plan; what its key names by `id` stays as long as it does."""
+        _, n_types, _, _ = plan.native_nodes
+        if n_types > self._MOST_TYPES:
+            return
+        with self._lock:
+            self._known[id(writer), schema, id(rules)] = writer, rules, plan
+            while len(self._known) > self._MOST:
+                self._known.popitem(last=False)
+
+
+_PLANS = _Plans()
 
 
 class AvroDecoder:
@@ -101,6 +140,17 @@ class AvroDecoder:
         self._decoder = self._compile()
 
     def _compile(self) -> Any:
+        plan = _PLANS.get(self._writer, self.schema, self._rules)
+        if plan is not None:
+            self._present = pa.schema(list(self.schema))
+        else:
+            plan, self._present = self._planned()
+            if self._present.equals(self.schema):
+                _PLANS.put(self._writer, self.schema, self._rules, plan)
+        return new_native_decoder(plan, self._allocator, self._source)
+
+    def _planned(self) -> tuple[Plan, pa.Schema]:
+        """How to read the writer's records, and the columns that they have."""
         positions = {name: i for i, name in enumerate(self._writer.names)}
         wanted: dict[int, Column] = {}
         present: list[pa.Field] = []
@@ -112,8 +162,7 @@ class AvroDecoder:
                 continue
             wanted[position], kind = plan_column(field.name, avro, field, self._rules, self._source)
             present.append(field.with_type(kind))
-        self._present = pa.schema(present)
-        return new_native_decoder(Plan(self._writer, wanted), self._allocator, self._source)
+        return Plan(self._writer, wanted), pa.schema(present)
 
     def _check_missing(self, wanted: pa.Field) -> None:
         if self._defaults.get(wanted.name) is None and not wanted.nullable:

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import AvroDecoder, arrow_schema, parse_schema
+from seamkit.avro.plan import Plan
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.promotion import LOSSLESS
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 UTC = dt.UTC
@@ -760,3 +762,28 @@ def test_what_is_passed_over_is_judged_as_what_is_read() -> None:
         for byte in {0, 1, 0x7F, 0xFF} - {good[at]}:
             block = good[:at] + bytes([byte]) + good[at + 1 :]
             assert outcome(last, block) == outcome(whole, block), (at, byte)
+
+
+def test_a_plan_is_made_once_for_columns_of_a_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other types, other rules and another writer have plans of their own."""
+    made: list[int] = []
+
+    def counted(*args: Any) -> Plan:
+        made.append(1)
+        return Plan(*args)
+
+    monkeypatch.setattr("seamkit.avro.decoder.Plan", counted)
+    name, rows = "a_plan_of_its_own", [{"a_plan_of_its_own": 0.5}]
+    writer, other = record((name, "float")), record(("before", "int"), (name, "float"))
+    block = block_of(writer, rows)
+    plain, wide = (pa.schema([(name, kind)]) for kind in (pa.float32(), pa.float64()))
+    for _ in range(3):
+        assert decode(writer, plain, block).to_pylist() == rows
+    assert len(made) == 1
+    assert decode(writer, wide, block).to_pylist() == rows
+    AvroDecoder(json.dumps(writer), wide, rules=LOSSLESS)
+    both = block_of(other, [{"before": 7, **rows[0]}])
+    assert decode(other, plain, both).to_pylist() == rows
+    never_null = pa.schema([pa.field(name, pa.float32(), nullable=False)])
+    assert decode(writer, never_null, block).to_pylist() == rows
+    assert len(made) == 5
