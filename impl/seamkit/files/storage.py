@@ -330,6 +330,11 @@ class Storage:
             KEPT.put((*what, before), (made,), bytes_of(made))
         return made
 
+    def has_kept(self, paths: Sequence[str], *what: Hashable) -> bool:
+        """Whether `kept` would find what an earlier call made."""
+        before = self.identities(paths)
+        return before is not None and KEPT.get((*what, before)) is not None
+
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970.
 

@@ -19,6 +19,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.ranges import FarFile, Ranges, near
 from seamkit.files.remote import RemoteFiles
 from seamkit.files.storage import Storage
+from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
 _CONTENT = random.Random(7).randbytes(100_000)
@@ -161,6 +162,44 @@ def test_what_writes_say_is_asked_for_at_once(
     made = Counter(r.path for r in delayed_storage.requests() if "/.hoodie/timeline/" in r.path)
     assert set(made.values()) == {1}
     assert table.scan().count_rows()
+
+
+def test_a_metadata_table_is_read_in_two_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its writes say and the folder of its files are one, and what is in that the other."""
+    folder = unpack_table("metadata-table/v9", tmp_path)
+    own = folder / ".hoodie/metadata"
+    writes = [str(path) for path in own.glob(".hoodie/timeline/*.deltacommit")]
+    held = [str(path) for path in own.glob("files/*") if ".hfile" in path.name] + [
+        str(path) for path in own.glob("files/.files-*")
+    ]
+    assert min(len(writes), len(held)) > 1
+    first = threading.Barrier(len(writes) + 1, timeout=30)
+    second = threading.Barrier(len(held), timeout=30)
+    read, listed = (
+        delayed_storage.DelayedFileSystem.cat_file,
+        delayed_storage.DelayedFileSystem.ls,
+    )
+
+    def read_together(self: Any, path: str, *arguments: Any, **options: Any) -> bytes:
+        for paths, barrier in ((writes, first), (held, second)):
+            if self._strip_protocol(path) in paths:
+                barrier.wait()
+        return bytes(read(self, path, *arguments, **options))
+
+    def listed_together(self: Any, path: str, *arguments: Any, **options: Any) -> Any:
+        if self._strip_protocol(path) == str(own / "files"):
+            first.wait()
+        return listed(self, path, *arguments, **options)
+
+    monkeypatch.setattr(delayed_storage.DelayedFileSystem, "cat_file", read_together)
+    monkeypatch.setattr(delayed_storage.DelayedFileSystem, "ls", listed_together)
+    delayed_storage.requests()
+    table = HudiTable(_far(folder), listing="metadata")
+    assert len(table.slices()) == len(HudiTable(str(folder), listing="files").slices()) > 0
+    made = Counter(r.path for r in delayed_storage.requests() if "/metadata/" in r.path)
+    assert set(made.values()) == {1}
 
 
 def test_what_was_asked_for_ahead_serves_one_call(tmp_path: Path) -> None:

@@ -149,3 +149,44 @@ def test_marks_tell_files_apart_at_once(
     del marks["a"]
     assert _identity(tmp_path) is None
     assert Storage(f"delayed://{tmp_path}").file_identity("a") is None
+
+
+def _planned(table: Path, options: Mapping[str, Any] | None = None) -> Counter[str]:
+    """What planning a table that is opened anew asks for, by kind."""
+    requests()
+    seamkit.HudiTable(f"delayed://{table}", storage_options=options).scan().explain()
+    return Counter(one.kind for one in requests())
+
+
+@pytest.mark.parametrize("name", ["mor-v9-types", "metadata-table/v9"])
+def test_a_second_plan_reads_properties_alone(tmp_path: Path, name: str) -> None:
+    """Folders and the timeline are listed, and say that nothing has changed."""
+    table = unpack_table(name, tmp_path)
+    _age(tmp_path)
+    first, second = _planned(table), _planned(table)
+    has_metadata = name.startswith("metadata")
+    assert second["read"] == (2 if has_metadata else 1) < first["read"]
+    assert second["list"] == first["list"] > 2
+    assert _planned(table, {"auto_mkdir": False})["read"] == first["read"]
+
+
+def test_a_write_between_two_plans_is_seen_by_the_metadata_table(tmp_path: Path) -> None:
+    """Before it and once it is done: what is kept of its files goes by its own timeline, too."""
+    table = unpack_table("metadata-table/v9", tmp_path)
+    _age(tmp_path)
+    timelines = [table / ".hoodie/timeline", table / ".hoodie/metadata/.hoodie/timeline"]
+    newest = max(path.name[:17] for path in timelines[0].glob("2*_*"))
+    moved = [path for own in timelines for path in own.glob(f"{newest}_*")]
+    assert len(moved) == 2
+
+    answers = []
+    for _ in range(2):
+        for path in moved:
+            path.rename(tmp_path / f"{len(path.parts)}{path.name}")
+        answers.append(_rows(table))
+        for path in moved:
+            (tmp_path / f"{len(path.parts)}{path.name}").rename(path)
+        answers.append(_rows(table))
+    seamkit.keep_at_most(0)
+    assert answers[1] == answers[3] == _rows(table)
+    assert answers[0] == answers[2] != answers[1]

@@ -8,14 +8,15 @@ deleted; the record `__all_partitions__` names the partitions (Hudi 1.2.0, `Hood
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import record_reader
 from seamkit.files.storage import FileStatus, Storage
-from seamkit.tables.hudi.config.properties import load_config
+from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
 from seamkit.tables.hudi.listing.file_groups import list_slices
 from seamkit.tables.hudi.listing.hfile import HFile, read_hfile
 from seamkit.tables.hudi.listing.listing import Listing
@@ -27,6 +28,7 @@ from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 __all__ = [
     "METADATA_FOLDER",
     "MetadataTable",
+    "ask_metadata_ahead",
     "has_partition",
     "list_from_metadata",
     "open_metadata_table",
@@ -36,6 +38,7 @@ METADATA_FOLDER = ".hoodie/metadata"
 _FILES = "files"
 _ALL_PARTITIONS = "__all_partitions__"
 _ROOT = "."
+_BYTES_A_FILE = 500  # of memory, about
 
 _Files = dict[str, dict[str, Any]]
 
@@ -129,6 +132,15 @@ def open_metadata_table(storage: Storage, timeline: Timeline) -> MetadataTable:
     return MetadataTable(own, own_timeline, pending)
 
 
+def ask_metadata_ahead(storage: Storage) -> None:
+    """Ask at once for what opening a table's metadata table reads; see `Storage.ahead`.
+
+    Args:
+        storage: the data table's folder, the instants of which are listed.
+    """
+    storage.below(METADATA_FOLDER).ahead([PROPERTIES], [TIMELINE])
+
+
 def list_from_metadata(storage: Storage, timeline: Timeline) -> Listing:
     """The files of each partition, as the metadata table has them.
 
@@ -141,8 +153,27 @@ def list_from_metadata(storage: Storage, timeline: Timeline) -> Listing:
         RefusedError: it holds something that is not supported.
     """
     table = open_metadata_table(storage, timeline)
+    table.timeline.ahead([_FILES], history=False)
+    slices = table.slices(_FILES)
+    identity = table.timeline.identity()
+    make = partial(_listing, table, slices)
+    if identity is None:
+        return make()
+    return table.storage.kept(
+        _paths(slices),
+        make,
+        lambda listing: _BYTES_A_FILE * sum(map(len, listing.partitions.values())),
+        "files in a metadata table of Hudi",
+        identity,
+        table.pending,
+    )
+
+
+def _listing(table: MetadataTable, slices: Sequence[FileSlice]) -> Listing:
+    """The files of each partition, decoded from slices of the metadata table."""
     records: dict[str, _Files] = {}
-    for slice_ in table.slices(_FILES):
+    table.storage.ahead(_paths(slices))
+    for slice_ in slices:
         for key, record in table.records(slice_):
             if record is None:
                 records.pop(key, None)
@@ -151,6 +182,10 @@ def list_from_metadata(storage: Storage, timeline: Timeline) -> Listing:
     if _ALL_PARTITIONS not in records:
         raise InputError(f"{table.storage.root}: no record names the partitions")
     return Listing({_path(key): _statuses(key, records) for key in _partitions(records)})
+
+
+def _paths(slices: Sequence[FileSlice]) -> list[str]:
+    return [file.path for slice_ in slices for file in (slice_.base, *slice_.logs) if file]
 
 
 def _partitions(records: Mapping[str, _Files]) -> Iterable[str]:

@@ -16,6 +16,7 @@ from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_s
 from seamkit.tables.hudi.listing.listing import Listing, list_files
 from seamkit.tables.hudi.listing.metadata_table import (
     METADATA_FOLDER,
+    ask_metadata_ahead,
     has_partition,
     list_from_metadata,
 )
@@ -88,6 +89,8 @@ class Planner:
         """Let a table far away be asked at once for what a plan will read; see `Timeline.ahead`."""
         lists = not self._from_metadata and self._files is None
         self._timeline.ahead([""] if lists else [])
+        if self._from_metadata and self._files is None:
+            ask_metadata_ahead(self._storage)
 
     def plan(self, window: Window) -> Plan:
         """The latest slices, as a window shows them.

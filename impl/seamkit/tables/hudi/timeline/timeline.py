@@ -51,6 +51,7 @@ _UNDOING = ("rollback", "restore")
 _REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
 
 _BYTES_A_FILE, _BYTES_A_BODY = 3000, 20_000  # of what writes say, in memory, about
+_INSTANT_KEPT = "instant of Hudi"
 
 
 @dataclass
@@ -191,7 +192,7 @@ class Timeline:
                 lambda body: (
                     _BYTES_A_FILE * sum(map(len, _stats_of(body).values())) + _BYTES_A_BODY
                 ),
-                "instant of Hudi",
+                _INSTANT_KEPT,
                 instant.action,
             )
         return self._bodies[instant.requested]
@@ -262,14 +263,24 @@ class Timeline:
         stats = _stats_of(self.metadata(instant)) if instant else {}
         return {stat.get("path") or "" for files in stats.values() for stat in files}
 
-    def ahead(self, folders: Iterable[str]) -> None:
+    def ahead(self, folders: Iterable[str], *, history: bool = True) -> None:
         """Ask at once for what active writes say, for what a plan looks up, and for more folders.
 
-        See `Storage.ahead`. All of it is no older than this timeline.
+        See `Storage.ahead`. All of it is no older than this timeline. What writes say is not asked
+        for where an earlier plan has kept it.
+
+        Args:
+            folders: that will be listed.
+            history: whether versions of the schema will be looked for.
         """
-        unknown = (i.path for i in self._completed.values() if i.requested not in self._bodies)
-        history = [] if "schema_history" in self.__dict__ else [HISTORY]
-        self.storage.ahead(unknown, [*history, *folders])
+        unknown = [
+            i.path
+            for i in self._completed.values()
+            if i.requested not in self._bodies
+            and not self.storage.has_kept([i.path], _INSTANT_KEPT, i.action)
+        ]
+        known = not history or "schema_history" in self.__dict__
+        self.storage.ahead(unknown, folders if known else [HISTORY, *folders])
 
     @cached_property
     def schema_history(self) -> SchemaHistory | None:
