@@ -70,12 +70,8 @@ class BloomIndex:
 
     def _read(self) -> Mapping[str, tuple[str, bytes]]:
         table = open_metadata_table(self.storage, self.timeline)
-        slices = table.slices(_PARTITION)
-        files = [file for slice_ in slices for file in (slice_.base, *slice_.logs) if file]
-        if sum(file.size_bytes for file in files) > _MOST_BYTES:
-            return {}
         by_key: dict[str, tuple[str, bytes]] = {}
-        for slice_ in slices:
+        for slice_ in table.slices_within(_PARTITION, _MOST_BYTES):
             for key, record in table.records(slice_):
                 told = None if record is None else record["BloomFilterMetadata"]
                 if told is None or told["isDeleted"]:

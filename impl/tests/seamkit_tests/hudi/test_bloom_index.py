@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import seamkit
+from seambench.bench.delayed_storage import requests
 from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.bloom_index import BloomIndex
@@ -197,3 +198,27 @@ def test_records_that_tell_nothing_sure_rule_nothing_out(
     monkeypatch.setattr(MetadataTable, "records", changed)
     condition = pc.field("k") == "zz"
     assert "keys" not in _scan(folder, condition).explain().splitlines()[-1]
+
+
+def test_an_index_that_is_too_large_rules_nothing_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading it would take longer than what it spares."""
+    condition = pc.field("k") == "zz"
+    assert "keys" in _scan(folder, condition).explain().splitlines()[-1]
+    held = (folder / ".hoodie/metadata/bloom_filters").glob(".bloom-filters-*.log.*")
+    size_bytes = sum(path.stat().st_size for path in held)
+    monkeypatch.setattr("seamkit.tables.hudi.bloom_index._MOST_BYTES", size_bytes - 1)
+    assert "keys" not in _scan(folder, condition).explain().splitlines()[-1]
+
+
+def test_indexes_of_a_table_far_away_say_the_same(folder: Path) -> None:
+    """Listed by its metadata table without being asked to; no base file is opened."""
+    for key in ("a", "e", "zz"):
+        condition = pc.field("k") == key
+        requests()
+        far = HudiTable(f"delayed://{folder}").scan(filter=condition)
+        here = HudiTable(str(folder), listing="files").scan(filter=condition)
+        assert _rows(far.to_table()) == _rows(here.to_table())
+        opened = {one.path for one in requests() if "/p=" in one.path and ".parquet" in one.path}
+        assert len(opened) == (key == "a")

@@ -159,17 +159,13 @@ def told_ranges(
         InputError, RefusedError: see `MetadataTable.records`.
         LookupError, TypeError: a record of another form.
     """
-    slices = table.slices(partition)
-    files = [file for slice_ in slices for file in (slice_.base, *slice_.logs) if file]
-    if sum(file.size_bytes for file in files) > _MOST_BYTES:
-        return
     column_of: dict[str, str] = {}
 
     def is_asked(key: str) -> bool:
         column = column_of.get(key[:_COLUMN_CHARS])
         return column is None or column in columns
 
-    for slice_ in slices:
+    for slice_ in table.slices_within(partition, _MOST_BYTES):
         for key, record in table.records(slice_, is_asked):
             told = None if record is None else record.get("ColumnStatsMetadata")
             if told is not None:

@@ -69,6 +69,20 @@ class MetadataTable:
         listing = Listing({partition: files}, covers=lambda listed: listed == partition)
         return list_slices(listing, self.timeline)
 
+    def slices_within(self, partition: str, most_bytes: int) -> list[FileSlice]:
+        """The latest slices of an index, all files of which are asked for at once.
+
+        Returns:
+            None of them where they have more bytes than that: what reads them can do without.
+        """
+        self.timeline.ahead([partition], history=False)
+        slices = self.slices(partition)
+        files = [file for slice_ in slices for file in (slice_.base, *slice_.logs) if file]
+        if sum(file.size_bytes for file in files) > most_bytes:
+            return []
+        self.storage.ahead(file.path for file in files)
+        return slices
+
     def records(
         self, slice_: FileSlice, wanted: Callable[[str], bool] = lambda _: True
     ) -> Iterator[tuple[str, dict[str, Any] | None]]:
@@ -123,6 +137,7 @@ def open_metadata_table(storage: Storage, timeline: Timeline) -> MetadataTable:
     Raises:
         InputError: it is missing, broken, or behind the data table.
     """
+    ask_metadata_ahead(storage)
     own = storage.below(METADATA_FOLDER)
     own_timeline = load_timeline(own, load_config(own, metadata_table=True))
     newest = timeline.last_completed()
