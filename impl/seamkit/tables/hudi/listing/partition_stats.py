@@ -1,7 +1,7 @@
 """Statistics of whole partitions in the metadata table: its partition `partition_stats`.
 
 A record tells of one column of one partition what `column_stats` tells of one of a file: the range
-of all values in the files of the newest slices (Hudi 1.2.0, HoodieMetadataPayload). One that says
+of all values in the files of the newest slices (Hudi 1.2.0, mergeColumnStatsRecords). One that says
 `isTightBound` replaces what was told before, others widen it. Nothing is told of partitions as they
 were, so that other states of the table do not ask; and a record is only as good as the writer's
 knowledge of all files: of a file whose footer has no range for a column it takes no notice. Footers
