@@ -43,13 +43,16 @@ def run_tasks(
         return
     threads = min(threads, len(tasks))
     hand_over = _HandOver(tasks, threads)
-    with ThreadPoolExecutor(threads, thread_name_prefix="seambench-slice") as pool:
-        try:
-            for number in sorted(range(len(tasks)), key=lambda number: number not in first):
-                pool.submit(hand_over.work, number)
-            yield from hand_over.batches()
-        finally:
-            hand_over.stop.set()
+    try:
+        with ThreadPoolExecutor(threads, thread_name_prefix="seambench-slice") as pool:
+            try:
+                for number in sorted(range(len(tasks)), key=lambda number: number not in first):
+                    pool.submit(hand_over.work, number)
+                yield from hand_over.batches()
+            finally:
+                hand_over.stop.set()
+    finally:
+        hand_over.forget()
 
 
 def read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -107,6 +110,11 @@ class _HandOver:
                     del item  # its traceback holds this frame
             else:
                 yield number, item
+
+    def forget(self) -> None:
+        """Let go of what nobody took, once all workers ended: a second error leads back here."""
+        while not self._ready.empty():
+            self._ready.get_nowait()
 
     def _put(self, number: int, item: pa.RecordBatch | BaseException | None) -> bool:
         """False when the consumer went away."""
