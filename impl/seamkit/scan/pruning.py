@@ -104,7 +104,7 @@ def ruled_out_words(
         "file": "of its keys",
     }
     parts = [f"{len(unread[by])} by what is known {of}" for by, of in words.items() if unread[by]]
-    return [f"pruned     files: {', '.join(parts)}"] if parts else []
+    return [f"unread     files: {', '.join(parts)}"] if parts else []
 
 
 def surely_lacks(

@@ -45,7 +45,7 @@ def _scan(folder: Path, condition: pc.Expression, **further: Any) -> UnitScan:
 def _left(scan: UnitScan) -> str:
     """Partitions of the slices that are read."""
     lines = [line.split() for line in scan.explain().splitlines()[1:]]
-    return "".join(line[1][2] for line in lines if line[0] != "pruned")
+    return "".join(line[1][2] for line in lines if line[0] not in ("pruned", "unread"))
 
 
 def _rows(table: pa.Table) -> list[str]:

@@ -162,7 +162,7 @@ def test_units_are_left_out_by_what_is_known_of_them(folder: Path) -> None:
     assert scan.to_table().to_pydict() == {"id": [7]}
     lines = scan.explain().splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["native", "pruned", "pruned", "pruned"]
-    assert lines[5:] == ["  pruned     files: 1 by what is known of its columns"]
+    assert lines[5:] == ["  unread     files: 1 by what is known of its columns"]
 
 
 def test_parts_give_every_row_once(folder: Path) -> None:
