@@ -124,42 +124,60 @@ int seam_assemble_text(const struct seam_plan *plan, const struct seam_view *bas
  */
 enum { WORD_BYTES = 32 };
 
-/* A dictionary-encoded column, and its words in a block with WORD_BYTES behind the last one. */
+/* Written once and compiled twice, for columns with nulls and without. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* A dictionary-encoded column, and its words in a block with WORD_BYTES behind the last one. Handed
+ * over by value: the bytes that are written could otherwise be these pointers, for all that a
+ * compiler knows. */
 struct encoded {
-    const struct seam_view *base;
+    const uint8_t *validity; /* NULL: no nulls */
+    int64_t offset;          /* of the validity's first bit */
     const int32_t *numbers;
     const int32_t *offsets;
     const uint8_t *bytes;
     uint32_t n_words;
 };
 
-/* A null has no bytes; its number means nothing. */
-static inline int64_t word_of(const struct encoded *encoded, int64_t row, const uint8_t **bytes) {
-    if (!seam_view_valid(encoded->base, row)) {
-        *bytes = encoded->bytes;
-        return 0;
-    }
-    int32_t number = encoded->numbers[row];
-    *bytes = encoded->bytes + encoded->offsets[number];
-    return encoded->offsets[number + 1] - encoded->offsets[number];
+/* Whether a row has a word: the number of a null means nothing. */
+ALWAYS_INLINE bool has_word(const struct encoded encoded, int64_t row, bool nulls) {
+    return !nulls || seam_bit(encoded.validity, encoded.offset + row);
 }
 
-/* The bytes of all rows that stay and of the log's, or -1 if a number has no word. */
-static int64_t total_word_bytes(const struct seam_plan *plan, const struct encoded *encoded,
-                                const struct seam_view *log) {
+/* The size of a row's word, and where it lies. */
+ALWAYS_INLINE int32_t word_of(const struct encoded encoded, int64_t row, bool nulls,
+                              const uint8_t **bytes) {
+    *bytes = encoded.bytes;
+    if (!has_word(encoded, row, nulls)) {
+        return 0;
+    }
+    const int32_t *word = encoded.offsets + encoded.numbers[row];
+    *bytes += word[0];
+    return word[1] - word[0];
+}
+
+/* Whether all numbers have a word. Those of rows that are left out are looked at, too: one loop
+ * over all is faster. */
+ALWAYS_INLINE bool all_known(const struct encoded encoded, int64_t rows, bool nulls) {
+    uint32_t bad = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        bad |= has_word(encoded, row, nulls) & ((uint32_t)encoded.numbers[row] >= encoded.n_words);
+    }
+    return bad == 0;
+}
+
+/* Bytes of the base rows, but those that are replaced or gone, and of the log's. */
+ALWAYS_INLINE int64_t total_word_bytes(const struct seam_plan *plan, const struct encoded encoded,
+                                       const struct seam_view *log, bool nulls) {
     const uint8_t *ignored;
     int64_t total = 0;
+    for (int64_t row = 0; row < plan->base_rows; row++) {
+        total += word_of(encoded, row, nulls, &ignored);
+    }
     for (int64_t i = 0; i < plan->n_runs; i++) {
         const struct run *run = &plan->runs[i];
-        int64_t end = (int64_t)run->base_begin + run->base_count;
-        for (int64_t row = run->base_begin; row < end; row++) {
-            if (seam_view_valid(encoded->base, row)) {
-                if ((uint32_t)encoded->numbers[row] >= encoded->n_words) {
-                    return -1;
-                }
-                total += word_of(encoded, row, &ignored);
-            }
-        }
+        int64_t next = (int64_t)run->base_begin + run->base_count;
+        total -= next < plan->base_rows ? word_of(encoded, next, nulls, &ignored) : 0;
         if (run->log_row >= 0) {
             total += seam_view_bytes(log, run->log_row, &ignored);
         }
@@ -167,26 +185,43 @@ static int64_t total_word_bytes(const struct seam_plan *plan, const struct encod
     return total;
 }
 
-static void copy_words(const struct seam_plan *plan, const struct encoded *encoded,
-                       const struct seam_view *log, int32_t *offsets, uint8_t *pool) {
+/* The end of all texts of a column: what lies before it may be read. */
+static const uint8_t *bytes_end(const struct seam_view *view) {
+    const uint8_t *last = view->data;
+    int64_t size = view->length == 0 ? 0 : seam_view_bytes(view, view->length - 1, &last);
+    return last + size;
+}
+
+/* Copies a word with what lies behind it, as sizes that change from row to row are what costs. */
+static inline void copy_word(uint8_t *to, const uint8_t *from, int64_t size) {
+    memcpy(to, from, WORD_BYTES);
+    if (size > WORD_BYTES) {
+        memcpy(to + WORD_BYTES, from + WORD_BYTES, (size_t)(size - WORD_BYTES));
+    }
+}
+
+ALWAYS_INLINE void copy_words(const struct seam_plan *plan, const struct encoded encoded,
+                              const struct seam_view log, bool nulls, int32_t *offsets,
+                              uint8_t *pool) {
+    const uint8_t *from, *end = bytes_end(&log);
     int64_t at = 0;
     *offsets = 0;
     for (int64_t i = 0; i < plan->n_runs; i++) {
-        const struct run *run = &plan->runs[i];
-        prefetch_text(plan, log, i, sizeof(int32_t));
-        const uint8_t *from;
-        for (int64_t k = 0; k < run->base_count; k++) {
-            int64_t size = word_of(encoded, run->base_begin + k, &from);
-            memcpy(pool + at, from, WORD_BYTES);
-            if (size > WORD_BYTES) {
-                memcpy(pool + at + WORD_BYTES, from + WORD_BYTES, (size_t)(size - WORD_BYTES));
-            }
+        const struct run run = plan->runs[i];
+        prefetch_text(plan, &log, i, sizeof(int32_t));
+        for (int64_t row = run.base_begin; row < (int64_t)run.base_begin + run.base_count; row++) {
+            int64_t size = word_of(encoded, row, nulls, &from);
+            copy_word(pool + at, from, size);
             at += size;
             *++offsets = (int32_t)at;
         }
-        if (run->log_row >= 0) {
-            int64_t size = seam_view_bytes(log, run->log_row, &from);
-            copy_short(pool + at, from, size);
+        if (run.log_row >= 0) {
+            int64_t size = seam_view_bytes(&log, run.log_row, &from);
+            if (end - from >= WORD_BYTES) {
+                copy_word(pool + at, from, size);
+            } else {
+                copy_short(pool + at, from, size);
+            }
             at += size;
             *++offsets = (int32_t)at;
         }
@@ -208,14 +243,15 @@ static int copy_dictionary(struct seam_allocator *allocator, const struct seam_v
     return code;
 }
 
-static int spread_words(const struct seam_plan *plan, const struct encoded *encoded,
-                        const struct seam_view *log, struct seam_allocator *allocator,
-                        void **buffers, const char *name, struct seam_error *error) {
-    int64_t total = total_word_bytes(plan, encoded, log);
-    if (total < 0) {
+ALWAYS_INLINE int spread_words(const struct seam_plan *plan, const struct encoded encoded,
+                               const struct seam_view *log, struct seam_allocator *allocator,
+                               bool nulls, void **buffers, const char *name,
+                               struct seam_error *error) {
+    if (!all_known(encoded, plan->base_rows, nulls)) {
         return seam_fail(error, SEAM_BAD_INPUT, -1,
                          "column '%s': a row has a number that its dictionary lacks", name);
     }
+    int64_t total = total_word_bytes(plan, encoded, log, nulls);
     if (total > INT32_MAX) {
         return too_much_text(plan, total, name, error);
     }
@@ -225,7 +261,7 @@ static int spread_words(const struct seam_plan *plan, const struct encoded *enco
         code = seam_alloc(allocator, (size_t)total + WORD_BYTES, &buffers[2], error);
     }
     if (code == SEAM_OK) {
-        copy_words(plan, encoded, log, buffers[1], buffers[2]);
+        copy_words(plan, encoded, *log, nulls, buffers[1], buffers[2]);
     }
     return code;
 }
@@ -238,13 +274,16 @@ int seam_assemble_words(const struct seam_plan *plan, const struct seam_view *ba
     int code = copy_dictionary(allocator, words, &bytes, error);
     if (code == SEAM_OK) {
         struct encoded encoded = {
-            .base = base,
+            .validity = base->validity,
+            .offset = base->offset,
             .numbers = (const int32_t *)(const void *)base->data + base->offset,
             .offsets = (const int32_t *)words->offsets + words->offset,
             .bytes = bytes,
             .n_words = (uint32_t)words->length,
         };
-        code = spread_words(plan, &encoded, log, allocator, buffers, name, error);
+        code = base->validity == NULL
+                   ? spread_words(plan, encoded, log, allocator, false, buffers, name, error)
+                   : spread_words(plan, encoded, log, allocator, true, buffers, name, error);
     }
     seam_free(bytes);
     return code;

@@ -207,9 +207,9 @@ def test_encoded_texts_merge_as_plain_ones(
     words = st.integers(-2, len(log) - 1)
     drawn = data.draw(st.lists(words, min_size=len(base), max_size=len(base)))
     sources = np.array(drawn, np.int32)
-    encoded = pa.array(base, pa.string()).dictionary_encode()
-    batch = pa.RecordBatch.from_arrays([encoded], names=["c"])
-    rows = pa.RecordBatch.from_arrays([pa.array(log, pa.string())], names=["c"])
+    around = pa.array([None, *base, "x"], pa.string()).dictionary_encode()
+    batch = pa.RecordBatch.from_arrays([around.slice(1, len(base))], names=["c"])
+    rows = pa.RecordBatch.from_arrays([pa.array([*log, "y"]).slice(0, len(log))], names=["c"])
     with TrackedAllocator() as allocator:
         merged = assemble(batch, rows, ExportedBatch(rows), sources, allocator)
         merged.validate(full=True)
