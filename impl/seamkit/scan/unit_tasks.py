@@ -40,6 +40,8 @@ from seamkit.scan.units import (
 __all__ = ["OtherPath", "ReadRows", "Run", "UnitTasks"]
 
 _WAITING = 4
+# A part of a file by which a thread has this many times its share is waited for.
+_MOST_UNEVEN = 1.25
 
 ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordBatch]]
 """Another way to read a unit: its rows with the columns of a schema, in batches of so many rows."""
@@ -128,13 +130,19 @@ class UnitTasks:
     def _native(
         self, unit: ReadUnit, file: DataFile, wanted: Wanted, parts: int, spare: bool
     ) -> list[Task]:
-        """Tasks for a file: one, or one for each run of row groups if it is cut in parts."""
+        """Tasks for a file: one, or one for each run of row groups if it is cut in parts.
+
+        Where no other file is left for a thread that ends early, pyarrow decodes columns in
+        parallel, unless the parts are about as large as one another.
+        """
         cuts: list[tuple[int, int] | None] = [None]
+        by_column = spare
         if parts > 1:
-            groups = file.open().num_row_groups
-            parts = min(parts, groups)
-            bounds = [groups * i // parts for i in range(parts + 1)] if parts > 1 else []
-            cuts = list(itertools.pairwise(bounds)) or [None]
+            whole = file.open()
+            cuts = [*_runs_of_groups(whole.num_row_groups, parts)] or [None]
+            rows = [whole.rows_in(range(*cut)) for cut in cuts if cut]
+            share = sum(rows) / self.options.n_threads
+            by_column = spare and max(rows, default=math.inf) > _MOST_UNEVEN * share
         gone = None if unit.changes is None else SharedMask(unit.changes)
 
         def read(cut: tuple[int, int] | None) -> Iterator[pa.RecordBatch]:
@@ -144,7 +152,7 @@ class UnitTasks:
                 reader,
                 wanted,
                 range(*cut) if cut else range(reader.num_row_groups),
-                use_threads=spare and cut is None,
+                use_threads=by_column,
                 gone=None if gone is None else gone.of(reader, self.context(), wanted.batch_rows),
                 allocator=self.run.allocator,
             )
@@ -239,6 +247,13 @@ class UnitTasks:
         held_bytes = None if limit is None else limit // (4 * self.units_at_once)
         run = self.run
         return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
+
+
+def _runs_of_groups(groups: int, parts: int) -> Iterator[tuple[int, int]]:
+    """Where runs of neighbouring row groups begin and end; none if there is but one."""
+    parts = min(parts, groups)
+    if parts > 1:
+        yield from itertools.pairwise(groups * i // parts for i in range(parts + 1))
 
 
 def _groups_by_key(keys: Collection[str], wanted: Wanted) -> GroupsOf | None:
