@@ -1,4 +1,7 @@
-"""What Spark + Hudi answer to every query of a table, as text to compare others' rows with."""
+"""What Spark + Hudi answer to every query of a table, as text to compare others' rows with.
+
+Any version of Hudi may be asked about any table.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from seambench.conformance.plain import canonical
+from seambench.contracts.scan import ScanRequest
 from seambench.formats.rows import plain_value
 
-__all__ = ["Answer", "ask_spark", "questions"]
+__all__ = ["Answer", "ask_spark", "questions", "scan_request", "why_otherwise"]
 
 Answer = dict[str, Any]
 """A request's keys, and `columns` and `rows` (each value as `canonical` text) or `error`."""
@@ -42,6 +46,7 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
     for key, option in _OPTIONS.items():
         if request.get(key):
             reader = reader.option(option, request[key])
+    spark.catalog.clearCache()
     try:
         frame = reader.load(str(table))
         names = [name for name in frame.columns if not name.startswith("_hoodie_")]
@@ -50,3 +55,25 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
         return {**request, "error": str(error)[:500]}
     found = sorted([canonical(plain_value(value)) for value in row] for row in rows)
     return {**request, "columns": names, "rows": found}
+
+
+def scan_request(table: Path, answer: Mapping[str, Any]) -> ScanRequest:
+    """What Spark was asked, for a reader: the columns that it answered, by the same query."""
+    asked = {name: answer[name] for name in ("query", *_OPTIONS) if answer.get(name)}
+    return ScanRequest(
+        str(table),
+        columns=answer["columns"],
+        threads=1,
+        # Hudi merges what changed among itself, without the rows that it changed.
+        changes_alone=answer["query"] == "incremental",
+        **asked,
+    )
+
+
+def why_otherwise(
+    version: str, _spec: object, _number: int, answer: Mapping[str, Any]
+) -> str | None:
+    """Why a version of Hudi answers by a rule of its own; None if it does not."""
+    if version == "1.0.2" and answer["query"] == "incremental":
+        return "1.0.2 alone counts the commit at which a window begins in"
+    return None
