@@ -137,6 +137,17 @@ def test_a_log_compaction_of_instants_that_are_not_asked_for_is_left_out() -> No
     assert order(blocks, invalid="1") == ["4.c", "3.a", "5.a"]
 
 
+def test_a_log_compaction_of_unasked_instants_is_left_out_where_their_logs_are_not_opened() -> None:
+    """An incremental query opens the logs of its window alone: 1 and 2 lie before it."""
+    blocks = [data("4.c", compacts="1,2"), deletes("5.a")]
+    assert order(blocks, invalid="1 2") == ["5.a"]
+    assert order(blocks, invalid="1") == ["4.c", "5.a"]
+
+    chained = [data("3.c", compacts="1,2"), data("6.c", compacts="3,4"), data("7.a")]
+    assert order(chained, invalid="1 2 4") == ["7.a"]
+    assert order(chained, invalid="1 2") == ["6.c", "7.a"]
+
+
 def test_a_log_compaction_may_have_several_blocks() -> None:
     """All blocks of the compaction's instant move together, in their order."""
     blocks = [data("1.a"), data("4.c", compacts="1"), deletes("4.d"), data("5.a")]

@@ -52,6 +52,8 @@ def order_blocks(
                 continue
             if left_out.intersection(by_instant[instant][0].compacted_instants):
                 continue
+            if not _is_asked_for(instant, by_instant, is_valid_instant):
+                continue
         if final not in placed:
             placed.add(final)
             ordered.append(by_instant[final])
@@ -76,6 +78,24 @@ def _gather(
 
 def _is_compacted(group: list[LogBlock]) -> bool:
     return bool(group[0].compacted_instants)
+
+
+def _is_asked_for(
+    instant: str,
+    by_instant: Mapping[str, list[LogBlock]],
+    is_valid_instant: Callable[[str], bool],
+) -> bool:
+    """Whether a compaction holds an instant that counts, be it by way of other compactions.
+
+    Logs of the others may not even have been opened.
+    """
+    for original in by_instant[instant][0].compacted_instants:
+        if original in by_instant and _is_compacted(by_instant[original]):
+            if _is_asked_for(original, by_instant, is_valid_instant):
+                return True
+        elif is_valid_instant(original):
+            return True
+    return False
 
 
 def _compactions(by_instant: Mapping[str, list[LogBlock]]) -> dict[str, str]:
