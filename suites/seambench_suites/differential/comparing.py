@@ -7,7 +7,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from seambase.errors import SeambenchError
 from seambench.conformance.plain import canonical, in_key_order, rows_of
@@ -28,12 +28,11 @@ COUNTED = {
 """What is counted."""
 
 
-class _Truth(NamedTuple):
-    """The answer that counts, others by version, and why this version may have its own."""
+class _Compared(NamedTuple):
+    """How a reader differs, and why the format's newest version may; no text where it does not."""
 
-    answer: Answer
-    others: Mapping[str, Answer]
-    why: str | None
+    problem: str = ""
+    why: str = ""
 
 
 def compare(
@@ -41,8 +40,8 @@ def compare(
 ) -> Iterator[str]:
     """Every difference between a reader and Spark over the tables of a folder, as text.
 
-    Where versions disagree the newest one counts that has no rule of its own. Differences that such
-    a rule makes, and tables that could not be written, are told too, but are no differences.
+    Where versions disagree the newest one counts whose answer is by no rule of its own. Differences
+    that such a rule makes, and tables that could not be written, are told, but are no differences.
 
     Args:
         folder: what `write_tables` made.
@@ -59,21 +58,32 @@ def compare(
         if not (target / "witness.json").exists():
             continue
         counts["tables"] += 1
-        for number, truth in enumerate(_truths(target, own), 1):
-            if truth is None:
-                counts["unanswered"] += 1
-                continue
-            request = own.request(target / "table", truth.answer)
-            if not scanner.capabilities.get(f"query.{request.query}"):
-                counts["unasked"] += 1
-                continue
-            counts["answers"] += 1
-            problem = _differs(scanner, request, truth)
-            if problem:
-                counts["listed" if truth.why else "differences"] += 1
-                asked = _asked(request)
-                listed = f" (listed: {truth.why})" if truth.why else ""
-                yield f"{target.name}, step {number}{asked}: {problem}{listed}"
+        for number, answers in enumerate(_answers(target, own), 1):
+            yield from _compare_one(target, number, own, scanner, answers, counts)
+
+
+def _compare_one(
+    target: Path,
+    number: int,
+    own: RandomFormat,
+    scanner: Scanner,
+    answers: Mapping[str, Answer],
+    counts: Counter[str],
+) -> Iterator[str]:
+    """Compare the answers to one question about a table."""
+    if not answers:
+        counts["unanswered"] += 1
+        return
+    request = own.request(target / "table", next(iter(answers.values())))
+    if not scanner.capabilities.get(f"query.{request.query}"):
+        counts["unasked"] += 1
+        return
+    counts["answers"] += 1
+    found = _differs(target, number, own, scanner, answers)
+    if found.problem:
+        counts["listed" if found.why else "differences"] += 1
+        listed = f" (listed: {found.why})" if found.why else ""
+        yield f"{target.name}, step {number}{_asked(request)}: {found.problem}{listed}"
 
 
 def writers(folder: Path, own: RandomFormat) -> list[str]:
@@ -90,35 +100,20 @@ def _writer(target: Path, own: RandomFormat) -> str:
     return str(json.loads(origin.read_text(encoding="utf-8"))["writer"])
 
 
-def _truths(target: Path, own: RandomFormat) -> Iterator[_Truth | None]:
-    """To each question about a table the answer that counts, or None if none has rows."""
+def _answers(target: Path, own: RandomFormat) -> Iterator[Mapping[str, Answer]]:
+    """Of each question about a table the answers that have rows, by version, the newest first."""
     by = _writer(target, own).rpartition(":")[2]
     files = {by: target / "witness.json"}
     files |= {file.stem.partition("-")[2]: file for file in target.glob("witness-*.json")}
     versions = sorted(files, key=_age, reverse=True)
     witnesses = [json.loads(files[version].read_text(encoding="utf-8")) for version in versions]
-    spec = _spec(target)
-    for number, answers in enumerate(zip(*witnesses, strict=True), 1):
-        found = {v: a for v, a in zip(versions, answers, strict=True) if "rows" in a}
-        reasons = {v: own.why_otherwise(v, spec, number, found[v]) for v in found}
-        newest = next((v for v in found if not reasons[v]), next(iter(found), None))
-        if newest is None:
-            yield None
-            continue
-        others = {v: a for v, a in found.items() if v != newest}
-        yield _Truth(found[newest], others, reasons[newest])
+    for answers in zip(*witnesses, strict=True):
+        yield {v: a for v, a in zip(versions, answers, strict=True) if "rows" in a}
 
 
 def _age(version: str) -> list[int]:
     """A version, to be put in order."""
     return [int(part) for part in version.split(".") if part.isdigit()]
-
-
-def _spec(target: Path) -> Mapping[str, Any]:
-    """A table's declaration."""
-    file = target / "spec.json"
-    found: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
 
 
 def _asked(request: ScanRequest) -> str:
@@ -130,23 +125,52 @@ def _asked(request: ScanRequest) -> str:
     return f" ({told.strip()})" if told else ""
 
 
-def _differs(scanner: Scanner, request: ScanRequest, truth: _Truth) -> str | None:
-    """How a reader's answer differs from Spark's, or None."""
-    expected, names = truth.answer["rows"], truth.answer["columns"]
+def _differs(
+    target: Path, number: int, own: RandomFormat, scanner: Scanner, answers: Mapping[str, Answer]
+) -> _Compared:
+    """How a reader's answer differs from the newest version's, unless that has its own rule."""
+    listed = _Compared()
+    for version, answer in answers.items():
+        rows, problem = _against(scanner, own.request(target / "table", answer), answer)
+        if not problem:
+            return listed
+        agree = [v for v, other in answers.items() if rows is not None and other["rows"] == rows]
+        problem += f" (as {', '.join(agree)})" if agree else ""
+        why = own.why_otherwise(version, target, number, answer, rows)
+        if why is None:
+            return _Compared(problem)
+        listed = listed if listed.problem else _Compared(problem, why)
+    return listed
+
+
+def _against(
+    scanner: Scanner, request: ScanRequest, answer: Answer
+) -> tuple[list[list[str]] | None, str]:
+    """A reader's rows, None if it fails, and how they differ from an answer."""
     try:
-        scan = scanner.open(request)
-        if scan.schema.names != names:
-            return f"columns {scan.schema.names}, Spark has {names}"
-        found = rows_of(scan.to_reader(), names)
-        rows = sorted([canonical(in_key_order(value)) for value in row] for row in found)
+        names, rows = _read(scanner, request)
     except SeambenchError as error:
-        return f"{type(error).__name__}: {error}"
+        return None, f"{type(error).__name__}: {error}"
     except Exception:  # a defect, told with where it is
-        return traceback.format_exc(limit=-2)
+        return None, traceback.format_exc(limit=-2)
+    return rows, _told(names, rows, answer)
+
+
+def _read(scanner: Scanner, request: ScanRequest) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows that a reader answers with, in the words of answers."""
+    scan = scanner.open(request)
+    names = scan.schema.names
+    found = rows_of(scan.to_reader(), names)
+    return names, sorted([canonical(in_key_order(value)) for value in row] for row in found)
+
+
+def _told(names: list[str], rows: list[list[str]], answer: Answer) -> str:
+    """How rows differ from an answer; an empty text if they do not."""
+    expected = answer["rows"]
+    if names != answer["columns"]:
+        return f"columns {names}, Spark has {answer['columns']}"
     if rows == expected:
-        return None
+        return ""
     more = [row for row in rows if row not in expected]
     fewer = [row for row in expected if row not in rows]
-    agree = [version for version, other in truth.others.items() if other["rows"] == rows]
-    told = f"{len(rows)} rows, Spark has {len(expected)}; unexpected {more}, missing {fewer}"
-    return told + (f" (as {', '.join(agree)})" if agree else "")
+    return f"{len(rows)} rows, Spark has {len(expected)}; unexpected {more}, missing {fewer}"

@@ -19,13 +19,16 @@ from seambench.formats.iceberg.writer import write_table as write_iceberg
 from seambench_suites.delta.random_tables import random_table as random_delta
 from seambench_suites.hive.random_tables import random_table as random_hive
 from seambench_suites.hudi.random_tables import random_table as random_hudi
-from seambench_suites.hudi.spark_answers import ask_spark, questions, scan_request, why_otherwise
+from seambench_suites.hudi.spark_answers import ask_spark, questions, scan_request
+from seambench_suites.hudi.version_rules import why_otherwise
 from seambench_suites.iceberg.random_tables import random_table as random_iceberg
 
 __all__ = ["FORMATS", "Answer", "RandomFormat"]
 
 Answer = Mapping[str, Any]
 """What was asked, in the format's words, and `columns` and `rows` (values as text) or `error`."""
+
+Rows = Sequence[Sequence[str]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +46,8 @@ class RandomFormat:
         questions: what to ask about a table when it is whole.
         ask: has Spark answer one of these questions; any version of the format may be asked.
         why_otherwise: the reason why a version of the format answers by a rule of its own, which
-            nobody else need follow, or None. It is given the version, the declaration as data, the
-            number of the question from 1, and the answer.
+            nobody else need follow, or None. It is given the version, the table's folder, the
+            number of the question from 1, the answer, and a reader's rows, None if it failed.
     """
 
     table_format: TableFormat
@@ -54,7 +57,7 @@ class RandomFormat:
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     questions: Callable[[Written], Sequence[Answer]] = lambda _done: ()
     ask: Callable[[Any, Path, Answer], Answer] | None = None
-    why_otherwise: Callable[[str, Answer, int, Answer], str | None] = lambda *_: None
+    why_otherwise: Callable[[str, Path, int, Answer, Rows | None], str | None] = lambda *_: None
 
     def package(self, version: str | None = None) -> str:
         """The package of a version of the format, or of the usual one; its version is its end."""

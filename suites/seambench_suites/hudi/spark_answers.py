@@ -13,7 +13,7 @@ from seambench.conformance.plain import canonical
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.rows import plain_value
 
-__all__ = ["Answer", "ask_spark", "questions", "scan_request", "why_otherwise"]
+__all__ = ["Answer", "ask_spark", "questions", "scan_request"]
 
 Answer = dict[str, Any]
 """A request's keys, and `columns` and `rows` (each value as `canonical` text) or `error`."""
@@ -68,12 +68,3 @@ def scan_request(table: Path, answer: Mapping[str, Any]) -> ScanRequest:
         changes_alone=answer["query"] == "incremental",
         **asked,
     )
-
-
-def why_otherwise(
-    version: str, _spec: object, _number: int, answer: Mapping[str, Any]
-) -> str | None:
-    """Why a version of Hudi answers by a rule of its own; None if it does not."""
-    if version == "1.0.2" and answer["query"] == "incremental":
-        return "1.0.2 alone counts the commit at which a window begins in"
-    return None
