@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from seambase.errors import UsageError
 from seambase.scan import Query
@@ -68,6 +68,8 @@ class Layout:
         for word, value in (("update ratio", self.ratio), ("slice share", self.share)):
             if not 0 <= value <= 100:
                 raise UsageError(f"{word} {value:g} is not a per cent between 0 and 100")
+        if self.ordering not in get_args(Ordering):
+            raise UsageError(f"ordering {self.ordering!r} is neither event nor commit")
 
     @property
     def name(self) -> str:

@@ -39,7 +39,7 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
 
         keys = [col(key).cast("bigint") for key in design.keys]
         writer = frame.repartition(design.slices, *keys).write.format("delta").mode("overwrite")
-        vectors = str(layout.deletes == "dv").lower()
+        vectors = str(layout.kept == "dv").lower()
         writer.option("delta.enableDeletionVectors", vectors).save(str(path))
         return
     session = frame.sparkSession

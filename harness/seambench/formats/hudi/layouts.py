@@ -48,8 +48,6 @@ class HudiLayout(Layout):
         super().__post_init__()
         if self.version not in _VERSIONS:
             raise UsageError(f"table version {self.version} cannot be written: choose 6 or 9")
-        if self.ordering not in ("event", "commit"):
-            raise UsageError(f"ordering {self.ordering!r} is neither event nor commit")
         if self.log_format not in ("avro", "parquet"):
             raise UsageError(f"log blocks {self.log_format!r} are neither avro nor parquet")
 

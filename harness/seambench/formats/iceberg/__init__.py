@@ -6,7 +6,8 @@ from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.iceberg import damage, golden, layouts, writer
+from seambench.formats.iceberg import damage, golden, writer
+from seambench.formats.iceberg.layouts import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
 
@@ -59,7 +60,7 @@ FORMAT = TableFormat(
     bundle=bundle,
     golden=golden,
     damage=damage,
-    layouts=layouts,
+    layouts=LAYOUTS,
     writer=writer,
     home=writer.location,
     capabilities=_CAPABILITIES,

@@ -71,7 +71,7 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
         writer.create()
         return
     relocate(path)
-    if layout.deletes == "eq":
+    if layout.kept == "eq":
         upserts.merge(step, frame, design, path, table_name)
         return
     # A data file may have one deletion vector. Iceberg sends all changes of a file to one task, and
@@ -89,9 +89,9 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
 
 
 def _properties(layout: IcebergLayout) -> Mapping[str, str]:
-    mode = "copy-on-write" if layout.deletes == "rewrite" else "merge-on-read"
+    mode = "copy-on-write" if layout.kept == "rewrite" else "merge-on-read"
     return {
-        "format-version": "3" if layout.deletes == "v3" else "2",
+        "format-version": "3" if layout.kept == "v3" else "2",
         # A task's rows stay together as they come.
         "write.distribution-mode": "none",
         "write.target-file-size-bytes": str(1 << 40),

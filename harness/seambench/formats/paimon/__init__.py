@@ -6,7 +6,8 @@ from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.paimon import damage, golden, layouts, writer
+from seambench.formats.paimon import damage, golden, writer
+from seambench.formats.paimon.layouts import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
 
@@ -68,7 +69,7 @@ FORMAT = TableFormat(
     bundle=bundle,
     golden=golden,
     damage=damage,
-    layouts=layouts,
+    layouts=LAYOUTS,
     writer=writer,
     capabilities=_CAPABILITIES,
     peers={"pypaimon": "pypaimon"},
