@@ -23,6 +23,7 @@ from seambench.bench.unfinished import Unfinished
 from seambench.contracts import registry
 from seambench.contracts.scan import Scanner
 from seambench.data import Dataset, State
+from seambench.engines.spark import running_cluster
 from seambench.records.facts import implementation_info
 from seambench.records.model import Answered, Conformance, Origin, Record, Rows, Skipped, Timing
 from seambench.records.writer import Measurement, Recording, answered
@@ -106,13 +107,14 @@ def compare_readers(
         finally:
             for reader in readers:
                 reader.close()
-    origin = _origin(options.datasets[0])
+    origin, cluster = _origin(options.datasets[0]), running_cluster()
     return [
         recording.record(
             implementation_info(name, scanners[name]),
             timings[name],
             [part for its_name, part in conformance if its_name == name],
             origin,
+            master=cluster,
         )
         for name in options.readers
     ]

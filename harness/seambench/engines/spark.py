@@ -35,6 +35,8 @@ OWN_ERROR = re.compile(rf"^{re.escape(SeambenchError.__module__)}\.(\w+): (.+)$"
 
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 
+# Masters whose tasks are threads of the driver.
+_LOCAL = re.compile(r"local(\[[^]]*\])?")
 _LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = console
@@ -238,6 +240,17 @@ def _submitted(options: SparkOptions) -> tuple[Any | None, dict[str, str]]:
     own.add("spark.files")
     gateway.shutdown()
     return None, {name: value for name, value in given.items() if name not in own}
+
+
+def running_cluster() -> str | None:
+    """The master of the session that runs, if its tasks run in processes of their own."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    master = None if session is None else str(session.sparkContext.master)
+    return None if master is None or _LOCAL.fullmatch(master) else master
 
 
 @contextlib.contextmanager

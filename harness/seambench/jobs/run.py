@@ -25,7 +25,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run with command-line arguments, and end the process with the command's exit code."""
     given = sys.argv[1:] if argv is None else list(argv)
     # Streams whose memory is measured are read by processes that spark-submit knows nothing of.
-    command(["run", "--no-memory", *given])
+    words = ["run", "--no-memory", *given]
+    sys.argv[1:] = words  # what is recorded as typed
+    command(words)
 
 
 if __name__ == "__main__":

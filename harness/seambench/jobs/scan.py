@@ -23,7 +23,9 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> None:
     """Run with command-line arguments, and end the process with the command's exit code."""
     given = sys.argv[1:] if argv is None else list(argv)
-    command(["scan", "--engine", "spark", *given])
+    words = ["scan", "--engine", "spark", *given]
+    sys.argv[1:] = words  # what is recorded as typed
+    command(words)
 
 
 if __name__ == "__main__":

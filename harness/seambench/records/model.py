@@ -63,6 +63,8 @@ class Run(_Struct, frozen=True):
         command: as it was typed; of absolute paths the last name alone.
         samples: hot runs asked for.
         threads: asked for; absent: one per core.
+        master: of Spark, where its tasks ran in other processes than the reader's; absent: they
+            did not, or nothing was read on Spark.
         commit: of Seambench's checkout, if it ran in one.
         dirty: whether that had changes.
         upgraded_from: version of the form in which the record was first written.
@@ -76,6 +78,7 @@ class Run(_Struct, frozen=True):
     command: Text
     samples: Annotated[int, Meta(ge=1)] | None = None
     threads: Annotated[int, Meta(ge=1)] | None = None
+    master: Text | None = None
     commit: Text | None = None
     dirty: bool | None = None
     upgraded_from: Literal[1, 2] | None = None

@@ -171,13 +171,23 @@ class Recording:
         timings: Sequence[Timing] = (),
         conformance: Sequence[Conformance] = (),
         dataset: Origin | None = None,
+        *,
+        master: str | None = None,
     ) -> Record:
-        """The record of one implementation; the run is over."""
+        """The record of one implementation; the run is over.
+
+        Args:
+            implementation: what ran.
+            timings: of it.
+            conformance: what became of cases.
+            dataset: where the rows come from.
+            master: see `seambench.records.model.Run`.
+        """
         seconds = round(time.monotonic() - self._begin, 3)
         run = {name: getattr(self._run, name) for name in Run.__struct_fields__}
         return Record(
             schema=NEWEST,
-            run=Run(**run | {"seconds": seconds}),
+            run=Run(**run | {"seconds": seconds, "master": master}),
             machine=self._machine,
             versions=facts.versions(),
             implementation=implementation,

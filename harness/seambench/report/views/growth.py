@@ -62,13 +62,13 @@ def growth_tables(one: RunSet, sets: Sequence[RunSet]) -> list[GrowthTable]:
 
     Args:
         one: a set of runs.
-        sets: all sets; those of the same commit and machine are compared with it, no others: code
+        sets: all sets; those of the same commit and place are compared with it, no others: code
             or machine would differ as well as the scale.
     """
     alike = {
         other.scale: measured(other)
         for other in sets
-        if (other.commit, other.machine) == (one.commit, one.machine)
+        if (other.commit, other.place) == (one.commit, one.place)
     }
     if len(alike) < 2:
         return []

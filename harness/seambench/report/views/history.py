@@ -226,7 +226,7 @@ def scans_by_commit(loaded: Loaded, ratio: float) -> list[Kernel]:
                 continue
             cell = curve.cells[0]
             name = f"{curve.reader.label}, scale {one.scale:g}, {ratio:g} % updated"
-            found.setdefault((one.machine, name), []).append(
+            found.setdefault((one.place, name), []).append(
                 Point(
                     one.commit,
                     one.started,

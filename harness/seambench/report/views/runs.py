@@ -1,4 +1,4 @@
-"""Timings of scans and queries, put together: runs of one commit, scale and machine are one set.
+"""Timings of scans and queries, put together: runs of one commit, scale and place are one set.
 
 What is compared within a set was measured by the same code on the same machine over the same rows.
 """
@@ -76,11 +76,12 @@ class Measured:
 
 @dataclass
 class RunSet:
-    """Runs of one commit at one scale on one machine."""
+    """Runs of one commit at one scale on one machine, or on one of Spark's masters there."""
 
     machine: str
     commit: str
     scale: float
+    master: str | None = None
     started: str = ""
     timings: list[tuple[Shown, Timing]] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
@@ -89,12 +90,19 @@ class RunSet:
     def id(self) -> str:
         """Part of a file's name and of addresses."""
         text = f"{self.machine}-{self.commit}-{self.scale:g}"
+        text += f"-{self.master}" if self.master else ""
         return re.sub(r"[^A-Za-z0-9.-]+", "_", text.replace("+", "-dirty"))
+
+    @property
+    def place(self) -> str:
+        """Where they ran."""
+        return f"{self.machine}, Spark on {self.master}" if self.master else self.machine
 
     @property
     def label(self) -> str:
         """For people."""
-        return f"{self.started[:10]}, scale {self.scale:g}, commit {self.commit}, {self.machine}"
+        when = f"{self.started[:10]}, scale {self.scale:g}, commit {self.commit}"
+        return f"{when}, {self.place}"
 
     @property
     def newest(self) -> Record:
@@ -119,12 +127,14 @@ def run_sets(
         wanted: which timings there are.
         counted: which of them make a set wide.
     """
-    found: dict[tuple[str, str, float], RunSet] = {}
+    found: dict[tuple[str, str, float, str | None], RunSet] = {}
     for shown in records:
         for timing in shown.record.timings:
             if not wanted(timing) or timing.outcome == "unavailable":
                 continue
-            key = (shown.record.machine.name, shown.commit, timing.over.scale)
+            record = shown.record
+            place = record.machine.name, shown.commit, timing.over.scale
+            key = (*place, record.run.master)
             one = found.setdefault(key, RunSet(*key))
             one.started = shown.record.run.started_utc
             one.timings.append((shown, timing))

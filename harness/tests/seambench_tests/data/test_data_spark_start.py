@@ -5,13 +5,19 @@ from __future__ import annotations
 import importlib.util
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambase.java import find_java
 from seambench.engines import spark
-from seambench.engines.spark import SparkOptions, explain_failure, spark_session
+from seambench.engines.spark import (
+    SparkOptions,
+    explain_failure,
+    running_cluster,
+    spark_session,
+)
 from seambench.jobs import tpch as job
 
 
@@ -164,3 +170,24 @@ def test_job_is_interrupted(
     monkeypatch.setattr(job, "_generate", interrupt)
     assert job.main([]) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("master", "told"),
+    [
+        ("local", None),
+        ("local[*]", None),
+        ("local[2,4]", None),
+        ("local-cluster[2,1,1024]", "local-cluster[2,1,1024]"),
+        ("spark://host:7077", "spark://host:7077"),
+    ],
+)
+def test_a_cluster_is_told_by_its_master(
+    monkeypatch: pytest.MonkeyPatch, master: str, told: str | None
+) -> None:
+    """Threads of the driver are no cluster."""
+    sql = pytest.importorskip("pyspark.sql")
+    session = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+    monkeypatch.setattr(sql.SparkSession, "getActiveSession", lambda: session)
+
+    assert running_cluster() == told

@@ -58,6 +58,25 @@ def by_name(figure: Figure) -> dict[str, Curve]:
     return {curve.reader.name: curve for curve in figure.curves}
 
 
+def test_runs_on_a_cluster_of_spark_are_a_set_of_their_own(tmp_path: Path) -> None:
+    """Tasks in processes of their own are another place, and its label says which."""
+    write_record(tmp_path, with_times("auto", {("scan/all", 20, 100): [1.0]}))
+    elsewhere = with_times("auto", {("scan/all", 20, 100): [9.0]})
+    elsewhere["run"]["master"] = "local-cluster[2,1,1024]"
+    write_record(tmp_path, elsewhere)
+    medians = {
+        one.master: by_name(figure_of(one, "scan-all-time-ratio"))["auto"].cells[0].stat
+        for one in sets(tmp_path)
+    }
+
+    assert {master: stat.median for master, stat in medians.items()} == {
+        None: 1.0,
+        "local-cluster[2,1,1024]": 9.0,
+    }
+    assert sum("Spark on local-cluster[2,1,1024]" in one.label for one in sets(tmp_path)) == 1
+    assert len({one.id for one in sets(tmp_path)}) == 2
+
+
 def test_runs_of_one_commit_and_scale_are_one_curve(tmp_path: Path) -> None:
     """Points of several runs join, samples of one point too; another commit is another set."""
     write_record(tmp_path, with_times("auto", {("scan/all", 0, 100): [1.0, 2.0]}))
