@@ -1,5 +1,6 @@
 #include "seam/runs.h"
 
+#include "merge/heap.h"
 #include "ranks.h"
 #include "seam/merge.h"
 #include "seam/node.h"
@@ -43,31 +44,16 @@ static int compare(const struct seam_runs *merge, int32_t a, int32_t b) {
     return seam_rank_compare(&x->keys, x->row, &y->keys, y->row);
 }
 
+static int before(const void *context, int32_t a, int32_t b) {
+    return compare(context, a, b) < 0;
+}
+
 static void sift_down(struct seam_runs *merge, int32_t at) {
-    int32_t *heap = merge->heap;
-    for (;;) {
-        int32_t least = at;
-        for (int32_t child = 2 * at + 1; child <= 2 * at + 2 && child < merge->n_heap; child++) {
-            least = compare(merge, heap[child], heap[least]) < 0 ? child : least;
-        }
-        if (least == at) {
-            return;
-        }
-        int32_t moved = heap[at];
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
+    seam_heap_sift_down(merge->heap, merge->n_heap, at, before, merge);
 }
 
 static void push(struct seam_runs *merge, int32_t run) {
-    int32_t *heap = merge->heap;
-    int32_t at = merge->n_heap++;
-    while (at > 0 && compare(merge, run, heap[(at - 1) / 2]) < 0) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = run;
+    seam_heap_push(merge->heap, &merge->n_heap, run, before, merge);
 }
 
 int seam_runs_new(struct seam_allocator *allocator, const struct seam_runs_options *options,

@@ -1,5 +1,7 @@
 #include "seam/sorted_merge.h"
 
+#include "merge/heap.h"
+
 #include "seam/gather.h"
 #include "seam/node.h"
 
@@ -50,7 +52,8 @@ static void load_prefix(struct input *input) {
 }
 
 /* Whether the row of input a comes before that of input b. */
-static int before(const struct seam_sorted_merge *merge, int32_t a, int32_t b) {
+static int before(const void *context, int32_t a, int32_t b) {
+    const struct seam_sorted_merge *merge = context;
     const struct input *x = &merge->inputs[a];
     const struct input *y = &merge->inputs[b];
     if (x->prefix != y->prefix) {
@@ -64,30 +67,11 @@ static int before(const struct seam_sorted_merge *merge, int32_t a, int32_t b) {
 }
 
 static void sift_down(struct seam_sorted_merge *merge, int32_t at) {
-    int32_t *heap = merge->heap;
-    for (;;) {
-        int32_t least = at;
-        for (int32_t child = 2 * at + 1; child <= 2 * at + 2 && child < merge->n_heap; child++) {
-            least = before(merge, heap[child], heap[least]) ? child : least;
-        }
-        if (least == at) {
-            return;
-        }
-        int32_t moved = heap[at];
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
+    seam_heap_sift_down(merge->heap, merge->n_heap, at, before, merge);
 }
 
 static void push(struct seam_sorted_merge *merge, int32_t input) {
-    int32_t *heap = merge->heap;
-    int32_t at = merge->n_heap++;
-    while (at > 0 && before(merge, input, heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = input;
+    seam_heap_push(merge->heap, &merge->n_heap, input, before, merge);
 }
 
 int seam_sorted_merge_new(struct seam_allocator *allocator, const struct seam_order_key *order,
