@@ -54,7 +54,7 @@ def compare(
         if unwritten.exists():
             counts["unwritten"] += 1
             error = json.loads(unwritten.read_text(encoding="utf-8"))["error"]
-            yield f"{target.name}: not written: {error.splitlines()[0]}"
+            yield f"{target.name}: not written: {error}"
         if not (target / "witness.json").exists():
             continue
         counts["tables"] += 1

@@ -70,8 +70,9 @@ def _write_one(spark: Any, own: RandomFormat, spec: Any, target: Path) -> None:
     except Exception as error:  # what cannot be written is no table to read
         # A session that has died would say so of every table: here it ends the run.
         spark.sql("SELECT 1").collect()
-        sys.stderr.write(f"{target.name}: not written: {str(error)[:300]}\n")
-        _keep(target / "unwritten.json", {"error": str(error)[:500]})
+        told = _told(error)
+        sys.stderr.write(f"{target.name}: not written: {told}\n")
+        _keep(target / "unwritten.json", {"error": told})
         return
     _keep(target / "failures.json", done.failures)
     if own.ask is not None:
@@ -81,6 +82,13 @@ def _write_one(spark: Any, own: RandomFormat, spec: Any, target: Path) -> None:
         noted = zip(done.instants[-len(done.witness) :], done.witness, strict=True)
         answers = [{"instant": instant, **step} for instant, step in noted]
     _keep(target / "witness.json", answers)
+
+
+def _told(error: Exception) -> str:
+    """What an error says, in two lines at most: what failed, and Java's innermost cause."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return "; ".join(line[:300] for line in [lines[0], *causes[-1:]])
 
 
 def ask_tables(folder: Path, own: RandomFormat, version: str) -> None:

@@ -15,33 +15,55 @@ __all__ = ["why_otherwise"]
 Answer = Mapping[str, Any]
 Rows = Sequence[Sequence[str]]
 
-_PARTITIONS = ("str:x", "str:y", "NoneType:None")
-"""What random tables have in the column `p`."""
+_KEYS = [f"str:{key}" for key in "abcdefgh"]
+"""What whole rows of random tables have in the column `k`; partial ones may have no value."""
+_NULL = "NoneType:None"
 
 
 def why_otherwise(
-    version: str, target: Path, _number: int, answer: Answer, rows: Rows | None
+    version: str, target: Path, number: int, answer: Answer, rows: Rows | None
 ) -> str | None:
     """Why a version answers otherwise than a reader; None if no rule of its own explains that.
 
     Args:
         version: of Hudi.
         target: what `write_tables` made of one seed.
+        number: of the question, from 1.
         answer: Hudi's.
         rows: the reader's; None if it failed.
     """
-    if answer["query"] != "incremental" or rows is None:
+    if rows is None:
         return None
-    if version == "1.0.2" and answer.get("begin") != "000":
-        return "1.0.2 alone counts the commit at which a window begins in"
-    place = answer["columns"].index("p")
-    if any(row[place] not in _PARTITIONS for row in answer["rows"]):
+    if answer.get("as_of", "~") < _oldest(target):
+        rows = _in_newest_types(answer, rows)
+        if rows == answer["rows"]:
+            return f"{version} knows no schema of an archived instant and takes the newest one"
+    if _has_nonsense(answer, rows):
         return (
-            f"{version} takes columns of a partial update in a Parquet block for others, where the "
-            "window has no whole row of the key: its values are such that nobody wrote"
+            f"{version} takes columns of a partial update for others where its key has no whole "
+            "row, or none in the window: its values are such that nobody wrote"
         )
+    if answer["query"] != "incremental":
+        return None
+    return _why_window(version, target, number, answer, rows)
+
+
+def _why_window(version: str, target: Path, number: int, answer: Answer, rows: Rows) -> str | None:
+    """Why a version answers otherwise about what changed in a window."""
+    if version == "1.0.2" and answer["begin"] != "000":
+        return "1.0.2 alone counts the commit at which a window begins in"
     more = [row for row in rows if row not in answer["rows"]]
     fewer = [row for row in answer["rows"] if row not in rows]
+    if _begins_later(version, target, answer):
+        return (
+            f"{version} knows no archived instants of the first layout: its window begins with the "
+            "oldest that is not"
+        )
+    if not fewer and _is_hidden(target, number, answer, rows):
+        return (
+            f"{version} takes a file group for uncommitted that was made before the window and "
+            "after a pending compaction of the first layout; its writer does not"
+        )
     if not fewer and "end" in answer and _changed_again(target, more):
         return (
             f"{version} reads a window whose instants are archived, or files cleaned, from the "
@@ -53,6 +75,69 @@ def why_otherwise(
             "merges, and so hands out updates that lost against them"
         )
     return None
+
+
+def _oldest(target: Path) -> str:
+    """The oldest commit that is not archived; empty if there is none."""
+    files = (target / "table" / ".hoodie").glob("**/[0-9]*commit")
+    return min((file.name[:17] for file in files), default="")
+
+
+def _in_newest_types(answer: Answer, rows: Rows) -> Rows:
+    """Rows with the column `i`, which writes may promote, of the type that it has in an answer."""
+    if "i" not in answer["columns"]:
+        return rows
+    place = answer["columns"].index("i")
+    kinds = {row[place].partition(":")[0] for row in answer["rows"]}
+    turned = [[*row] for row in rows]
+    for row in turned:
+        kind, _, text = row[place].partition(":")
+        if kind == "int" and "str" in kinds:
+            row[place] = f"str:{text}"
+        elif kind == "int" and "float" in kinds:
+            row[place] = f"float:{float(text).hex()}"
+    return sorted(turned)
+
+
+def _has_nonsense(answer: Answer, rows: Rows) -> bool:
+    """Whether an answer has values that no random table has, and is right but for their rows."""
+    place = answer["columns"].index("k")
+    nonsense = [row for row in answer["rows"] if row[place] not in (*_KEYS, _NULL)]
+    whole = [row for row in answer["rows"] if row[place] in _KEYS]
+    return bool(nonsense) and whole == [row for row in rows if row[place] in _KEYS]
+
+
+def _instants(target: Path) -> tuple[set[str], set[str]]:
+    """Instants of the first layout that completed and are not archived, and pending compactions."""
+    names = [file.name for file in (target / "table" / ".hoodie").glob("[0-9]*.*")]
+    done = {name.partition(".")[0] for name in names if name.partition(".")[2].endswith("commit")}
+    asked = {name.partition(".")[0] for name in names if name.endswith(".compaction.requested")}
+    return done, asked - done
+
+
+def _begins_later(version: str, target: Path, answer: Answer) -> bool:
+    """Whether an answer is that to the window which begins with the last archived instant."""
+    done, _ = _instants(target)
+    if not done or answer["begin"] >= min(done):
+        return False
+    files = [target / f"witness-{version}.json", target / "witness.json"]
+    asked = json.loads(next(f for f in files if f.exists()).read_text(encoding="utf-8"))
+    archived = [
+        other
+        for other in asked
+        if other["query"] == "incremental"
+        and answer["begin"] < other["begin"] < min(done)
+        and other.get("end") == answer.get("end")
+    ]
+    rows = [other.get("rows") for other in sorted(archived, key=lambda o: str(o["begin"]))]
+    return bool(rows) and bool(rows[-1] == answer["rows"])
+
+
+def _is_hidden(target: Path, number: int, answer: Answer, rows: Rows) -> bool:
+    """Whether a compaction that is older than a window is pending, and the writer agrees."""
+    _, pending = _instants(target)
+    own = json.loads((target / "witness.json").read_text(encoding="utf-8"))[number - 1]
+    return own.get("rows") == rows and any(instant <= answer["begin"] for instant in pending)
 
 
 def _changed_again(target: Path, rows: Rows) -> bool:

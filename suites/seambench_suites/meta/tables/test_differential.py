@@ -84,6 +84,12 @@ def _read(folder: Path, **request: Any) -> Answer:
     return {"columns": names, "rows": rows}
 
 
+def _rule(version: str, _target: Path, _number: int, answer: Answer, _rows: Any) -> str | None:
+    """Version 1.0.2 answers otherwise what changed."""
+    is_own = version == "1.0.2" and answer["query"] == "incremental"
+    return "a rule of its own" if is_own else None
+
+
 @dataclass(frozen=True)
 class _Case:
     """Answers of versions (right, wrong, or an error) and what is counted."""
@@ -102,7 +108,7 @@ class _Case:
         _Case("snapshot", "right", "wrong", "differences", "(as 1.0.2)"),
         _Case("snapshot", "wrong", "error", "differences"),
         _Case("snapshot", "error", "error", "unanswered"),
-        _Case("incremental", "wrong", "error", "listed", "(listed: 1.0.2 alone"),
+        _Case("incremental", "wrong", "error", "listed", "(listed: a rule of its own)"),
         _Case("incremental", "wrong", "right", "answers"),
         _Case("incremental", "right", "error", "answers"),
     ],
@@ -121,8 +127,9 @@ def test_the_newest_version_counts(tmp_path: Path, case: _Case) -> None:
     }
     _hudi_table(tmp_path, of_1_0_2=[answers[case.old]], of_1_2_0=[answers[case.new]])
     counts: Counter[str] = Counter()
+    own = replace(FORMATS["hudi"], why_otherwise=_rule)
 
-    told = list(compare(tmp_path, FORMATS["hudi"], registry.resolve("scan", "auto"), counts))
+    told = list(compare(tmp_path, own, registry.resolve("scan", "auto"), counts))
 
     expected = {"tables": 1, case.counted: 1}
     if case.counted in ("differences", "listed"):
@@ -173,7 +180,7 @@ def _failing(monkeypatch: pytest.MonkeyPatch, *, is_dead: bool) -> Any:
         yield _Session(is_dead=is_dead)
 
     def fails(*_: Any, **__: Any) -> Any:
-        raise ValueError("no such table\nat Java")
+        raise ValueError("no such table\nCaused by: one\n\tat Java\nCaused by: two")
 
     monkeypatch.setattr("seambench_suites.differential.writing.small_session", opened)
     return replace(FORMATS["hudi"], write=fails, settings={})
@@ -192,7 +199,7 @@ def test_tables_that_cannot_be_written_are_counted(
     monkeypatch.setattr(sys, "argv", ["differential", *given])
     main()
 
-    assert "2-v6-0.15.0: not written: no such table\n" in capsys.readouterr().out
+    assert "2-v6-0.15.0: not written: no such table; Caused by: two\n" in capsys.readouterr().out
     kept = json.loads(record.read_text(encoding="utf-8"))
     assert kept["writer"].endswith(":0.15.0")
     assert (kept["tables"], kept["unwritten"], kept["differences"]) == (0, 2, 0)

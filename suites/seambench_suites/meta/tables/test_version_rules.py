@@ -15,7 +15,8 @@ _OLD = ["str:a", "str:x", "int:5"]
 _LOST = ["str:a", "str:x", "int:2"]
 _WON = ["str:a", "str:x", "int:7"]
 _OTHER = ["str:b", "str:y", "int:1"]
-_NONSENSE = ["str:a", "str:20261123_0", "int:7"]
+_PARTIAL = ["NoneType:None", "NoneType:None", "int:7"]
+_NONSENSE = ["str:20261123_0", "str:x", "int:7"]
 
 
 def _store(target: Path, *, cleans: bool) -> Path:
@@ -40,7 +41,8 @@ def _why(target: Path, hudi: list[Any], ours: Any, version: str = "1.2.0", **ask
         ([_LOST, _OTHER], [_OTHER], "lost against them"),
         ([_WON, _OTHER], [_OTHER], ""),  # no older row was greater
         ([_LOST], [_OTHER], ""),  # a row too many is something else
-        ([_NONSENSE], [_WON], "nobody wrote"),
+        ([_NONSENSE, _OTHER], [_PARTIAL, _OTHER], "nobody wrote"),
+        ([_NONSENSE, _WON], [_PARTIAL, _OTHER], ""),  # other rows differ, too
         ([], [_OLD], ""),  # no window with an end
     ],
 )
@@ -68,6 +70,68 @@ def test_windows_with_an_end_may_be_read_from_the_newest_state(
     """Only rows that changed again are left out."""
     why = _why(_store(tmp_path, cleans=cleans), hudi, ours, end="2")
     assert ("from the newest state" in why) == is_listed
+
+
+def _timeline(target: Path, *names: str) -> None:
+    folder = target / "table" / ".hoodie"
+    (folder / "timeline").mkdir(parents=True)
+    for name in names:
+        (folder / name).touch()
+
+
+@pytest.mark.parametrize(("begin", "is_listed"), [("000", True), ("1", False), ("3", False)])
+def test_archived_instants_of_the_first_layout_are_not_known(
+    tmp_path: Path, begin: str, is_listed: bool
+) -> None:
+    """The answer must be that to the window which begins with the last of them."""
+    target = _store(tmp_path, cleans=False)
+    _timeline(target, "3.deltacommit", "4.deltacommit")
+    asked = {"query": "incremental", "columns": _COLUMNS}
+    answers = [{**asked, "begin": "2", "rows": [_WON] if begin == "000" else [_OLD]}]
+    (target / "witness.json").write_text(json.dumps([{**asked, "begin": "1"}, *answers]))
+    why = _why(target, [_WON], [_OLD, _OTHER], begin=begin)
+    assert ("knows no archived instants" in why) == is_listed
+
+
+@pytest.mark.parametrize(
+    ("as_of", "ours", "hudi", "is_listed"),
+    [
+        ("1", "int:-7", "str:-7", True),
+        ("1", "int:-7", "float:-0x1.c000000000000p+2", True),
+        ("1", "int:-7", "str:7", False),
+        ("3", "int:-7", "str:-7", False),
+    ],
+)
+def test_schemas_of_archived_instants_are_not_known(
+    tmp_path: Path, as_of: str, ours: str, hudi: str, is_listed: bool
+) -> None:
+    """A column that was promoted since then has its newest type."""
+    target = _store(tmp_path, cleans=False)
+    _timeline(target, "timeline/20000000000000003_20000000000000004.deltacommit")
+    at = f"2000000000000000{as_of}"
+    answer = {"query": "snapshot", "as_of": at, "columns": ["k", "i"], "rows": [["str:a", hudi]]}
+    why = why_otherwise("1.2.0", target, 1, answer, [["str:a", ours]])
+    assert why == (
+        "1.2.0 knows no schema of an archived instant and takes the newest one"
+        if is_listed
+        else None
+    )
+
+
+@pytest.mark.parametrize(
+    ("pending", "writer", "is_listed"),
+    [("2", [_OLD], True), ("4", [_OLD], False), ("2", [_WON], False)],
+)
+def test_groups_made_after_a_pending_compaction_may_be_hidden(
+    tmp_path: Path, pending: str, writer: list[Any], is_listed: bool
+) -> None:
+    """By the newer version, where the compaction is older than the window and the writer agrees."""
+    target = _store(tmp_path, cleans=False)
+    _timeline(target, "1.deltacommit", f"{pending}.compaction.requested")
+    own = {"query": "incremental", "begin": "3", "columns": _COLUMNS, "rows": [writer[0]]}
+    (target / "witness.json").write_text(json.dumps([own]))
+    why = _why(target, [], [_OLD], begin="3")
+    assert ("takes a file group for uncommitted" in why) == is_listed
 
 
 def test_other_differences_have_no_reason(tmp_path: Path) -> None:
