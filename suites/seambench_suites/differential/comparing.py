@@ -131,37 +131,30 @@ def _differs(
     """How a reader's answer differs from the newest version's, unless that has its own rule."""
     listed = _Compared()
     for version, answer in answers.items():
-        rows, problem = _against(scanner, own.request(target / "table", answer), answer)
+        found, problem = _against(scanner, own.request(target / "table", answer), answer)
         if not problem:
             return listed
-        agree = [v for v, other in answers.items() if rows is not None and other["rows"] == rows]
+        agree = [v for v, other in answers.items() if found and other["rows"] == found["rows"]]
         problem += f" (as {', '.join(agree)})" if agree else ""
-        why = own.why_otherwise(version, target, number, answer, rows)
+        why = own.why_otherwise(version, target, number, answer, found)
         if why is None:
             return _Compared(problem)
         listed = listed if listed.problem else _Compared(problem, why)
     return listed
 
 
-def _against(
-    scanner: Scanner, request: ScanRequest, answer: Answer
-) -> tuple[list[list[str]] | None, str]:
-    """A reader's rows, None if it fails, and how they differ from an answer."""
+def _against(scanner: Scanner, request: ScanRequest, answer: Answer) -> tuple[Answer | None, str]:
+    """A reader's own answer, None if it fails, and how it differs from another."""
     try:
-        names, rows = _read(scanner, request)
+        scan = scanner.open(request)
+        names = scan.schema.names
+        found = rows_of(scan.to_reader(), names)
+        rows = sorted([canonical(in_key_order(value)) for value in row] for row in found)
     except SeambenchError as error:
         return None, f"{type(error).__name__}: {error}"
     except Exception:  # a defect, told with where it is
         return None, traceback.format_exc(limit=-2)
-    return rows, _told(names, rows, answer)
-
-
-def _read(scanner: Scanner, request: ScanRequest) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows that a reader answers with, in the words of answers."""
-    scan = scanner.open(request)
-    names = scan.schema.names
-    found = rows_of(scan.to_reader(), names)
-    return names, sorted([canonical(in_key_order(value)) for value in row] for row in found)
+    return {"columns": names, "rows": rows}, _told(names, rows, answer)
 
 
 def _told(names: list[str], rows: list[list[str]], answer: Answer) -> str:

@@ -28,8 +28,6 @@ __all__ = ["FORMATS", "Answer", "RandomFormat"]
 Answer = Mapping[str, Any]
 """What was asked, in the format's words, and `columns` and `rows` (values as text) or `error`."""
 
-Rows = Sequence[Sequence[str]]
-
 
 @dataclasses.dataclass(frozen=True)
 class RandomFormat:
@@ -47,7 +45,7 @@ class RandomFormat:
         ask: has Spark answer one of these questions; any version of the format may be asked.
         why_otherwise: the reason why a version of the format answers by a rule of its own, which
             nobody else need follow, or None. It is given the version, the table's folder, the
-            number of the question from 1, the answer, and a reader's rows, None if it failed.
+            number of the question from 1, the answer, and a reader's own, None if it failed.
     """
 
     table_format: TableFormat
@@ -57,7 +55,7 @@ class RandomFormat:
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     questions: Callable[[Written], Sequence[Answer]] = lambda _done: ()
     ask: Callable[[Any, Path, Answer], Answer] | None = None
-    why_otherwise: Callable[[str, Path, int, Answer, Rows | None], str | None] = lambda *_: None
+    why_otherwise: Callable[[str, Path, int, Answer, Answer | None], str | None] = lambda *_: None
 
     def package(self, version: str | None = None) -> str:
         """The package of a version of the format, or of the usual one; its version is its end."""

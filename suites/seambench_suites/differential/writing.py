@@ -11,13 +11,13 @@ import dataclasses
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from seambench.formats.writing import small_session
-from seambench_suites.differential.formats import RandomFormat
+from seambench_suites.differential.formats import Answer, RandomFormat
 
 __all__ = ["ask_tables", "write_tables"]
 
@@ -68,20 +68,35 @@ def _write_one(spark: Any, own: RandomFormat, spec: Any, target: Path) -> None:
     try:
         done = own.write(spark, spec, target / "table", lenient=True)
     except Exception as error:  # what cannot be written is no table to read
-        # A session that has died would say so of every table: here it ends the run.
-        spark.sql("SELECT 1").collect()
+        _check_life(spark)
         told = _told(error)
         sys.stderr.write(f"{target.name}: not written: {told}\n")
         _keep(target / "unwritten.json", {"error": told})
         return
     _keep(target / "failures.json", done.failures)
     if own.ask is not None:
-        answers = [own.ask(spark, target / "table", one) for one in own.questions(done)]
+        answers = _ask(spark, own, target, own.questions(done))
     else:
         # A folder of Hive's has no versions: its witness is of the last step alone.
         noted = zip(done.instants[-len(done.witness) :], done.witness, strict=True)
         answers = [{"instant": instant, **step} for instant, step in noted]
     _keep(target / "witness.json", answers)
+
+
+def _ask(
+    spark: Any, own: RandomFormat, target: Path, questions: Sequence[Answer]
+) -> Sequence[Answer]:
+    """What a session answers about a table."""
+    assert own.ask is not None
+    answers = [own.ask(spark, target / "table", one) for one in questions]
+    if any("error" in answer for answer in answers):
+        _check_life(spark)
+    return answers
+
+
+def _check_life(spark: Any) -> None:
+    """End the run if the session has died, which else would be an answer to all questions."""
+    spark.sql("SELECT 1").collect()
 
 
 def _told(error: Exception) -> str:
@@ -99,7 +114,6 @@ def ask_tables(folder: Path, own: RandomFormat, version: str) -> None:
         own: a format that has questions.
         version: of the format.
     """
-    assert own.ask is not None
     files = [
         file
         for file in sorted(folder.glob("*/witness.json"))
@@ -112,7 +126,7 @@ def ask_tables(folder: Path, own: RandomFormat, version: str) -> None:
                 {name: x for name, x in answer.items() if name not in _ANSWERED}
                 for answer in json.loads(file.read_text(encoding="utf-8"))
             ]
-            answers = [own.ask(spark, file.parent / "table", one) for one in asked]
+            answers = _ask(spark, own, file.parent, asked)
             _keep(file.parent / f"witness-{version}.json", answers)
 
 

@@ -58,11 +58,10 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
 
 
 def scan_request(table: Path, answer: Mapping[str, Any]) -> ScanRequest:
-    """What Spark was asked, for a reader: the columns that it answered, by the same query."""
+    """What Spark was asked, for a reader."""
     asked = {name: answer[name] for name in ("query", *_OPTIONS) if answer.get(name)}
     return ScanRequest(
         str(table),
-        columns=answer["columns"],
         threads=1,
         # Hudi merges what changed among itself, without the rows that it changed.
         changes_alone=answer["query"] == "incremental",

@@ -21,7 +21,7 @@ _NULL = "NoneType:None"
 
 
 def why_otherwise(
-    version: str, target: Path, number: int, answer: Answer, rows: Rows | None
+    version: str, target: Path, number: int, answer: Answer, found: Answer | None
 ) -> str | None:
     """Why a version answers otherwise than a reader; None if no rule of its own explains that.
 
@@ -30,14 +30,19 @@ def why_otherwise(
         target: what `write_tables` made of one seed.
         number: of the question, from 1.
         answer: Hudi's.
-        rows: the reader's; None if it failed.
+        found: the reader's; None if it failed.
     """
-    if rows is None:
-        return None
+    if found is None:
+        if not _is_cleaned(target, answer):
+            return None
+        return f"{version} shows no rows where a cleaner removed all files, and that is archived"
+    rows: Rows = found["rows"]
     if answer.get("as_of", "~") < _oldest(target):
-        rows = _in_newest_types(answer, rows)
+        answer, rows = _in_newest_types(answer, found)
         if rows == answer["rows"]:
             return f"{version} knows no schema of an archived instant and takes the newest one"
+    elif answer["columns"] != found["columns"]:
+        return None
     if _has_nonsense(answer, rows):
         return (
             f"{version} takes columns of a partial update for others where its key has no whole "
@@ -64,17 +69,28 @@ def _why_window(version: str, target: Path, number: int, answer: Answer, rows: R
             f"{version} takes a file group for uncommitted that was made before the window and "
             "after a pending compaction of the first layout; its writer does not"
         )
-    if not fewer and "end" in answer and _changed_again(target, more):
-        return (
+    reasons = []
+    if more and "end" in answer and _changed_again(target, more):
+        more = []
+        reasons.append(
             f"{version} reads a window whose instants are archived, or files cleaned, from the "
             "newest state, and leaves out rows that changed again after its end"
         )
-    if not more and _lost(target, answer["columns"], fewer):
-        return (
+    if fewer and _lost(target, answer["columns"], fewer):
+        fewer = []
+        reasons.append(
             f"{version} leaves older rows of a base file that the window rewrote out before it "
             "merges, and so hands out updates that lost against them"
         )
-    return None
+    return None if more or fewer else "; ".join(reasons) or None
+
+
+def _is_cleaned(target: Path, answer: Answer) -> bool:
+    """Whether an earlier state has no rows, as no file is left of it; the first write has some."""
+    files = (target / "table").glob("**/*_*.parquet")
+    instants = [file.stem.rpartition("_")[2] for file in files if ".hoodie" not in file.parts]
+    as_of = answer.get("as_of", "")
+    return not answer["rows"] and bool(as_of) and all(instant > as_of for instant in instants)
 
 
 def _oldest(target: Path) -> str:
@@ -83,20 +99,22 @@ def _oldest(target: Path) -> str:
     return min((file.name[:17] for file in files), default="")
 
 
-def _in_newest_types(answer: Answer, rows: Rows) -> Rows:
-    """Rows with the column `i`, which writes may promote, of the type that it has in an answer."""
-    if "i" not in answer["columns"]:
-        return rows
-    place = answer["columns"].index("i")
-    kinds = {row[place].partition(":")[0] for row in answer["rows"]}
-    turned = [[*row] for row in rows]
-    for row in turned:
+def _in_newest_types(answer: Answer, found: Answer) -> tuple[Answer, Rows]:
+    """Columns that both have; `i`, which writes may promote, is of its type in the answer."""
+    names = [name for name in answer["columns"] if name in found["columns"]]
+    expected, rows = (
+        sorted([row[one["columns"].index(name)] for name in names] for row in one["rows"])
+        for one in (answer, found)
+    )
+    place = names.index("i") if "i" in names else 0
+    kinds = {row[place].partition(":")[0] for row in expected}
+    for row in rows:
         kind, _, text = row[place].partition(":")
         if kind == "int" and "str" in kinds:
             row[place] = f"str:{text}"
         elif kind == "int" and "float" in kinds:
             row[place] = f"float:{float(text).hex()}"
-    return sorted(turned)
+    return {**answer, "columns": names, "rows": expected}, sorted(rows)
 
 
 def _has_nonsense(answer: Answer, rows: Rows) -> bool:

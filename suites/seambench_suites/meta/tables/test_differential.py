@@ -18,6 +18,7 @@ import seambench_suites
 from seambench.conformance.plain import canonical, rows_of
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
+from seambench.contracts.tables import Written
 from seambench_suites.differential import FORMATS, Answer, compare, write_tables
 from seambench_suites.differential.__main__ import main
 
@@ -172,18 +173,22 @@ class _Session:
         """No rows."""
 
 
-def _failing(monkeypatch: pytest.MonkeyPatch, *, is_dead: bool) -> Any:
-    """A format of which nothing can be written; the session may have died."""
+def _failing(monkeypatch: pytest.MonkeyPatch, *, is_dead: bool, writes: bool = False) -> Any:
+    """A format of which nothing can be written, or nothing read; the session may have died."""
 
     @contextmanager
     def opened(*_: Any, **__: Any) -> Any:
         yield _Session(is_dead=is_dead)
 
     def fails(*_: Any, **__: Any) -> Any:
+        if writes:
+            return Written(["1"], ["1"])
         raise ValueError("no such table\nCaused by: one\n\tat Java\nCaused by: two")
 
     monkeypatch.setattr("seambench_suites.differential.writing.small_session", opened)
-    return replace(FORMATS["hudi"], write=fails, settings={})
+    return replace(
+        FORMATS["hudi"], write=fails, settings={}, ask=lambda *_: {"query": "any", "error": "no"}
+    )
 
 
 def test_tables_that_cannot_be_written_are_counted(
@@ -205,9 +210,12 @@ def test_tables_that_cannot_be_written_are_counted(
     assert (kept["tables"], kept["unwritten"], kept["differences"]) == (0, 2, 0)
 
 
-def test_a_session_that_died_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables that nobody tried to write are not said to be such that cannot be written."""
-    own = _failing(monkeypatch, is_dead=True)
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_session_that_died_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: bool
+) -> None:
+    """What nobody tried is neither a table that cannot be written nor a question without answer."""
+    own = _failing(monkeypatch, is_dead=True, writes=writes)
     with pytest.raises(ConnectionRefusedError):
         write_tables(tmp_path, own, range(1, 3), None, None)
-    assert list(tmp_path.glob("*/unwritten.json")) == []
+    assert not [*tmp_path.glob("*/unwritten.json"), *tmp_path.glob("*/witness.json")]

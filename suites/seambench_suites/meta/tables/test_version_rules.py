@@ -32,7 +32,8 @@ def _store(target: Path, *, cleans: bool) -> Path:
 def _why(target: Path, hudi: list[Any], ours: Any, version: str = "1.2.0", **asked: str) -> str:
     """The reason, or an empty text."""
     answer = {"query": "incremental", "begin": "1", "columns": _COLUMNS, "rows": hudi, **asked}
-    return why_otherwise(version, target, 1, answer, ours) or ""
+    found = None if ours is None else {"columns": _COLUMNS, "rows": ours}
+    return why_otherwise(version, target, 1, answer, found) or ""
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,7 @@ def test_rows_tell_whether_a_rule_explains_a_difference(
         (False, [], [_OLD], False),  # its files and instants are all there
         (True, [], [_OTHER], False),  # the row is there still
         (True, [_WON], [_OLD], False),  # a row of Hudi's is missing
+        (True, [_LOST], [_OLD], True),  # and it lost against an older one
     ],
 )
 def test_windows_with_an_end_may_be_read_from_the_newest_state(
@@ -96,21 +98,24 @@ def test_archived_instants_of_the_first_layout_are_not_known(
 @pytest.mark.parametrize(
     ("as_of", "ours", "hudi", "is_listed"),
     [
-        ("1", "int:-7", "str:-7", True),
-        ("1", "int:-7", "float:-0x1.c000000000000p+2", True),
-        ("1", "int:-7", "str:7", False),
-        ("3", "int:-7", "str:-7", False),
+        ("1", ["int:-7"], "str:-7", True),
+        ("1", ["int:-7"], "float:-0x1.c000000000000p+2", True),
+        ("1", [], "int:7", True),
+        ("1", ["int:-7"], "str:7", False),
+        ("3", ["int:-7"], "str:-7", False),
+        ("3", [], "NoneType:None", False),
     ],
 )
 def test_schemas_of_archived_instants_are_not_known(
-    tmp_path: Path, as_of: str, ours: str, hudi: str, is_listed: bool
+    tmp_path: Path, as_of: str, ours: list[str], hudi: str, is_listed: bool
 ) -> None:
-    """A column that was promoted since then has its newest type."""
+    """A column that was promoted or added since then is as it is now."""
     target = _store(tmp_path, cleans=False)
     _timeline(target, "timeline/20000000000000003_20000000000000004.deltacommit")
     at = f"2000000000000000{as_of}"
     answer = {"query": "snapshot", "as_of": at, "columns": ["k", "i"], "rows": [["str:a", hudi]]}
-    why = why_otherwise("1.2.0", target, 1, answer, [["str:a", ours]])
+    found = {"columns": ["k", "i"][: 1 + len(ours)], "rows": [["str:a", *ours]]}
+    why = why_otherwise("1.2.0", target, 1, answer, found)
     assert why == (
         "1.2.0 knows no schema of an archived instant and takes the newest one"
         if is_listed
@@ -132,6 +137,20 @@ def test_groups_made_after_a_pending_compaction_may_be_hidden(
     (target / "witness.json").write_text(json.dumps([own]))
     why = _why(target, [], [_OLD], begin="3")
     assert ("takes a file group for uncommitted" in why) == is_listed
+
+
+@pytest.mark.parametrize(
+    ("as_of", "rows", "is_listed"), [("1", [], True), ("3", [], False), ("1", [_OLD], False)]
+)
+def test_states_whose_files_are_gone_may_be_empty(
+    tmp_path: Path, as_of: str, rows: list[Any], is_listed: bool
+) -> None:
+    """A reader refuses them."""
+    target = _store(tmp_path, cleans=True)
+    (target / "table" / "p").mkdir(parents=True)
+    (target / "table" / "p" / "a-0_0-1-2_2.parquet").touch()
+    why = _why(target, rows, None, query="snapshot", as_of=as_of)
+    assert ("cleaner removed all files" in why) == is_listed
 
 
 def test_other_differences_have_no_reason(tmp_path: Path) -> None:
