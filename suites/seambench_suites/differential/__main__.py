@@ -16,7 +16,11 @@ Hudi is asked every query about a table once it is whole: views, earlier states,
 draws those of another table version, `--by` names the Hudi that writes. `ask` adds what another
 Hudi answers; where they disagree the newest counts.
 
-Paimon, whose core is asked in another way, has its own in its folder.
+    python -m seambench_suites.differential write FOLDER --format paimon --tables functions
+    python -m seambench_suites.differential write FOLDER --format paimon --by core-1.4.2
+
+Paimon's core writes and reads, that within the connector or one of its own; it reads the table
+after each step. Differences by rules that a version has alone are listed with their reasons.
 """
 
 from __future__ import annotations

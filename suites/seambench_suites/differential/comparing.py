@@ -12,7 +12,7 @@ from typing import NamedTuple
 from seambase.errors import SeambenchError
 from seambench.conformance.plain import canonical, in_key_order, rows_of
 from seambench.contracts.scan import Scanner, ScanRequest
-from seambench_suites.differential.formats import Answer, RandomFormat
+from seambench_suites.differential.formats import Answer, RandomFormat, Rows
 
 __all__ = ["COUNTED", "compare", "writers"]
 
@@ -131,10 +131,11 @@ def _differs(
     """How a reader's answer differs from the newest version's, unless that has its own rule."""
     listed = _Compared()
     for version, answer in answers.items():
-        found, problem = _against(scanner, own.request(target / "table", answer), answer)
+        answer = {**answer, "rows": own.in_order(answer["columns"], answer["rows"])}
+        found, problem = _against(scanner, own, own.request(target / "table", answer), answer)
         if not problem:
             return listed
-        agree = [v for v, other in answers.items() if found and other["rows"] == found["rows"]]
+        agree = [v for v, other in answers.items() if other["rows"] == found.get("rows")]
         problem += f" (as {', '.join(agree)})" if agree else ""
         why = own.why_otherwise(version, target, number, answer, found)
         if why is None:
@@ -143,21 +144,26 @@ def _differs(
     return listed
 
 
-def _against(scanner: Scanner, request: ScanRequest, answer: Answer) -> tuple[Answer | None, str]:
-    """A reader's own answer, None if it fails, and how it differs from another."""
+def _against(
+    scanner: Scanner, own: RandomFormat, request: ScanRequest, answer: Answer
+) -> tuple[Answer, str]:
+    """A reader's own answer, or its error, and how it differs from another."""
     try:
         scan = scanner.open(request)
         names = scan.schema.names
         found = rows_of(scan.to_reader(), names)
-        rows = sorted([canonical(in_key_order(value)) for value in row] for row in found)
+        texts = sorted([canonical(in_key_order(value)) for value in row] for row in found)
+        rows = own.in_order(names, texts)
     except SeambenchError as error:
-        return None, f"{type(error).__name__}: {error}"
+        problem = f"{type(error).__name__}: {error}"
+        return {"error": problem}, problem
     except Exception:  # a defect, told with where it is
-        return None, traceback.format_exc(limit=-2)
+        problem = traceback.format_exc(limit=-2)
+        return {"error": problem}, problem
     return {"columns": names, "rows": rows}, _told(names, rows, answer)
 
 
-def _told(names: list[str], rows: list[list[str]], answer: Answer) -> str:
+def _told(names: list[str], rows: Rows, answer: Answer) -> str:
     """How rows differ from an answer; an empty text if they do not."""
     expected = answer["rows"]
     if names != answer["columns"]:

@@ -11,7 +11,7 @@ from typing import Any
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.tables import Written
-from seambench.formats import delta, hive, hudi, iceberg
+from seambench.formats import delta, hive, hudi, iceberg, paimon
 from seambench.formats.delta.writer import write_table as write_delta
 from seambench.formats.hive.writer import write_table as write_hive
 from seambench.formats.hudi.writer import write_table as write_hudi
@@ -22,11 +22,16 @@ from seambench_suites.hudi.random_tables import random_table as random_hudi
 from seambench_suites.hudi.spark_answers import ask_spark, questions, scan_request
 from seambench_suites.hudi.version_rules import why_otherwise
 from seambench_suites.iceberg.random_tables import random_table as random_iceberg
+from seambench_suites.paimon import version_rules as paimon_rules
+from seambench_suites.paimon.random_functions import random_functions
+from seambench_suites.paimon.random_tables import random_life
 
 __all__ = ["FORMATS", "Answer", "RandomFormat"]
 
 Answer = Mapping[str, Any]
 """What was asked, in the format's words, and `columns` and `rows` (values as text) or `error`."""
+
+Rows = Sequence[Sequence[str]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +50,8 @@ class RandomFormat:
         ask: has Spark answer one of these questions; any version of the format may be asked.
         why_otherwise: the reason why a version of the format answers by a rule of its own, which
             nobody else need follow, or None. It is given the version, the table's folder, the
-            number of the question from 1, the answer, and a reader's own, None if it failed.
+            number of the question from 1, the answer, and a reader's own.
+        in_order: rows with what has no order put in one, given the names of their columns.
     """
 
     table_format: TableFormat
@@ -55,7 +61,8 @@ class RandomFormat:
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     questions: Callable[[Written], Sequence[Answer]] = lambda _done: ()
     ask: Callable[[Any, Path, Answer], Answer] | None = None
-    why_otherwise: Callable[[str, Path, int, Answer, Answer | None], str | None] = lambda *_: None
+    why_otherwise: Callable[[str, Path, int, Answer, Answer], str | None] = lambda *_: None
+    in_order: Callable[[Sequence[str], Rows], Rows] = lambda _, rows: rows
 
     def package(self, version: str | None = None) -> str:
         """The package of a version of the format, or of the usual one; its version is its end."""
@@ -110,5 +117,16 @@ FORMATS: Mapping[str, RandomFormat] = {
         lambda table, step: ScanRequest(str(table / "metadata" / step["metadata"]), threads=1),
         # With it on, Spark was seen to read equality deletes otherwise than a new session does.
         {"spark.sql.iceberg.executor-cache.enabled": "false"},
+    ),
+    "paimon": RandomFormat(
+        paimon.FORMAT,
+        {
+            "rows": lambda seed, by: paimon_rules.table_of(seed, random_life(seed), by),
+            "functions": lambda seed, by: paimon_rules.table_of(seed, random_functions(seed), by),
+        },
+        paimon_rules.write_steps,
+        paimon_rules.scan_request,
+        why_otherwise=paimon_rules.why_otherwise,
+        in_order=paimon_rules.in_order,
     ),
 }

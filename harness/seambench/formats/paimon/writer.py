@@ -140,10 +140,10 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
         session: a Spark session with Paimon.
         spec: what to write.
         table: where.
-        lenient: go on after a step that fails, with the table as it then is.
+        lenient: go on after a step that fails, with the table as it then is; the core stops there.
     """
     if spec.core:
-        return _write_by_core(session, spec, table)
+        return _write_by_core(session, spec, table, lenient=lenient)
     for name, value in spec.settings.items():
         session.conf.set(name, value)
     done = Written()
@@ -163,11 +163,20 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
     return done
 
 
-def _write_by_core(session: Any, spec: Any, table: Path) -> Written:
+def _write_by_core(session: Any, spec: Any, table: Path, *, lenient: bool) -> Written:
+    """The same by the core; a step that fails ends a table, as it may be left half done."""
     core, done = Core(session, table), Written()
-    for step in spec.steps:
-        core.carry_out(step)
-        _note(table, done, partial(core.read, step))
+    for number, step in enumerate(spec.steps, 1):
+        try:
+            core.carry_out(step)
+            _note(table, done, partial(core.read, step))
+        except Exception as error:
+            if not lenient or number == 1:
+                raise
+            done.failures[number] = str(error)[:500]
+            noted = len(done.witness)
+            del done.instants[noted:], done.completions[noted:]
+            break
     return done
 
 

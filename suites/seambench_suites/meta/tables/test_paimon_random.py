@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +12,11 @@ import pytest
 
 import seambench_suites
 from seambench.contracts import registry
-from seambench.formats.paimon import FORMAT
-from seambench.formats.writing import small_session
+from seambench_suites.differential import FORMATS, compare, write_tables
 from seambench_suites.paimon.bars import ratios, streamed
-from seambench_suites.paimon.differential import differences, reason
 from seambench_suites.paimon.random_functions import random_functions
 from seambench_suites.paimon.random_tables import random_life
+from seambench_suites.paimon.version_rules import reason, table_of, write_steps
 
 
 def test_a_life_follows_from_its_seed() -> None:
@@ -29,14 +29,48 @@ def test_a_life_follows_from_its_seed() -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_reader_agrees_with_the_core() -> None:
+def test_a_reader_agrees_with_the_core(tmp_path: Path) -> None:
     """A few tables that the core 1.4.2 writes and reads, step by step."""
-    with small_session(FORMAT, "core-1.4.2") as session:
-        lives = {seed: random_life(seed) for seed in range(1, 5)}
-        lives |= {-seed: random_functions(seed) for seed in range(1, 3)}
-        found = list(differences(session, registry.resolve("scan", "auto"), lives))
-    assert [difference for _, _, difference in found if difference] == []
-    assert sum(compared for _, compared, _ in found) > 10
+    own, counts = FORMATS["paimon"], Counter[str]()
+    for kind, last in (("rows", 4), ("functions", 2)):
+        write_tables(tmp_path, own, range(1, last + 1), kind, "core-1.4.2")
+    told = list(compare(tmp_path, own, registry.resolve("scan", "auto"), counts))
+    assert told == []
+    assert counts["tables"] == 6
+    assert counts["answers"] > 10
+
+
+def test_states_before_the_first_snapshot_are_not_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step keeps its number, by which reasons are looked up; one that fails ends the table."""
+    monkeypatch.setattr("seambench.formats.paimon.writer.Core", _Core)
+    spec = table_of(1, [{"create": {}}, {"compact": True}, {"write": 1}, {"bad": 1}], "1.4.2")
+    done = write_steps(None, spec, tmp_path, lenient=True)
+    assert done.instants == ["1"]
+    assert done.witness == [{"step": 3, "columns": [], "rows": []}]
+    assert list(done.failures) == [4]
+    with pytest.raises(ValueError, match="bad"):
+        write_steps(None, spec, tmp_path)
+
+
+class _Core:
+    """Writes a snapshot where it is told to write."""
+
+    def __init__(self, _session: Any, table: Path) -> None:
+        self._folder = table / "snapshot"
+
+    def carry_out(self, step: Any) -> None:
+        """One step."""
+        if "bad" in step:
+            raise ValueError("bad")
+        if "write" in step:
+            self._folder.mkdir(exist_ok=True)
+            (self._folder / "snapshot-1").write_text('{"timeMillis": 0}', encoding="utf-8")
+
+    def read(self, _step: Any) -> Any:
+        """No rows."""
+        return {"columns": [], "rows": []}
 
 
 @pytest.mark.parametrize(
