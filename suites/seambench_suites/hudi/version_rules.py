@@ -21,7 +21,7 @@ _NULL = "NoneType:None"
 
 
 def why_otherwise(
-    version: str, target: Path, number: int, answer: Answer, found: Answer | None
+    version: str, target: Path, number: int, answer: Answer, found: Answer
 ) -> str | None:
     """Why a version answers otherwise than a reader; None if no rule of its own explains that.
 
@@ -30,12 +30,10 @@ def why_otherwise(
         target: what `write_tables` made of one seed.
         number: of the question, from 1.
         answer: Hudi's.
-        found: the reader's; None if it failed.
+        found: the reader's.
     """
-    if found is None:
-        if not _is_cleaned(target, answer):
-            return None
-        return f"{version} shows no rows where a cleaner removed all files, and that is archived"
+    if "error" in found:
+        return _why_error(version, target, answer, found["error"])
     rows: Rows = found["rows"]
     if answer.get("as_of", "~") < _oldest(target):
         answer, rows = _in_newest_types(answer, found)
@@ -51,6 +49,20 @@ def why_otherwise(
     if answer["query"] != "incremental":
         return None
     return _why_window(version, target, number, answer, rows)
+
+
+def _why_error(version: str, target: Path, answer: Answer, error: str) -> str | None:
+    """Why a version answers what a reader does not."""
+    if error.startswith("InputError") and _is_cleaned(target, answer):
+        return f"{version} shows no rows where a cleaner removed all files, and that is archived"
+    spec = json.loads((target / "spec.json").read_text(encoding="utf-8"))
+    of_payload = spec.get("table_version") == 8 and "EventTimeAvroPayload, which is not" in error
+    if error.startswith("RefusedError") and of_payload:
+        return (
+            "of tables of version 8 with this class, 1.2.0 shows a row again that is older than "
+            "its delete, and 1.0.2 does not: they are refused"
+        )
+    return None
 
 
 def _why_window(version: str, target: Path, number: int, answer: Answer, rows: Rows) -> str | None:

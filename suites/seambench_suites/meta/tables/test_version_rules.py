@@ -32,7 +32,7 @@ def _store(target: Path, *, cleans: bool) -> Path:
 def _why(target: Path, hudi: list[Any], ours: Any, version: str = "1.2.0", **asked: str) -> str:
     """The reason, or an empty text."""
     answer = {"query": "incremental", "begin": "1", "columns": _COLUMNS, "rows": hudi, **asked}
-    found = None if ours is None else {"columns": _COLUMNS, "rows": ours}
+    found = {"error": ours} if isinstance(ours, str) else {"columns": _COLUMNS, "rows": ours}
     return why_otherwise(version, target, 1, answer, found) or ""
 
 
@@ -149,14 +149,25 @@ def test_states_whose_files_are_gone_may_be_empty(
     target = _store(tmp_path, cleans=True)
     (target / "table" / "p").mkdir(parents=True)
     (target / "table" / "p" / "a-0_0-1-2_2.parquet").touch()
-    why = _why(target, rows, None, query="snapshot", as_of=as_of)
+    why = _why(target, rows, "InputError: missing", query="snapshot", as_of=as_of)
     assert ("cleaner removed all files" in why) == is_listed
+    assert _why(target, rows, "RefusedError: no", query="snapshot", as_of=as_of) == ""
+
+
+@pytest.mark.parametrize(("version", "is_listed"), [(8, True), (9, False)])
+def test_a_class_that_versions_run_otherwise_is_refused(
+    tmp_path: Path, version: int, is_listed: bool
+) -> None:
+    """Only in tables of that version."""
+    (tmp_path / "spec.json").write_text(json.dumps({"table_version": version}))
+    refused = "RefusedError: records are merged by a.EventTimeAvroPayload, which is not supported"
+    assert bool(_why(tmp_path, [_OLD], refused, query="snapshot")) == is_listed
 
 
 def test_other_differences_have_no_reason(tmp_path: Path) -> None:
     """Snapshots, readers that fail, and the window of all changes, which no commit begins."""
     target = _store(tmp_path, cleans=True)
     assert _why(target, [_LOST], [], query="snapshot") == ""
-    assert _why(target, [_LOST, _OTHER], None) == ""
+    assert _why(target, [_LOST, _OTHER], "InputError: a file is broken") == ""
     assert "begins in" in _why(target, [_WON], [_OTHER], "1.0.2")
     assert _why(target, [_WON], [_OTHER], "1.0.2", begin="000") == ""
