@@ -12,53 +12,26 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError, RefusedError
 from seamkit.files.statistics import bounds
-from seamkit.files.storage import Storage
-from seamkit.tables.hudi.listing.column_stats import Range, bound_of, told_ranges
-from seamkit.tables.hudi.listing.metadata_table import (
-    MetadataTable,
-    has_partition,
-    open_metadata_table,
-)
+from seamkit.tables.hudi.listing.metadata_table import MetadataTable
+from seamkit.tables.hudi.listing.told_ranges import Range, ToldRange, ToldRanges, bound_of
 from seamkit.tables.hudi.timeline.timeline import Timeline
 
-__all__ = ["PartitionStats", "has_partition_statistics", "partition_bounds"]
-
-_PARTITION = "partition_stats"
-
-
-def has_partition_statistics(timeline: Timeline) -> bool:
-    """Whether the table has statistics of its partitions that are understood."""
-    known = timeline.config.version >= 8 and timeline.schema_history is None
-    return known and has_partition(timeline, _PARTITION)
+__all__ = ["PartitionStats", "partition_bounds"]
 
 
 @dataclass(frozen=True)
-class PartitionStats:
-    """Statistics of a table's partitions as they are now, read when they are first asked for.
+class PartitionStats(ToldRanges):
+    """Statistics of a table's partitions as they are now."""
 
-    Attributes:
-        storage: the table's folder.
-        timeline: its instants.
-        schema: its columns.
-    """
-
-    storage: Storage
-    timeline: Timeline
-    schema: pa.Schema
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what was read."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    index: ClassVar[str] = "partition_stats"
 
     def bounds(self, partition: str, columns: Collection[str]) -> pc.Expression | None:
         """What holds for all rows of a partition.
@@ -71,7 +44,7 @@ class PartitionStats:
             None where nothing is known.
         """
         parts: list[pc.Expression] = []
-        for column, known in self._ranges(frozenset(columns)).get(partition, {}).items():
+        for column, known in self.ranges(columns).get(partition, {}).items():
             kind = self.schema.field(column).type
             if not (pa.types.is_integer(kind) or pa.types.is_date32(kind)):
                 continue
@@ -84,25 +57,11 @@ class PartitionStats:
                 parts += bounds(column, least, greatest, nullable=True)
         return functools.reduce(operator.and_, parts) if parts else None
 
-    def _ranges(self, columns: frozenset[str]) -> Mapping[str, Mapping[str, Range]]:
-        """By partition and column; nothing where the index is broken, or of another state."""
-        if columns not in self._read_before:
-            try:
-                self._read_before[columns] = self._read(columns)
-            except (InputError, RefusedError, LookupError, TypeError, AttributeError):
-                self._read_before[columns] = {}  # the last three: records of another form
-        return self._read_before[columns]
-
-    @cached_property
-    def _read_before(self) -> dict[frozenset[str], Mapping[str, Mapping[str, Range]]]:
-        return {}
-
-    def _read(self, columns: frozenset[str]) -> Mapping[str, Mapping[str, Range]]:
-        table = open_metadata_table(self.storage, self.timeline)
+    def _newest(self, table: MetadataTable, columns: Collection[str]) -> Iterable[ToldRange]:
         if _is_of_another_state(table, self.timeline):
-            return {}
-        by_key: dict[str, tuple[str, str, Range | None]] = {}
-        for key, told in told_ranges(table, _PARTITION, columns):
+            return ()
+        by_key: dict[str, ToldRange] = {}
+        for key, told in self._told(table, columns):
             if told is None:
                 by_key.pop(key, None)
                 continue
@@ -110,7 +69,7 @@ class PartitionStats:
             if not told.get("isTightBound") and key in by_key:
                 own = _widened(by_key[key][2], own)
             by_key[key] = told["fileName"], told["columnName"], own
-        return _by_partition(by_key)
+        return by_key.values()
 
 
 def partition_bounds(
@@ -146,19 +105,3 @@ def _widened(before: Range | None, own: Range | None) -> Range | None:
         before.rows + own.rows,
         before.nulls + own.nulls,
     )
-
-
-def _by_partition(
-    by_key: Mapping[str, tuple[str, str, Range | None]],
-) -> Mapping[str, Mapping[str, Range]]:
-    """Ranges by partition and column, without those of which two records tell."""
-    found: dict[str, dict[str, Range]] = {}
-    seen: set[tuple[str, str]] = set()
-    for partition, column, known in by_key.values():
-        ranges = found.setdefault(partition, {})
-        if (partition, column) in seen:
-            ranges.pop(column, None)
-        elif known is not None:
-            ranges[column] = known
-        seen.add((partition, column))
-    return found

@@ -11,7 +11,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.listing.column_stats import has_statistics
+from seamkit.tables.hudi.listing.column_stats import ColumnStats
 from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
 from seamkit.tables.hudi.listing.listing import Listing, list_files
 from seamkit.tables.hudi.listing.metadata_table import (
@@ -20,7 +20,7 @@ from seamkit.tables.hudi.listing.metadata_table import (
     has_partition,
     list_from_metadata,
 )
-from seamkit.tables.hudi.listing.partition_stats import has_partition_statistics
+from seamkit.tables.hudi.listing.partition_stats import PartitionStats
 from seamkit.tables.hudi.listing.slices import FileSlice, may_have_changed
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
@@ -156,8 +156,8 @@ class Planner:
         """What the metadata table knows of the files; of partitions it does as they are now."""
         timeline = self._timeline
         has = {
-            "column_stats": has_statistics(timeline),
-            "partition_stats": window == NOW and has_partition_statistics(timeline),
+            "column_stats": ColumnStats.are_there(timeline),
+            "partition_stats": window == NOW and PartitionStats.are_there(timeline),
             "bloom_filters": has_partition(timeline, "bloom_filters"),
         }
         return frozenset(name for name, is_there in has.items() if is_there)
