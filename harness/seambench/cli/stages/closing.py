@@ -68,14 +68,20 @@ def show_closing(found: Mapping[str, Found], page: Path) -> None:
         counts = (one.cases.get("pass", 0), wrong, one.refused, broken)
         row = [*map(str, counts), str(one.cases.get("not-offered", 0))]
         if timed:
-            right, of = one.answers.get("pass", 0), sum(one.answers.values())
-            row.append(f"{right} of {of} right")
+            row.append(_answers(one.answers))
         table.add_row(escape(name), *row)
     out = console()
     out.print(table)
     out.print(f"\npage: {page.resolve()}", markup=False, soft_wrap=True)
     for line in _next_steps(found):
         out.print(f"next: {line}", markup=False, soft_wrap=True)
+
+
+def _answers(answers: Mapping[Word, int]) -> str:
+    """How many timed answers were right; what a reader does not offer is no answer."""
+    left_out = answers.get("not-offered", 0)
+    text = f"{answers.get('pass', 0)} of {sum(answers.values()) - left_out} right"
+    return f"{text}, {left_out} not offered" if left_out else text
 
 
 def _next_steps(found: Mapping[str, Found]) -> list[str]:
