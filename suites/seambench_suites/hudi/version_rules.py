@@ -71,7 +71,9 @@ def _why_window(version: str, target: Path, number: int, answer: Answer, rows: R
         return "1.0.2 alone counts the commit at which a window begins in"
     more = [row for row in rows if row not in answer["rows"]]
     fewer = [row for row in answer["rows"] if row not in rows]
-    if _begins_later(version, target, answer):
+    if _begins_later(version, target, answer) or (
+        not fewer and _are_archived(target, answer, more)
+    ):
         return (
             f"{version} knows no archived instants of the first layout: its window begins with the "
             "oldest that is not"
@@ -87,6 +89,12 @@ def _why_window(version: str, target: Path, number: int, answer: Answer, rows: R
         reasons.append(
             f"{version} reads a window whose instants are archived, or files cleaned, from the "
             "newest state, and leaves out rows that changed again after its end"
+        )
+    if more and fewer and _unfilled(target, answer["columns"], fewer, more):
+        more, fewer = [], []
+        reasons.append(
+            f"{version} leaves older rows of a base file that the window rewrote out before it "
+            "merges, so they fill no gaps of partial rows"
         )
     if fewer and _lost(target, answer["columns"], fewer):
         fewer = []
@@ -161,6 +169,37 @@ def _begins_later(version: str, target: Path, answer: Answer) -> bool:
     ]
     rows = [other.get("rows") for other in sorted(archived, key=lambda o: str(o["begin"]))]
     return bool(rows) and bool(rows[-1] == answer["rows"])
+
+
+def _are_archived(target: Path, answer: Answer, rows: Rows) -> bool:
+    """Whether the state as of the last archived instant of the first layout had all these rows."""
+    done, _ = _instants(target)
+    oldest = min(done, default="")
+    if answer["begin"] >= oldest:
+        return False
+    states = [a for a in _snapshots(target) if "as_of" in a and a["as_of"] < oldest]
+    last = max(states, key=lambda state: str(state["as_of"]), default=None)
+    return last is not None and all(row in last["rows"] for row in rows)
+
+
+def _unfilled(target: Path, columns: Sequence[str], partial: Rows, filled: Rows) -> bool:
+    """Whether rows differ only by nulls that have values in others, which a snapshot showed."""
+    older = [
+        row for state in _snapshots(target) for row in state["rows"] if len(row) == len(columns)
+    ]
+    keys = json.loads((target / "spec.json").read_text(encoding="utf-8"))["keys"]
+    own = [columns.index(name) for name in keys]
+
+    def fits(row: Sequence[str], whole: Sequence[str]) -> bool:
+        known = [one for one in older if all(one[i] == row[i] for i in own)]
+        return all(
+            mine == theirs or (mine == _NULL and any(one[i] == theirs for one in known))
+            for i, (mine, theirs) in enumerate(zip(row, whole, strict=True))
+        )
+
+    return len(partial) == len(filled) and all(
+        any(fits(row, whole) for whole in filled) for row in partial
+    )
 
 
 def _is_hidden(target: Path, number: int, answer: Answer, rows: Rows) -> bool:

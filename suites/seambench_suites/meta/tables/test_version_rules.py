@@ -123,6 +123,32 @@ def test_schemas_of_archived_instants_are_not_known(
     )
 
 
+def test_rows_of_archived_instants_of_the_first_layout_are_not_known(tmp_path: Path) -> None:
+    """The state as of the last of them had the rows."""
+    target = _store(tmp_path, cleans=False)
+    _timeline(target, "3.deltacommit")
+    asked = {"begin": "0", "end": "3"}
+    assert "knows no archived instants" in _why(target, [_WON], [_WON, _OLD], **asked)
+    assert _why(target, [_WON], [_WON, _LOST], **asked) == ""
+    assert _why(target, [_WON], [_WON, _OLD], **{**asked, "begin": "3"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("hudi", "ours", "is_listed"),
+    [
+        (["str:a", "NoneType:None", "int:9"], ["str:a", "str:x", "int:9"], True),
+        (["str:a", "NoneType:None", "int:9"], ["str:a", "str:y", "int:9"], False),
+        (["str:a", "str:y", "int:9"], ["str:a", "str:x", "int:9"], False),
+    ],
+)
+def test_older_rows_may_fill_no_gaps(
+    tmp_path: Path, hudi: list[str], ours: list[str], is_listed: bool
+) -> None:
+    """What fills one must have been in a row of the key."""
+    why = _why(_store(tmp_path, cleans=False), [hudi], [ours])
+    assert ("fill no gaps" in why) == is_listed
+
+
 @pytest.mark.parametrize(
     ("pending", "writer", "is_listed"),
     [("2", [_OLD], True), ("4", [_OLD], False), ("2", [_WON], False)],
