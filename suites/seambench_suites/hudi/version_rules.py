@@ -96,6 +96,12 @@ def _why_window(version: str, target: Path, number: int, answer: Answer, rows: R
             f"{version} leaves older rows of a base file that the window rewrote out before it "
             "merges, so they fill no gaps of partial rows"
         )
+    if fewer and _compacted(target, answer, fewer):
+        fewer = []
+        reasons.append(
+            f"{version} takes rows that a log compaction wrote anew for changes once a compaction "
+            "has put them into a base file"
+        )
     if fewer and _lost(target, answer["columns"], fewer):
         fewer = []
         reasons.append(
@@ -200,6 +206,15 @@ def _unfilled(target: Path, columns: Sequence[str], partial: Rows, filled: Rows)
     return len(partial) == len(filled) and all(
         any(fits(row, whole) for whole in filled) for row in partial
     )
+
+
+def _compacted(target: Path, answer: Answer, rows: Rows) -> bool:
+    """Whether the state before a window had all these rows, in a table with log compactions."""
+    options = json.loads((target / "spec.json").read_text(encoding="utf-8"))["options"]
+    states = [a for a in _snapshots(target) if "as_of" in a and a["as_of"] < answer["begin"]]
+    last = max(states, key=lambda state: str(state["as_of"]), default=None)
+    is_on = options.get("hoodie.log.compaction.inline") == "true"
+    return is_on and last is not None and all(row in last["rows"] for row in rows)
 
 
 def _is_hidden(target: Path, number: int, answer: Answer, rows: Rows) -> bool:

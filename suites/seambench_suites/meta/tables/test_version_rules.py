@@ -123,6 +123,26 @@ def test_schemas_of_archived_instants_are_not_known(
     )
 
 
+@pytest.mark.parametrize(
+    ("inline", "begin", "row", "is_listed"),
+    [
+        ("true", "2", _OLD, True),
+        ("false", "2", _OLD, False),
+        ("true", "1", _OLD, False),
+        ("true", "2", _WON, False),
+    ],
+)
+def test_rows_that_a_log_compaction_wrote_anew_have_not_changed(
+    tmp_path: Path, inline: str, begin: str, row: list[str], is_listed: bool
+) -> None:
+    """The state before the window had them."""
+    target = _store(tmp_path, cleans=False)
+    options = {"hoodie.log.compaction.inline": inline}
+    (target / "spec.json").write_text(json.dumps({"keys": ["k"], "options": options}))
+    why = _why(target, [row], [], begin=begin)
+    assert ("takes rows that a log compaction wrote anew" in why) == is_listed
+
+
 def test_rows_of_archived_instants_of_the_first_layout_are_not_known(tmp_path: Path) -> None:
     """The state as of the last of them had the rows."""
     target = _store(tmp_path, cleans=False)
