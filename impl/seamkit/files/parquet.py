@@ -446,6 +446,9 @@ class ParquetReader:
     ) -> list[int]:
         """The row groups that a condition leaves by their ranges; of `alike` columns these count.
 
+        Ranges of floating-point numbers say nothing of NaN, which pyarrow does not think of: it
+        would leave out rows that are NaN for `is_nan(x)`, and for `x != 5` where all others are 5.
+
         Raises:
             InputError: the statistics are not readable.
         """
@@ -453,12 +456,14 @@ class ParquetReader:
             return list(range(self.num_row_groups))
         import pyarrow.dataset as ds
 
+        own = self._file.schema_arrow
+        ranged = [name for name in alike if not _holds_floats(own.field(name).type)]
         try:
             fragment = ds.ParquetFileFormat().make_fragment(self._opened_again())
-            if counted is None:
+            if counted is None and len(ranged) == len(alike):
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]
-            names = [name for name in alike if name in counted]
+            names = [name for name in ranged if counted is None or name in counted]
             guarantees = [
                 _guarantee(group.statistics or {}, [n for n in names if self._is_full(n, group.id)])
                 for group in fragment.row_groups
@@ -473,6 +478,14 @@ class ParquetReader:
             return False
         known = _chunks(self._file, name)[row_group].statistics
         return known is not None and known.has_null_count and not known.null_count
+
+
+def _holds_floats(kind: pa.DataType) -> bool:
+    """Whether values of a type are floating-point numbers, or hold such."""
+    if pa.types.is_dictionary(kind):
+        return _holds_floats(kind.value_type)
+    inner = (kind.field(i).type for i in range(kind.num_fields))
+    return pa.types.is_floating(kind) or any(map(_holds_floats, inner))
 
 
 def _guarantee(statistics: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:

@@ -19,6 +19,7 @@ __all__ = [
     "RuledOutBy",
     "groups_by_key",
     "leaves_out",
+    "may_lack_keys",
     "surely_lacks",
     "units_that_may_match",
     "what_rules_out",
@@ -192,6 +193,28 @@ def groups_by_key(
         return None
     fields = pa.schema([schema.field(name) for name in tested])
     return lambda reader: reader.row_groups_that_may_match(condition, fields, counted=keys)
+
+
+def may_lack_keys(
+    keys: Collection[str],
+    condition: pc.Expression,
+    tested: Collection[str],
+    schema: pa.Schema,
+) -> bool:
+    """Whether rows without a value of some key may meet a condition.
+
+    An event may hold some values of a row alone, and leave the key's columns to the file: where the
+    row group of its row is left out, it comes without them.
+
+    Args:
+        keys: the key columns.
+        condition: a filter.
+        tested: names of the columns that it tests.
+        schema: has these.
+    """
+    fields = pa.schema([schema.field(name) for name in tested])
+    lacking = [pc.field(name).is_null() for name in sorted({*keys}.intersection(tested))]
+    return bool(that_may_match(lacking, condition, fields))
 
 
 def leaves_out(

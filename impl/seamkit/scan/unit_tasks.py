@@ -24,7 +24,12 @@ from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
-from seamkit.scan.pruning import groups_by_key, surely_lacks, units_that_may_match
+from seamkit.scan.pruning import (
+    groups_by_key,
+    may_lack_keys,
+    surely_lacks,
+    units_that_may_match,
+)
 from seamkit.scan.runs_path import Share, merged_runs
 from seamkit.scan.units import (
     DataFile,
@@ -102,6 +107,7 @@ class UnitTasks:
         spare = sum(len(unit.files) for unit in kept) < threads
         tasks: list[Task] = []
         by_other: set[int] = set()
+        by_key = functools.cache(functools.partial(_groups_of_events, wanted=wanted))
         for unit in kept:
             names = wanted.schema.names
             known = {name: unit.partition[name] for name in names if name in unit.partition}
@@ -120,7 +126,8 @@ class UnitTasks:
                 tasks.append(functools.partial(changed_rows, *rows))
                 continue
             if unit.changes is not None and not isinstance(unit.changes, Mask | KeyMask):
-                tasks += self._merging(unit, unit.changes, own, parts, events)
+                groups_of = by_key(frozenset(unit.changes.key_columns))
+                tasks += self._merging(unit, unit.changes, own, parts, events, groups_of)
                 continue
             for file in unit.files:
                 parts = max(1, math.ceil(file.size_bytes * threads / max(whole_bytes, 1)))
@@ -160,10 +167,15 @@ class UnitTasks:
         return [functools.partial(read, cut) for cut in cuts]
 
     def _merging(
-        self, unit: ReadUnit, changes: Keyed, wanted: Wanted, parts: int, events: EventsSource
+        self,
+        unit: ReadUnit,
+        changes: Keyed,
+        wanted: Wanted,
+        parts: int,
+        events: EventsSource,
+        by_key: GroupsOf | None,
     ) -> list[Task]:
         """Tasks for a unit that is merged."""
-        by_key = _groups_by_key(changes.key_columns, wanted)
         condition = None if by_key is None else wanted.condition
         lacks = surely_lacks(unit, condition, self.plan.schema, wanted.tested)
         merge = functools.partial(
@@ -258,6 +270,15 @@ def _runs_of_groups(groups: int, parts: int) -> Iterator[tuple[int, int]]:
 
 def _groups_by_key(keys: Collection[str], wanted: Wanted) -> GroupsOf | None:
     return groups_by_key(keys, wanted.condition, wanted.tested, wanted.schema)
+
+
+def _groups_of_events(keys: frozenset[str], wanted: Wanted) -> GroupsOf | None:
+    """The same of a file that events change, which may have no more than a part of a row."""
+    found = _groups_by_key(keys, wanted)
+    if found is None or wanted.condition is None:
+        return None
+    lacking = may_lack_keys(keys, wanted.condition, wanted.tested, wanted.schema)
+    return None if lacking else found
 
 
 def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:

@@ -36,6 +36,12 @@ def test_rows_that_depend_on_the_asking_are_found(reader: type[SimulatedReader])
         hold_invariants(_case(f"{_TABLE}/snapshot"), reader())
 
 
+def test_rows_that_depend_on_a_bound_are_found() -> None:
+    """A reader that loses rows of `k > 1` alone is told by a condition that has one."""
+    with pytest.raises(Mismatch, match="where"):
+        hold_invariants(_case(f"{_TABLE}/snapshot"), wrong.LosesARowOfARange())
+
+
 def test_refusals_have_no_rows_to_compare() -> None:
     """A case that expects a refusal is not asked."""
     with pytest.raises(NotOffered, match="refusal"):

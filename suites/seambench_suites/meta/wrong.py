@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 import zlib
@@ -12,7 +13,9 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from seambase.dataset import ScanDataset
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.hudi.golden import TableSpec, WriteSpec
 from seambench_suites.meta.simulated import Row, SimulatedReader, SimulatedScan, Simulation
@@ -34,6 +37,7 @@ __all__ = [
     "IgnoresTheWindow",
     "KeepsTheOlderOfATie",
     "LastLogWins",
+    "LosesARowOfARange",
     "LosesTheLastBatch",
     "NullsAreZero",
     "Raising",
@@ -203,6 +207,26 @@ class LosesTheLastBatch(SimulatedReader):
         if request.batch_rows == 1 and scan.table.num_rows:
             scan.table = scan.table.slice(0, scan.table.num_rows - 1)
         return scan
+
+
+class LosesARowOfARange(SimulatedReader):
+    """Right where equal values are asked for, wrong where a bound is: the last row is lost."""
+
+    def open(self, request: ScanRequest) -> SimulatedScan:
+        """A dataset that takes filters."""
+        scan = super().open(request)
+        dataset = ScanDataset(scan.schema, functools.partial(_by_bounds, scan.table))
+        setattr(scan, "dataset", lambda: dataset)  # noqa: B010 - an instance's own, unknown to types
+        return scan
+
+
+def _by_bounds(
+    table: pa.Table, columns: Sequence[str], condition: pc.Expression | None
+) -> pa.RecordBatchReader:
+    found = table if condition is None else table.filter(condition)
+    if condition is not None and ">" in str(condition):
+        found = found.slice(0, max(found.num_rows - 1, 0))
+    return found.select(columns).to_reader()
 
 
 class CountsOneFewer(SimulatedReader):

@@ -1,7 +1,8 @@
 """What must hold for every scan case without knowing the right rows: a second pass over the suite.
 
 However a reader is asked, the rows are the same: in small batches or one big one, by one thread or
-four, some columns at a time, filtered by it or afterwards, counted or read. And whichever reader is
+four, some columns at a time, filtered by it or afterwards (by conditions that the case's name
+decides), counted or read. And whichever reader is
 asked: the connector path and the merge path, through the metadata table or a listing, with record
 positions or by key. Cases say themselves that compaction, log compaction and archiving change
 nothing, by expecting the same rows.
@@ -23,13 +24,16 @@ from seambench.seams.scan.check import (
     Rows,
     literal,
     query_dataset,
+    query_table,
     read_rows,
     same_rows,
     unpacked,
 )
+from seambench.seams.scan.conditions import conditions
 
 __all__ = ["compare_readers", "hold_invariants"]
 
+_CONDITIONS = 12
 _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
     "one row at a time": lambda request: replace(request, batch_rows=1),
     "a million rows at a time": lambda request: replace(request, batch_rows=1_000_000),
@@ -59,6 +63,8 @@ def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
             same_rows(what, rows, read_rows(scanner, way(request)), names)
         if request.where is None:
             _hold_projections(scanner, request, rows, names)
+            if rows and scanner.capabilities.get("pushdown"):
+                _hold_conditions(scanner, request, case.id)
     told = sorted("\t".join(canonical(value) for value in row) for row in rows)
     return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
@@ -85,6 +91,16 @@ def _hold_projections(
         want = [(row[other],) for row in rows if row[at] == value]
         found = query_dataset(scan, [names[other]], condition)
         same_rows(f"{names[other]} where {condition}", want, found, [names[other]])
+
+
+def _hold_conditions(scanner: Scanner, request: ScanRequest, seed: str) -> None:
+    """Conditions over the table's own values: pushed down they leave what DuckDB leaves of it."""
+    scan = scanner.open(request)
+    whole = scan.to_reader().read_all()
+    for condition in conditions(whole, seed, _CONDITIONS):
+        want = query_table(whole, condition)
+        have = query_dataset(scan, whole.schema.names, condition)
+        same_rows(f"where {condition}", want, have, whole.schema.names)
 
 
 def compare_readers(run: PassRun) -> Iterator[Outcome]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
+from seamkit.files.parquet import ParquetReader
 from seamkit.files.statistics import bounds, that_may_match
+from seamkit.files.storage import Storage
 
 _X = pc.field("x")
 _SCHEMA = pa.schema([("x", pa.int64())])
@@ -92,3 +96,40 @@ def _by_chance(dice: random.Random, depth: int) -> pc.Expression:
         return _X.isin([number, number + 2])
     one, other = _by_chance(dice, depth - 1), _by_chance(dice, depth - 1)
     return dice.choice([one & other, one | other, ~one])
+
+
+_NAN = float("nan")
+_F = pc.field("f")
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["plain", "in a struct"])
+@pytest.mark.parametrize("values", [[5.0, _NAN, 5.0], [1.0, 2.0, _NAN]], ids=str)
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_ranges_of_floating_point_numbers_leave_no_nan_out(
+    kind: pa.DataType, values: list[float], nested: bool, tmp_path: Path
+) -> None:
+    """Footers say nothing of NaN; whatever meets a condition as NaN must come all the same."""
+    column = pa.array(values, kind)
+    if nested:
+        column = pa.StructArray.from_arrays([column], names=["x"])
+    whole = pa.table({"f": column, "i": [1, 1, 1]})
+    pq.write_table(whole, tmp_path / "f.parquet")
+    reader = ParquetReader(Storage(str(tmp_path)), "f.parquet")
+    f = pc.field("f", "x") if nested else _F
+    five = pa.scalar(5.0, kind)
+    found = []
+    for condition in (
+        f != five,
+        ~(f == five),
+        ~(f <= five),
+        f.is_nan(),
+        f.isin(pa.array([_NAN], kind)),
+    ):
+        if whole.filter(condition).num_rows:
+            found.append(condition)
+            assert reader.row_groups_that_may_match(condition, whole.select(["f"]).schema) == [0]
+            both = condition & (pc.field("i") == 1)
+            assert reader.row_groups_that_may_match(both, whole.schema) == [0]
+    assert len(found) == 5
+    no_ones = _F.is_valid() & (pc.field("i") == 2)
+    assert reader.row_groups_that_may_match(no_ones, whole.schema) == []

@@ -150,3 +150,13 @@ def test_a_dynamic_filter_is_several_simple_ones(tmp_path: Path) -> None:
     assert len(found.rows) == 2
     assert all(map(found.may_hold, keys))
     assert not found.may_hold("nobody")
+
+
+@pytest.mark.parametrize("name", ["partial-parquet/v9", "sql-life/v8"])
+def test_a_part_of_a_row_is_no_row_without_its_key(name: str, tmp_path: Path) -> None:
+    """Where row groups are left out by their keys, no event comes that lacks its key's columns."""
+    table = HudiTable(str(unpack_table(name, tmp_path)))
+    whole = table.scan().to_table()
+    for condition in (pc.field("k").is_null(), pc.field("k").is_null() | (pc.field("k") == "?")):
+        assert whole.filter(condition).num_rows == 0
+        assert table.scan(filter=condition).to_table().num_rows == 0

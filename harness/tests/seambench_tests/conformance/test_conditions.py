@@ -1,0 +1,53 @@
+"""Conditions that a seed decides: DuckDB understands all of them, over values of every type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from seambench.seams.scan.conditions import conditions, spelled
+
+_TABLE = pa.table(
+    {
+        "i": [1, None, -(2**63), 2**63 - 1],
+        "t": ["a", "", "it's", None],
+        "d": pa.array([Decimal("0.00"), Decimal("-12.34"), None, Decimal("99.99")]),
+        "f": [0.0, -0.0, math.nan, math.inf],
+        "day": [dt.date(1, 1, 1), None, dt.date(9999, 12, 31), dt.date(1970, 1, 1)],
+        "at": pa.array([0, 1, None, -1], pa.timestamp("us", "UTC")),
+        "local": pa.array([0, 1, None, -1], pa.timestamp("us")),
+        "b": [True, False, None, True],
+        "a name with \" and '": [1, 2, 3, 4],
+    }
+)
+
+
+def test_every_condition_is_understood() -> None:
+    """None is an error, all of one seed are the same again, and most of them differ."""
+    found = list(conditions(_TABLE, "a seed", 300))
+    with duckdb.connect() as engine:
+        engine.register("t", _TABLE)
+        texts = [f"SELECT count(*) FROM t WHERE {one}" for one in found]  # noqa: S608 - our own
+        counts = [engine.sql(text).fetchall()[0][0] for text in texts]
+
+    assert found == list(conditions(_TABLE, "a seed", 300))
+    assert len(set(found)) > 250
+    assert set(counts) == {0, 1, 2, 3, 4}
+    for name in _TABLE.schema.names:
+        assert any(name.replace('"', '""') in one for one in found)
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf, b"x", "\0", [1], None])
+def test_what_cannot_be_spelled_is_left_out(value: object) -> None:
+    """No literal of SQL stands for it everywhere."""
+    assert spelled(value) is None
+
+
+def test_a_table_without_values_has_no_conditions() -> None:
+    """Nothing could be compared."""
+    assert not list(conditions(pa.table({"x": pa.nulls(2)}), "a seed", 5))
