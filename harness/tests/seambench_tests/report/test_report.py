@@ -217,6 +217,30 @@ def test_unreadable_record_is_shown_as_a_problem(
     assert "1 records" in page(tmp_path / "site", "index")
 
 
+def test_random_tables_are_shown_and_what_is_no_count_of_them_is_named(
+    results: Path, tmp_path: Path
+) -> None:
+    """Counts that an older comparison did not make are no zeros."""
+    folder = results / "random"
+    folder.mkdir()
+    sound: dict[str, Any] = {
+        "format": "hudi",
+        "writer": "its own",
+        "impl": "auto",
+        "date": "2026-01-02",
+    }
+    sound |= {"tables": 1234, "answers": 5678, "differences": 0}
+    (folder / "hudi.json").write_text(json.dumps(sound))
+    (folder / "broken.json").write_text(json.dumps(sound | {"answers": "many"}))
+    site = build(results, tmp_path / "site").parent
+    shown = page(site, "matrix")
+
+    assert "1,234" in shown
+    assert "5,678" in shown
+    assert "not counted" in shown
+    assert "<code>random/broken.json</code>" in page(site, "about")
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), "1", -1, True, 10**400])
 def test_a_record_with_samples_that_are_no_seconds_is_no_result(
     results: Path, tmp_path: Path, bad: object
