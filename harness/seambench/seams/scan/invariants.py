@@ -96,11 +96,12 @@ def _hold_projections(
 def _hold_conditions(scanner: Scanner, request: ScanRequest, seed: str) -> None:
     """Conditions over the table's own values: pushed down they leave what DuckDB leaves of it."""
     scan = scanner.open(request)
-    whole = scan.to_reader().read_all()
+    whole, names = scan.to_reader().read_all(), scan.schema.names
+    relation = bool(scanner.capabilities.get("relation"))
     for condition in conditions(whole, seed, _CONDITIONS):
         want = query_table(whole, condition)
-        have = query_dataset(scan, whole.schema.names, condition)
-        same_rows(f"where {condition}", want, have, whole.schema.names)
+        have = query_dataset(scan, names, condition, relation=relation)
+        same_rows(f"where {condition}", want, have, names)
 
 
 def compare_readers(run: PassRun) -> Iterator[Outcome]:
