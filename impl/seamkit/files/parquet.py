@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,12 @@ from seamkit.files.footers.chunks import check_chunks
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
-from seamkit.files.statistics import FileStatistics, footer_statistics, that_may_match
+from seamkit.files.statistics import (
+    FileStatistics,
+    footer_statistics,
+    guarantee_of,
+    that_may_match,
+)
 from seamkit.files.storage import Storage
 
 __all__ = [
@@ -457,27 +461,19 @@ class ParquetReader:
         import pyarrow.dataset as ds
 
         own = self._file.schema_arrow
-        ranged = [name for name in alike if not _holds_floats(own.field(name).type)]
         try:
-            fragment = ds.ParquetFileFormat().make_fragment(self._opened_again())
-            if counted is None and len(ranged) == len(alike):
+            if counted is None and not any(_holds_floats(own.field(name).type) for name in alike):
+                fragment = ds.ParquetFileFormat().make_fragment(self._opened_again())
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]
-            names = [name for name in ranged if counted is None or name in counted]
-            guarantees = [
-                _guarantee(group.statistics or {}, [n for n in names if self._is_full(n, group.id)])
-                for group in fragment.row_groups
+            known = pa.schema([own.field(n) for n in alike if counted is None or n in counted])
+            told = [
+                guarantee_of(footer_statistics(self._file, known, [group]))
+                for group in range(self.num_row_groups)
             ]
-        except PARQUET_ERRORS as error:
+        except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
-        return that_may_match(guarantees, condition, schema)
-
-    def _is_full(self, name: str, row_group: int) -> bool:
-        """Whether the statistics of a row group say that a column has no nulls in it."""
-        if pa.types.is_nested(self._file.schema_arrow.field(name).type):
-            return False
-        known = _chunks(self._file, name)[row_group].statistics
-        return known is not None and known.has_null_count and not known.null_count
+        return that_may_match(told, condition, schema)
 
 
 def _holds_floats(kind: pa.DataType) -> bool:
@@ -486,16 +482,6 @@ def _holds_floats(kind: pa.DataType) -> bool:
         return _holds_floats(kind.value_type)
     inner = (kind.field(i).type for i in range(kind.num_fields))
     return pa.types.is_floating(kind) or any(map(_holds_floats, inner))
-
-
-def _guarantee(statistics: Mapping[str, Any], names: Sequence[str]) -> pc.Expression | None:
-    """What the statistics of a row group say of some columns that have no nulls."""
-    ranges = [
-        (pc.field(name) >= statistics[name]["min"]) & (pc.field(name) <= statistics[name]["max"])
-        for name in names
-        if name in statistics
-    ]
-    return functools.reduce(operator.and_, ranges) if ranges else None
 
 
 def dictionary_columns(

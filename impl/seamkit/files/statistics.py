@@ -119,8 +119,10 @@ def that_may_match(
     return [number for number in range(len(guarantees)) if number in left or number not in known]
 
 
-def footer_statistics(file: pq.ParquetFile, schema: pa.Schema) -> FileStatistics:
-    """What the footer of a Parquet file tells of all its rows.
+def footer_statistics(
+    file: pq.ParquetFile, schema: pa.Schema, row_groups: Sequence[int] | None = None
+) -> FileStatistics:
+    """What the footer of a Parquet file tells of all its rows, or of those of some row groups.
 
     Writers may cut long values of a chunk's statistics (`Statistics` in parquet.thrift), and
     pyarrow does not show whether they did: texts and binaries are bounded, all others are values.
@@ -128,25 +130,27 @@ def footer_statistics(file: pq.ParquetFile, schema: pa.Schema) -> FileStatistics
     Args:
         file: the open file.
         schema: columns as the file calls them; those that it lacks are null in all rows.
+        row_groups: numbers of those meant; None for all.
 
     Raises:
         ValueError: a value is none of its column's type.
     """
     footer, own = file.metadata, file.schema_arrow
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
-    groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+    numbers = range(footer.num_row_groups) if row_groups is None else row_groups
+    groups = [footer.row_group(i) for i in numbers]
+    rows = [group.num_rows for group in groups]
     found = {}
     for wanted in schema:
         name, kind = wanted.name, wanted.type
         if name not in own.names:
-            found[name] = ColumnRange(footer.num_rows)
+            found[name] = ColumnRange(sum(rows))
         elif not _is_ordered(kind) or own.field(name).type != kind or paths.count(name) != 1:
             continue
         else:
             chunks = [group.column(paths.index(name)).statistics for group in groups]
-            rows = [group.num_rows for group in groups]
             found[name] = _of_chunks(chunks, rows, kind)
-    return FileStatistics(footer.num_rows, found)
+    return FileStatistics(sum(rows), found)
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
