@@ -285,6 +285,53 @@ static void composite_keys_and_leftovers(struct seam_allocator *allocator) {
     seam_merge_free(merge);
 }
 
+/* Keys are told apart as Java's Double.compare does: every NaN is one key, whatever its sign and
+ * bits, -0.0 and 0.0 are two (Iceberg's equality deletes, texts of Hudi's keys). */
+static void every_nan_is_one_key(struct seam_allocator *allocator, const char *format,
+                                 const void *deleted, const void *base, const uint8_t *validity,
+                                 bool composite) {
+    const int32_t rows[] = {DELETE, DELETE};
+    const int64_t same[] = {1, 1, 1, 1, 1, 1, 1};
+    struct column key, base_key, other;
+    struct batch keys, base_keys;
+    make_column(&key, format, 2, NULL, deleted);
+    make_column(&base_key, format, 7, NULL, base);
+    make_column(&other, "l", 7, NULL, same);
+    base_key.buffers[0] = validity;
+    base_key.array.null_count = validity == NULL ? 0 : 1;
+    make_batch(&keys, 2, &key, composite ? &other : NULL);
+    make_batch(&base_keys, 7, &base_key, composite ? &other : NULL);
+    struct seam_events events = {&keys.schema, &keys.array, rows, NULL, NULL, NULL, 0, 1};
+    struct seam_merge *merge;
+    int32_t sources[7];
+    CHECK_OK(seam_merge_new(allocator, &events, &merge, &error));
+    CHECK_OK(seam_merge_probe(merge, &base_keys.schema, &base_keys.array, NULL, NULL, sources, NULL,
+                              &error));
+    const int32_t expected[] = {GONE, GONE, GONE, GONE, KEEP, validity == NULL ? GONE : KEEP, KEEP};
+    CHECK(memcmp(sources, expected, sizeof expected) == 0);
+    seam_merge_free(merge);
+}
+
+static void floats_are_keys_by_value(struct seam_allocator *allocator) {
+    const uint64_t deleted[] = {UINT64_C(0x7FF8000000000000), UINT64_C(0x8000000000000000)};
+    const uint64_t base[] = {UINT64_C(0x7FF8000000000000), UINT64_C(0xFFF8000000000000),
+                             UINT64_C(0x7FF0000000000001), UINT64_C(0x7FFFFFFFFFFFFFFF),
+                             UINT64_C(0x7FF0000000000000), UINT64_C(0x8000000000000000),
+                             UINT64_C(0x0000000000000000)};
+    const uint32_t deleted_floats[] = {UINT32_C(0xFFC00000), UINT32_C(0x80000000)};
+    const uint32_t base_floats[] = {
+        UINT32_C(0x7FC00000), UINT32_C(0xFFC00001), UINT32_C(0x7F800001), UINT32_C(0xFFFFFFFF),
+        UINT32_C(0x7F800000), UINT32_C(0x80000000), UINT32_C(0x00000000)};
+    const uint8_t not_row_5[] = {0x5F};
+    for (int composite = 0; composite < 2; composite++) {
+        for (int nulls = 0; nulls < 2; nulls++) {
+            const uint8_t *validity = nulls ? not_row_5 : NULL;
+            every_nan_is_one_key(allocator, "g", deleted, base, validity, composite);
+            every_nan_is_one_key(allocator, "f", deleted_floats, base_floats, validity, composite);
+        }
+    }
+}
+
 static void a_key_of_another_type_is_refused(struct seam_allocator *allocator) {
     const int64_t wide[] = {1};
     const int32_t narrow[] = {1};
@@ -436,6 +483,7 @@ int main(void) {
     versions_fill_each_other(allocator);
     null_ordering_values_have_no_order(allocator);
     composite_keys_and_leftovers(allocator);
+    floats_are_keys_by_value(allocator);
     a_key_of_another_type_is_refused(allocator);
     columns_are_assembled(allocator);
     CHECK(live_blocks(allocator) == 0);

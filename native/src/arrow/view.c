@@ -273,6 +273,14 @@ static uint64_t hash_bytes(const uint8_t *bytes, int64_t size) {
     return combine(hash, word);
 }
 
+/* The bits that every NaN of a width counts as: all of them are one value, and writers leave them
+ * in many forms (0.0/0.0 has its sign set on x86, Java's has not). -0.0 and 0.0 are two values. */
+static inline __attribute__((always_inline)) uint64_t one_nan(uint64_t bits, int64_t width) {
+    uint64_t infinity = width == 8 ? UINT64_C(0x7FF0000000000000) : UINT64_C(0x7F800000);
+    uint64_t sign = UINT64_C(1) << (8 * width - 1);
+    return (bits & ~sign) > infinity ? infinity + 1 : bits;
+}
+
 static uint64_t hash_value(const struct seam_view *view, int64_t row) {
     const uint8_t *bytes;
     if (!seam_view_valid(view, row)) {
@@ -285,25 +293,31 @@ static uint64_t hash_value(const struct seam_view *view, int64_t row) {
     if (view->layout == SEAM_LAYOUT_FIXED && view->width_bytes > 8) {
         return hash_bytes(fixed(view, row), view->width_bytes);
     }
-    return unsigned_value(view, row);
+    uint64_t value = unsigned_value(view, row);
+    return view->order == SEAM_ORDER_FLOAT ? one_nan(value, view->width_bytes) : value;
 }
 
 /* Values of `width` bytes, a constant, none null. */
-static inline __attribute__((always_inline)) void hash_plain(const uint8_t *data, int64_t width,
-                                                             int64_t count, uint64_t *hashes) {
+static inline __attribute__((always_inline)) void
+hash_plain(const uint8_t *data, int64_t width, bool is_float, int64_t count, uint64_t *hashes) {
     for (int64_t i = 0; i < count; i++) {
         uint64_t value = 0;
         memcpy(&value, data + i * width, (size_t)width); /* little-endian */
-        hashes[i] = combine(hashes[i], value);
+        hashes[i] = combine(hashes[i], is_float ? one_nan(value, width) : value);
     }
 }
 
 void seam_view_hash(const struct seam_view *view, int64_t begin, int64_t count, uint64_t *hashes) {
     bool plain = view->layout == SEAM_LAYOUT_FIXED && view->validity == NULL;
-    if (plain && view->width_bytes == 8) {
-        hash_plain(fixed(view, begin), 8, count, hashes);
+    bool is_float = view->order == SEAM_ORDER_FLOAT;
+    if (plain && view->width_bytes == 8 && !is_float) {
+        hash_plain(fixed(view, begin), 8, false, count, hashes);
+    } else if (plain && view->width_bytes == 8) {
+        hash_plain(fixed(view, begin), 8, true, count, hashes);
+    } else if (plain && view->width_bytes == 4 && !is_float) {
+        hash_plain(fixed(view, begin), 4, false, count, hashes);
     } else if (plain && view->width_bytes == 4) {
-        hash_plain(fixed(view, begin), 4, count, hashes);
+        hash_plain(fixed(view, begin), 4, true, count, hashes);
     } else {
         for (int64_t i = 0; i < count; i++) {
             hashes[i] = combine(hashes[i], hash_value(view, begin + i));

@@ -8,7 +8,6 @@ KeyGenerator.constructRecordKey).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,9 +92,6 @@ class SliceKeys:
                 raise InputError(f"{source}: a record without a key (column '{names}' is null)")
         if self.made:
             return pa.RecordBatch.from_arrays([_made_text(keys)], schema=self.schema)
-        if any(map(pa.types.is_floating, keys.schema.types)):
-            columns = list(map(_with_one_nan, keys.columns))
-            keys = pa.RecordBatch.from_arrays(columns, schema=keys.schema)
         return keys
 
     def of_positions(self, positions: np.ndarray) -> pa.RecordBatch:
@@ -232,13 +228,6 @@ def _may_be_typed(names: Sequence[str], schema: pa.Schema, with_deletes: bool) -
         tests += [pa.types.is_string, pa.types.is_date]
     kinds = [schema.field(name).type for name in names]
     return bool(names) and all(any(test(kind) for test in tests) for kind in kinds)
-
-
-def _with_one_nan(column: pa.Array) -> pa.Array:
-    """The same values, every NaN of the same bits: `Double.toString` has one word for all."""
-    if not pa.types.is_floating(column.type):
-        return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(math.nan, column.type), column)
 
 
 def _made_text(keys: pa.RecordBatch) -> pa.Array:
