@@ -16,10 +16,10 @@ from seambase.errors import InputError
 from seamkit.tables.iceberg.content.equality_deletes import DeletedKeys, key_columns
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.position_deletes import PATH_ID, PositionDeletes
-from seamkit.tables.iceberg.content.values import bound_value
 from seamkit.tables.iceberg.metadata.document import TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.metadata.values import bound_value
 
 __all__ = ["DeleteIndex", "kind_of"]
 

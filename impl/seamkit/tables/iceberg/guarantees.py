@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.files.statistics import ColumnRange, FileStatistics, bounds, or_null
-from seamkit.tables.iceberg.content.values import bound_value
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
 from seamkit.tables.iceberg.metadata.manifests import Entry, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.metadata.values import bound_value
 
 __all__ = ["file_statistics", "guarantee", "manifest_guarantee"]
 
@@ -139,9 +139,13 @@ def _range(
         return _truncated(int(match[1]), value, kind)
     if transform not in _STARTS or not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
         return None
-    number = (value - dt.date(1970, 1, 1)).days if isinstance(value, dt.date) else value
     start = _STARTS[transform]
-    return _moment(start(number), kind), _moment(start(number + 1), kind)
+    first = value
+    if value <= 0 and not (transform == "day" and pa.types.is_date32(kind)):
+        # Iceberg up to 0.10 rounded moments before 1970 up, so those of the period before may be
+        # in it; see the library's `ProjectionUtil.fixInclusiveTimeProjection`.
+        first -= 1
+    return _moment(start(first), kind), _moment(start(value + 1), kind)
 
 
 def _truncated(

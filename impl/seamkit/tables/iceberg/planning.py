@@ -19,12 +19,16 @@ from seamkit.tables.iceberg.buckets import ColumnBuckets, bucket_fields
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.position_deletes import deleted_rows
 from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
-from seamkit.tables.iceberg.content.values import partition_value
 from seamkit.tables.iceberg.content.vectors import read_vector
 from seamkit.tables.iceberg.deletes import DeleteIndex, kind_of
 from seamkit.tables.iceberg.guarantees import file_statistics, guarantee
 from seamkit.tables.iceberg.manifest_pruning import manifests_that_may_match
-from seamkit.tables.iceberg.metadata.document import PartitionSpec, Snapshot, TableMetadata
+from seamkit.tables.iceberg.metadata.document import (
+    PartitionField,
+    PartitionSpec,
+    Snapshot,
+    TableMetadata,
+)
 from seamkit.tables.iceberg.metadata.manifests import (
     DATA,
     Entry,
@@ -33,6 +37,7 @@ from seamkit.tables.iceberg.metadata.manifests import (
     read_list,
 )
 from seamkit.tables.iceberg.metadata.schema import Field, Schema
+from seamkit.tables.iceberg.metadata.values import constant, partition_value
 
 __all__ = ["Planner", "mask_of"]
 
@@ -200,7 +205,7 @@ class Planner:
     def _group(self, entry: Entry) -> str:
         """The partition of a data file, for people."""
         fields = self.metadata.specs[entry.spec_id].fields
-        return "/".join(f"{one.name}={entry.partition.get(one.id)}" for one in fields)
+        return "/".join(f"{one.name}={_shown(one, entry)}" for one in fields)
 
     def _shared(self, entry: Entry) -> tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]:
         """Columns with one value in a file, by id and by name: the same for files of a partition.
@@ -223,8 +228,14 @@ class Planner:
             field = types.get(-1 if one.source_id is None else one.source_id)
             if one.transform == "identity" and field is not None:
                 where = f"{entry.where}, column {field.name!r}"
-                values[field.id] = partition_value(entry.partition[one.id], field.type, where)
+                values[field.id] = constant(entry.partition[one.id], field.type, where)
         return values
+
+
+def _shown(one: PartitionField, entry: Entry) -> Any:
+    """A partition value for people: days as dates."""
+    value = entry.partition[one.id]
+    return partition_value(value, pa.date32(), entry.where) if one.transform == "day" else value
 
 
 def bounds_of(

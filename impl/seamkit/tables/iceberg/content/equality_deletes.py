@@ -27,7 +27,6 @@ from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.reader import Column, FileRows
 from seamkit.tables.iceberg.metadata.document import TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import Entry
-from seamkit.tables.iceberg.metadata.schema import field_path
 
 __all__ = ["DeletedKeys", "key_columns"]
 
@@ -43,14 +42,9 @@ def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict
     Raises:
         RefusedError: a field that no schema has, or that lies in a list or a map, or a nested one.
     """
-    numbers = sorted(metadata.schema_texts, reverse=True)
     columns: dict[str, Column] = {}
     for id_ in ids:
-        found = None
-        for number in (metadata.current_schema_id, *numbers):
-            found = field_path(metadata.schema(number).fields, id_)
-            if found is not None:
-                break
+        found = metadata.column(id_)
         if found is None or pa.types.is_nested(found[-1].type):
             raise RefusedError(
                 f"{where}: equality deletes by the field {id_}, which is no column of single "

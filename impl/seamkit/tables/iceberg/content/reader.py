@@ -16,8 +16,8 @@ from seamkit.files.renamed import renamed
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.tables.iceberg.content.columns import FileColumns, in_file
-from seamkit.tables.iceberg.content.values import default_value
 from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.metadata.values import default_value
 
 __all__ = ["LINEAGE", "Column", "FileRows", "IcebergReader"]
 

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
+
+import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import unpack
 from seamkit.files.storage import Storage
-from seamkit.tables.iceberg.metadata.schema import Schema, read_schema
+from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
 
-__all__ = ["PartitionField", "PartitionSpec", "Reference", "Snapshot", "TableMetadata", "load"]
+__all__ = [
+    "PartitionField",
+    "PartitionKinds",
+    "PartitionSpec",
+    "Reference",
+    "Snapshot",
+    "TableMetadata",
+    "load",
+]
 
 _VERSIONS = (1, 2, 3)
 _MOST_BYTES = 1 << 30
 _GZIP = b"\x1f\x8b"
 _FIRST_PARTITION_ID = 1000
+_OF_SOURCE = re.compile(r"identity|truncate\[\d{1,9}\]")
+_NUMBERS = re.compile(r"year|month|day|hour|bucket\[\d{1,9}\]")
+
+PartitionKinds = Mapping[int, pa.DataType | None]
+"""Types of the values of a spec's fields, by their ids; None where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +128,7 @@ class TableMetadata:
     log: Sequence[tuple[int, int]]
     properties: Mapping[str, str]
     _schemas: dict[int, Schema] = field(default_factory=dict)
+    _kinds: dict[int, PartitionKinds] = field(default_factory=dict)
 
     def schema(self, number: int | None = None) -> Schema:
         """A schema by its number; the current one by default.
@@ -125,6 +143,34 @@ class TableMetadata:
         if number not in self._schemas:
             self._schemas[number] = read_schema(self.schema_texts[number], self.where)
         return self._schemas[number]
+
+    def column(self, id_: int) -> Sequence[Field] | None:
+        """A field behind the structs it lies in, of the newest schema that has it; None if none.
+
+        Raises:
+            RefusedError: a schema that is asked has a type that is not supported.
+        """
+        numbers = sorted(self.schema_texts, reverse=True)
+        paths = (
+            field_path(self.schema(number).fields, id_)
+            for number in chain([self.current_schema_id], numbers)
+        )
+        return next((path for path in paths if path is not None), None)
+
+    def partition_kinds(self, spec_id: int) -> PartitionKinds:
+        """The types of the values of a spec's fields: what their transforms make of the columns."""
+        if spec_id not in self._kinds:
+            fields = self.specs[spec_id].fields
+            self._kinds[spec_id] = {one.id: self._kind(one) for one in fields}
+        return self._kinds[spec_id]
+
+    def _kind(self, one: PartitionField) -> pa.DataType | None:
+        if _NUMBERS.fullmatch(one.transform):
+            return pa.int32()
+        if one.source_id is None or not _OF_SOURCE.fullmatch(one.transform):
+            return None
+        source = self.column(one.source_id)
+        return None if source is None else source[-1].type
 
     def identifiers(self) -> Sequence[str]:
         """Columns that are declared to tell rows apart; none where that is not, or is nested."""

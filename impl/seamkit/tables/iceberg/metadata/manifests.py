@@ -8,20 +8,17 @@ block would pass for a shorter one, and deleted rows would come back.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from types import NoneType
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.records import AvroContainer, read_container
-from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
+from seamkit.tables.iceberg.metadata.document import PartitionKinds, Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
+from seamkit.tables.iceberg.metadata.values import partition_value
 
 __all__ = [
     "DATA",
@@ -43,7 +40,6 @@ _SUMMARIES = 507
 _EXISTING, _ADDED, _DELETED = 0, 1, 2
 _FORMATS = ("PARQUET", "ORC", "AVRO", "PUFFIN")
 _MOST_BYTES = 1 << 30
-_VALUES = (NoneType, bool, int, float, str, bytes, Decimal, dt.date, dt.time, uuid.UUID)
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ class Entry:
         path: as the manifest spells it.
         format: `PARQUET`, `ORC`, `AVRO` or `PUFFIN`.
         spec_id: of its partition.
-        partition: values by the id of the partition field; dates and times as Python has them.
+        partition: values by the id of the partition field; see `partition_value`.
         records: rows in it; of a vector, positions.
         size_bytes: of the file.
         sequence_number: of its data, by which deletes are matched.
@@ -196,14 +192,14 @@ def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata)
         RefusedError: a kind of file that is not supported.
     """
     storage, plain = files.locate(manifest.path)
-    fields = tuple(field.id for field in metadata.specs[manifest.spec_id].fields)
+    kinds = metadata.partition_kinds(manifest.spec_id)
     stated = replace(manifest, counts={}, summaries=())  # what entries inherit, and its length
     return storage.kept(
         [plain],
         lambda: list(_entries(files, manifest, metadata)),
         lambda entries: sum(map(_bytes_of, entries)),
         "entries of a manifest of Iceberg",
-        (fields, tuple(sorted(manifest.counts.items())), repr(stated)),
+        (tuple(kinds.items()), tuple(sorted(manifest.counts.items())), repr(stated)),
     )
 
 
@@ -215,6 +211,7 @@ def _bytes_of(entry: Entry) -> int:
 
 def _entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Iterator[Entry]:
     rows, where, _ = _avro(files, manifest.path, manifest.length)
+    kinds = metadata.partition_kinds(manifest.spec_id)
     statuses: Counter[int] = Counter()
     row_id = manifest.first_row_id
     for row in rows:
@@ -224,11 +221,11 @@ def _entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> 
         statuses[status] += 1
         if status == _DELETED:
             continue
-        entry = _entry(row, status, manifest, where)
+        entry = _entry(row, status, manifest, kinds, where)
         if entry.content == DATA and entry.first_row_id is None and row_id is not None:
             entry = replace(entry, first_row_id=row_id)
             row_id += entry.records
-        _check_content(entry, manifest, metadata)
+        _check_content(entry, manifest)
         yield entry
     for status, count in manifest.counts.items():
         if statuses[status] != count:
@@ -237,7 +234,9 @@ def _entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> 
             )
 
 
-def _entry(row: Mapping[int, Any], status: int, manifest: Manifest, where: str) -> Entry:
+def _entry(
+    row: Mapping[int, Any], status: int, manifest: Manifest, kinds: PartitionKinds, where: str
+) -> Entry:
     file = row.get(2)
     if not isinstance(file, dict):
         raise InputError(f"{where}: an entry has no file")
@@ -250,13 +249,21 @@ def _entry(row: Mapping[int, Any], status: int, manifest: Manifest, where: str) 
         if status != _ADDED and manifest.sequence_number:
             raise InputError(f"{where} has no sequence number, and was not added by its manifest")
         sequence = manifest.sequence_number
-    partition = _optional(file, 102, dict, where)
+    partition = _optional(file, 102, dict, where) or {}
+    if partition.keys() != kinds.keys():
+        raise InputError(
+            f"{where} has the partition fields {sorted(partition)}, its spec {manifest.spec_id} "
+            f"has {sorted(kinds)}"
+        )
     return Entry(
         content=_optional(file, 134, int, where) or 0,
         path=path,
         format=_typed(file, 101, str, where).upper(),
         spec_id=manifest.spec_id,
-        partition={} if partition is None else partition,
+        partition={
+            id_: partition_value(partition[id_], kind, f"{where}, field {id_}")
+            for id_, kind in kinds.items()
+        },
         records=_typed(file, 103, int, where),
         size_bytes=_typed(file, 104, int, where),
         sequence_number=sequence,
@@ -275,7 +282,7 @@ def _entry(row: Mapping[int, Any], status: int, manifest: Manifest, where: str) 
     )
 
 
-def _check_content(entry: Entry, manifest: Manifest, metadata: TableMetadata) -> None:
+def _check_content(entry: Entry, manifest: Manifest) -> None:
     """Refuse what no reader of this version can apply, and what contradicts its manifest."""
     if entry.content not in (DATA, POSITION_DELETES, EQUALITY_DELETES):
         raise RefusedError(f"{entry.where} has the unknown content {entry.content!r}")
@@ -289,16 +296,8 @@ def _check_content(entry: Entry, manifest: Manifest, metadata: TableMetadata) ->
         raise InputError(f"{entry.where} has equality deletes without the ids of their fields")
     if not all(isinstance(id_, int) for id_ in entry.equality_ids):
         raise InputError(f"{entry.where} has the equality ids {entry.equality_ids!r}")
-    if not all(isinstance(value, _VALUES) for value in entry.partition.values()):
-        raise InputError(f"{entry.where} has a partition value of a nested type")
     if entry.records < 0 or entry.size_bytes < 0:
         raise InputError(f"{entry.where} has {entry.records} rows in {entry.size_bytes} bytes")
-    known = {one.id for one in metadata.specs[entry.spec_id].fields}
-    if known != set(entry.partition):
-        raise InputError(
-            f"{entry.where} has the partition fields {sorted(entry.partition)}, its spec "
-            f"{entry.spec_id} has {sorted(known)}"
-        )
 
 
 def is_vector(entry: Entry) -> bool:
@@ -374,7 +373,6 @@ class _Names:
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._names: dict[int, str] = {}
         self._inner: dict[int, _Names] = {}
-        self._plain: set[int] = set()
         self._summary: _Names | None = None
         for one in schema["fields"]:
             id_ = one.get("field-id")
@@ -386,8 +384,6 @@ class _Names:
                 self._summary = _Names(_record_of_list(one["type"]))
             if record is not None:
                 self._inner[id_] = _Names(record)
-            elif _is_clock(one["type"]):
-                self._plain.add(id_)
 
     def of(self, record: Mapping[str, Any]) -> dict[int, Any]:
         """A record by ids."""
@@ -398,8 +394,6 @@ class _Names:
                 value = self._inner[id_].of(value)
             elif id_ == _SUMMARIES and value is not None and self._summary is not None:
                 value = [self._summary.of(one) for one in value]
-            elif id_ in self._plain and value is not None:
-                value = value.replace(tzinfo=None)
             found[id_] = value
         return found
 
@@ -421,11 +415,3 @@ def _record_of_list(kind: Any) -> Mapping[str, Any]:
     )
     found: Mapping[str, Any] = items
     return found
-
-
-def _is_clock(kind: Any) -> bool:
-    """Whether a type is a time without a zone, which Avro's reader takes for one of UTC."""
-    return any(
-        isinstance(one, dict) and one.get("adjust-to-utc") is False
-        for one in (kind if isinstance(kind, list) else [kind])
-    )

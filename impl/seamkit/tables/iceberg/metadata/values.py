@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
+import operator
 import struct
 import uuid
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 
-__all__ = ["bound_value", "default_value", "partition_value"]
+__all__ = ["bound_value", "constant", "default_value", "partition_value"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_UUID_BYTES = 16
+_T = TypeVar("_T")
 _WHOLE_BYTES = {4: "<i", 8: "<q"}
 
 
@@ -112,22 +117,140 @@ def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
     return pa.scalar(micros, pa.int64()).cast(pa.timestamp("us", kind.tz)).cast(kind)
 
 
-def partition_value(value: Any, kind: pa.DataType, where: str) -> pa.Scalar:
-    """A value of an identity partition field in the type of its column.
+def partition_value(value: Any, kind: pa.DataType | None, where: str) -> Any:
+    """A value of a partition as Python has the type of its transform's result.
+
+    Writers spell one value in several ways: a day as Avro's `date` or as a plain number, a time
+    with and without its zone, a UUID as a text or as bytes. Files of one partition are known by
+    equal values, so each has one form here, from the moment that a manifest is read.
 
     Args:
         value: as a manifest's Avro gives it.
-        kind: the column's type, which may be wider.
-        where: file and column, for messages.
+        kind: of the transform's result; None where that is not known.
+        where: file and field, for messages.
+
+    Returns:
+        Whole numbers where Python has no such day or moment, and for nanoseconds.
 
     Raises:
         InputError: it is no value of the type.
     """
-    if isinstance(value, uuid.UUID):
-        value = value.bytes
+    if value is None:
+        return None
     try:
-        if pa.types.is_timestamp(kind) and isinstance(value, int):  # nanoseconds
-            return pa.scalar(value, pa.int64()).cast(kind)
+        if kind is None and isinstance(value, _FLAT_VALUES):
+            return value
+        return _ONE_FORM[_kind_name(kind)](value, kind)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{where}: the partition value {value!r} is no {kind}") from error
+
+
+def _kind_name(kind: pa.DataType | None) -> int | None:
+    return None if kind is None else kind.id
+
+
+def _whole(value: Any, _: pa.DataType) -> int:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return (value - _EPOCH.date()).days
+    return operator.index(value)
+
+
+def _date(value: Any, _: pa.DataType) -> Any:
+    if isinstance(value, dt.datetime):
+        raise TypeError
+    if isinstance(value, dt.date):
+        return value
+    try:
+        return _EPOCH.date() + dt.timedelta(days=operator.index(value))
+    except OverflowError:
+        return value
+
+
+def _time(value: Any, _: pa.DataType) -> dt.time:
+    if isinstance(value, dt.time):
+        return value
+    moment = _EPOCH + dt.timedelta(microseconds=operator.index(value))
+    if moment.date() != _EPOCH.date():
+        raise ValueError
+    return moment.time()
+
+
+def _timestamp(value: Any, kind: pa.DataType) -> Any:
+    if isinstance(value, dt.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+    elif kind.unit == "ns":
+        return operator.index(value)
+    else:
+        try:
+            moment = _EPOCH + dt.timedelta(microseconds=operator.index(value))
+        except OverflowError:
+            return value
+    if kind.unit == "ns":
+        return (moment - _EPOCH) // _MICROSECOND * 1000
+    return moment if kind.tz else moment.replace(tzinfo=None)
+
+
+def _decimal(value: Any, kind: pa.DataType) -> Decimal:
+    if isinstance(value, bytes):
+        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-kind.scale)
+    if isinstance(value, Decimal):
+        return value
+    raise TypeError
+
+
+def _text(value: Any, _: pa.DataType) -> str:
+    return value.decode() if isinstance(value, bytes) else _of(str, value)
+
+
+def _bytes(value: Any, kind: pa.DataType) -> bytes:
+    if isinstance(value, uuid.UUID):
+        return value.bytes
+    if isinstance(value, str) and kind == pa.binary(_UUID_BYTES):
+        return uuid.UUID(value).bytes
+    return _of(bytes, value)
+
+
+def _float(value: Any, _: pa.DataType) -> float:
+    return float(_of((int, float), value))
+
+
+def _bool(value: Any, _: pa.DataType) -> bool:
+    return _of(bool, value)
+
+
+def _of(kind: type[_T] | tuple[type[_T], ...], value: Any) -> _T:
+    if not isinstance(value, kind):
+        raise TypeError
+    return value
+
+
+_ONE_FORM: Mapping[int | None, Callable[[Any, Any], Any]] = {
+    pa.int32().id: _whole,
+    pa.int64().id: _whole,
+    pa.date32().id: _date,
+    pa.time64("us").id: _time,
+    pa.timestamp("us").id: _timestamp,
+    pa.decimal128(1, 0).id: _decimal,
+    pa.string().id: _text,
+    pa.binary().id: _bytes,
+    pa.binary(1).id: _bytes,
+    pa.float32().id: _float,
+    pa.float64().id: _float,
+    pa.bool_().id: _bool,
+}
+_FLAT_VALUES = (bool, int, float, str, bytes, Decimal, dt.date, dt.time, uuid.UUID)
+
+
+def constant(value: Any, kind: pa.DataType, where: str) -> pa.Scalar:
+    """A value of an identity partition field as a column shows it, which may have a wider type.
+
+    Raises:
+        InputError: it is no value of the type.
+    """
+    try:
+        if isinstance(value, int) and pa.types.is_temporal(kind):
+            storage = pa.int32() if kind.bit_width == 32 else pa.int64()
+            return pa.scalar(value, storage).cast(kind)
         return pa.scalar(value, kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where}: the partition value {value!r} is no {kind}") from error
