@@ -20,6 +20,9 @@ __all__ = ["BREAKS", "sound", "sound_batches", "sound_stream"]
 #: What pyarrow raises over bytes that are not what they should be.
 BREAKS = (pa.ArrowException, OSError, ValueError)
 
+#: What ends an IPC stream: the mark of a message, and a length of nothing.
+_END_MARK = b"\xff\xff\xff\xff\0\0\0\0"
+
 
 def sound(batch: pa.RecordBatch, source: str, schema: pa.Schema | None = None) -> pa.RecordBatch:
     """The batch itself, once its types, sizes, offsets, indexes and values are as they should be.
@@ -74,24 +77,35 @@ def sound_batches(
         yield sound(batch, source, schema)
 
 
-def sound_stream(data: Any, source: str, schema: pa.Schema | None = None) -> list[pa.RecordBatch]:
+def sound_stream(
+    data: Any, source: str, schema: pa.Schema | None = None, *, marked: bool = False
+) -> list[pa.RecordBatch]:
     """All batches of an IPC stream in memory; see `sound`.
 
     Args:
         data: a buffer; batches share its memory.
         source: whose it is, for the message.
         schema: whose types and names each must have; None for any.
+        marked: the end mark must stand at the very end. Arrow lets writers leave it out where the
+            bytes end; without it nobody can tell a stream from its first half.
 
     Raises:
         InputError: the bytes are no whole stream, or one of its batches is not sound.
     """
     buffer = pa.py_buffer(data)
+    most = max(0, buffer.size - len(_END_MARK)) if marked else buffer.size
+    file = pa.BufferReader(buffer.slice(0, most))
     try:
-        reader = pa.ipc.open_stream(buffer)
+        reader = pa.ipc.open_stream(file)
     except BREAKS as error:
         raise InputError(f"{source} is no Arrow IPC stream: {error}") from error
     with reader:
-        return list(sound_batches(reader, source, schema))
+        batches = list(sound_batches(reader, source, schema))
+        if marked and file.tell() != most:
+            raise InputError(f"{source}: more bytes follow the end of its Arrow IPC stream")
+    if marked and buffer.slice(most).to_pybytes() != _END_MARK:
+        raise InputError(f"{source} is no whole Arrow stream: it lacks the end mark")
+    return batches
 
 
 def _unsound_column(batch: pa.RecordBatch, names: list[str]) -> str:

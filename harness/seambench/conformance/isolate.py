@@ -7,6 +7,7 @@ import json
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,9 @@ START_SECONDS = 120.0
 
 _LOOK_SECONDS = 0.1
 """How often memory is looked at while an answer is waited for."""
+
+_KILLED_SECONDS = 10.0
+"""How long a killed process may take to be gone: the kernel frees its memory first."""
 
 _SHARE_OF_MEMORY = 0.75
 
@@ -88,6 +92,8 @@ class Isolated:
         self._loaded: set[tuple[Any, Any]] = set()
         self.gave_up = False
         self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._number = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._refusal: Mapping[str, Any] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the object
@@ -151,14 +157,17 @@ class Isolated:
             self._refusal = {"outcome": "unavailable", "reason": str(error)}
             return
         self._folder = tempfile.TemporaryDirectory(prefix="seambench-", ignore_cleanup_errors=True)
-        self._process = subprocess.Popen(
-            [python, "-m", self._worker, self.seam, self.name],
-            env={**os.environ, **variables, "TMPDIR": self._folder.name},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            start_new_session=True,
-        )
+        # Sockets: what a program of the implementation's finds of them below /proc it cannot open.
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [python, "-m", self._worker, self.seam, self.name],
+                env={**os.environ, **variables, "TMPDIR": self._folder.name},
+                stdin=theirs.fileno(),
+                stdout=self._stderr,
+                stderr=self._stderr,
+                start_new_session=True,
+            )
         answer = self._listen(self._limits.start_seconds)
         if answer.get("ready"):
             self.version = answer["version"]
@@ -186,30 +195,35 @@ class Isolated:
 
     def _ask(self, request: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Send one request and wait for the answer."""
-        assert self._process is not None
-        assert self._process.stdin is not None
+        assert self._channel is not None
+        self._number += 1
+        text = json.dumps({**request, "number": self._number})
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
+            self._channel.sendall(text.encode() + b"\n")
+        except (BrokenPipeError, ConnectionResetError):
             return self._gone()
-        return self._listen(seconds)
+        answer = self._listen(seconds)
+        if self._process is not None and answer.get("number") != self._number:
+            self._stop()
+            return {"outcome": "crash", "reason": "the answer to another question came"}
+        return answer
 
     def _listen(self, seconds: float) -> Mapping[str, Any]:
         """The next line the process says, or how it failed to say one."""
-        assert self._process is not None
-        assert self._process.stdout is not None
+        assert self._channel is not None
         end = time.monotonic() + seconds
-        descriptor = self._process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
-            selector.register(descriptor, selectors.EVENT_READ)
+            selector.register(self._channel, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
                 left = end - time.monotonic()
                 if not selector.select(max(0.0, min(left, _LOOK_SECONDS))):
                     if ended := self._over_limit(seconds, left):
                         return ended
                     continue
-                piece = os.read(descriptor, 1 << 16)
+                try:
+                    piece = self._channel.recv(1 << 16)
+                except ConnectionResetError:
+                    piece = b""
                 if not piece:
                     return self._gone()
                 self._buffer += piece
@@ -249,10 +263,9 @@ class Isolated:
         process, self._process = self._process, None
         if process is None:
             return
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
         if process.poll() is None:
             _kill(process.pid)
         process.wait()
@@ -278,12 +291,17 @@ def _resident_bytes(process: psutil.Process) -> int:
 
 
 def _kill(pid: int) -> None:
-    """Kill a process and all that it started, programs in sessions of their own among them."""
-    for process in _with_descendants(pid):
+    """Kill a process and all that it started, programs in sessions of their own among them.
+
+    What it started is gone on return; for the process itself, its parent waits.
+    """
+    started = _with_descendants(pid)
+    for process in started:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
+    psutil.wait_procs([process for process in started if process.pid != pid], _KILLED_SECONDS)
 
 
 def _where(seam: str, name: str) -> tuple[str, Mapping[str, str]]:

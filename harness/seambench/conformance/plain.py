@@ -115,10 +115,15 @@ def canonical(value: Any) -> str:
         zoned = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
         return f"timestamp:{zoned.astimezone(dt.UTC).replace(tzinfo=None).isoformat()}"
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(canonical(v) for v in value) + "]"
+        return "[" + ",".join(map(_inner, value)) + "]"
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{k}={canonical(v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{_inner(k)}={_inner(v)}" for k, v in value.items()) + "}"
     return f"{type(value).__name__}:{value}"
+
+
+def _inner(value: Any) -> str:
+    """A value within another; texts in quotes, so that none can look like two: ["a,str:b"]."""
+    return f"str:{json.dumps(value)}" if isinstance(value, str) else canonical(value)
 
 
 def in_key_order(value: Any) -> Any:

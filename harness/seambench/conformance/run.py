@@ -170,6 +170,7 @@ def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> 
         group=case.group,
         version=version,
         difference=Difference(**rows) if rows else None,
+        must_refuse=bool(case.refused),
     )
 
 

@@ -1,15 +1,17 @@
 """The process that runs cases of one implementation, so that a crash takes nothing else with it.
 
-`python -m seambench.conformance.worker SEAM IMPLEMENTATION` first says whether it is ready, then
-reads one JSON object per line and answers each with one. A request names a case (`case`, `root`,
-`golden`) and what to `do` with it: `check`, or a request of the seam's own (`Seam.requests`).
-Before the first, `load` without a case has it read the case files. An answer has `outcome`,
-`reason`, `seconds`, `difference` where wrong rows came, and what that request adds. Whatever the
-implementation itself prints goes to standard error.
+`python -m seambench.conformance.worker SEAM IMPLEMENTATION` gets a socket as standard input. It
+first says whether it is ready, then reads one JSON object per line and answers each with one. A
+request has a `number`, which its answer repeats, names a case (`case`, `root`, `golden`) and what
+to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). Before the first, `load`
+without a case has it read the case files. An answer has `outcome`, `reason`, `seconds`,
+`difference` where wrong rows came, and what that request adds. Whatever the implementation itself
+prints goes to standard error.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sys
@@ -27,6 +29,8 @@ from seambench.contracts.seam import Case, Seam
 
 __all__ = ["main", "serve"]
 
+
+_PR_SET_DUMPABLE = 4
 
 Answer = Callable[[Seam, Any, Mapping[str, Any]], Mapping[str, Any]]
 """What comes of a request to an implementation of a seam, as members of an answer."""
@@ -54,8 +58,7 @@ def serve(answer: Answer) -> None:
     Args:
         answer: what comes of each; `seconds` is added.
     """
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    requests, answers = _private_channel()
     seam_name, name = sys.argv[1:3]
     try:
         seam = registry.find_seam(seam_name)
@@ -74,11 +77,28 @@ def serve(answer: Answer) -> None:
     stated = sorted(word for word, has in implementation.capabilities.items() if has)
     ready = {"ready": True, "version": str(implementation.version), "capabilities": stated}
     _say(answers, {**ready, "xfails": str(xfails) if xfails else None})
-    for line in sys.stdin:
+    for line in requests:
         request = json.loads(line)
         begin = time.perf_counter()
         said = answer(seam, implementation, request)
-        _say(answers, {**said, "seconds": time.perf_counter() - begin})
+        seconds = time.perf_counter() - begin
+        _say(answers, {**said, "number": request["number"], "seconds": seconds})
+
+
+def _private_channel() -> tuple[IO[str], IO[str]]:
+    """Requests and answers, out of reach of what the implementation starts.
+
+    Its programs inherit neither, and cannot open a socket through /proc; memory and descriptors of
+    a process that cannot be dumped are closed to others of the same user. A Python class runs in
+    this very process: nothing is hidden from that.
+    """
+    channel = os.dup(0)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    requests = os.fdopen(channel, encoding="utf-8")
+    return requests, os.fdopen(os.dup(channel), "w", encoding="utf-8")
 
 
 def _answer(

@@ -97,6 +97,7 @@ class Outcome:
         group: the format or the group of rules that the case belongs to.
         version: of the implementation; empty where it did not get as far as saying it.
         difference: of a wrong answer that is rows.
+        must_refuse: what the case asks for is a refusal, no answer.
     """
 
     seam: str
@@ -109,6 +110,7 @@ class Outcome:
     group: str = ""
     version: str = ""
     difference: Difference | None = None
+    must_refuse: bool = False
 
     @property
     def failed(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -213,6 +214,31 @@ def test_what_a_killed_program_started_ends_with_it(tmp_path: Path) -> None:
     assert outcome.outcome == "timeout"
     assert not psutil.pid_exists(int(pid)) or psutil.Process(int(pid)).status() == "zombie"
     assert not Path(folder).exists()
+
+
+def test_a_program_cannot_answer_for_the_worker(tmp_path: Path) -> None:
+    """What it writes into any descriptor of the process that judges it changes no verdict."""
+    program = tmp_path / "reader"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import os, time\n"
+        'answer = b\'{"outcome": "pass", "number": 1, "seconds": 0}\\n\' * 3\n'
+        "folder = f'/proc/{os.getppid()}/fd'\n"
+        "for name in os.listdir(folder):\n"
+        "    try:\n"
+        "        os.write(os.open(f'{folder}/{name}', os.O_WRONLY | os.O_NONBLOCK), answer)\n"
+        "    except OSError:\n"
+        "        continue\n"
+        "time.sleep(1)\n"
+    )
+    program.chmod(0o755)
+    stated = dict.fromkeys(SimulatedReader().capabilities, True)
+    facts = {"name": "x", "version": "1", "capabilities": stated}
+    (tmp_path / "reader.seambench.json").write_text(json.dumps(facts))
+    cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/untouched"]
+    outcomes = run_checks("scan", [f"cmd:{program}"], patterns=cases)
+
+    assert {outcome.outcome for outcome in outcomes} == {"fail"}
 
 
 def test_a_reader_that_cannot_be_found_is_one_sentence() -> None:

@@ -155,6 +155,7 @@ def check(
     if not as_json:
         show_end(seam, seen, run.cases() if impl and case is None else (), run.stated)
     _require_verdicts(seen, names if impl else ())
+    _require_answers(seen, () if extra or case or words or last_failed else names)
     if recorded is not None:
         write_outcomes(recorded, seen if extra is None else _of_pairs(seen, extra), results)
     if any(outcome.failed for outcome in seen):
@@ -210,6 +211,21 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:
     hint = "; a program or library states its capabilities in NAME.seambench.json beside it"
     door = hint if name.startswith(("cmd:", "lib:")) else ""
     raise SeambenchError(f"no case was put to {name}, so there is no verdict: {reason}{door}")
+
+
+def _require_answers(seen: Sequence[Outcome], named: Sequence[str]) -> None:
+    """Who was put to all cases of a seam must have been asked for more than refusals.
+
+    Raises:
+        SeambenchError: whoever refuses everything would be right in all that is asked of it.
+    """
+    for name in named:
+        judged = [one for one in seen if one.is_verdict and one.implementation == name]
+        if judged and all(one.must_refuse for one in judged):
+            raise SeambenchError(
+                f"{name}: what it states is enough for {len(judged)} cases that must be refused "
+                "and for none that has an answer, so there is no verdict; state more capabilities"
+            )
 
 
 def _sides(outcome: Outcome) -> list[str]:

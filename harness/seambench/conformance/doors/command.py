@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -29,6 +30,8 @@ __all__ = ["Command", "Running"]
 _REFUSED = 2
 _MARKER = "refused: "
 _MOST_SAID = 2000
+_LOOK_SECONDS = 0.02
+"""How often a program that is done with its output is asked whether it has ended."""
 
 
 def _find_command(command: str) -> list[str]:
@@ -119,6 +122,19 @@ class Running:
         written, _ = self._process.communicate(content)
         self.end()
         return written
+
+    def says_more(self) -> bool:
+        """Whether more output comes before the program ends.
+
+        A child of the program may hold its output open and silent, so its end counts, too.
+        """
+        os.set_blocking(self.output.fileno(), False)
+        while True:
+            has_ended = self._process.poll() is not None
+            piece: bytes | None = self.output.read(1)
+            if piece or piece == b"" or has_ended:
+                return bool(piece)
+            select.select([self.output], [], [], _LOOK_SECONDS)
 
     def end(self, refusal: type[SeambenchError] = RefusedError) -> None:
         """Wait for the end, and raise what it stands for unless it is success.

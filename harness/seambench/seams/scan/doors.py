@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import io
 import json
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -134,6 +135,25 @@ class LibraryScanner(Library):
         return _LibraryRead(self.name, self.reader(stream))
 
 
+class _Output(io.RawIOBase):
+    """The output of a program, which remembers whether it ended while more was asked for.
+
+    A stream with an end mark is left before that: without the mark Arrow takes any end for one.
+    """
+
+    def __init__(self, output: IO[bytes]) -> None:
+        self._output = output
+        self.ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._output.read(size)
+        self.ended |= len(piece) < size or size < 0
+        return piece
+
+
 class _CommandRead:
     """The output of one run of a command."""
 
@@ -143,8 +163,9 @@ class _CommandRead:
         self._running.send(request.encode())
         with contextlib.suppress(BrokenPipeError):
             self._running.input.close()
+        self._output = _Output(self._running.output)
         try:
-            self._stream = pa.ipc.open_stream(self._running.output)
+            self._stream = pa.ipc.open_stream(self._output)
         except (pa.ArrowException, OSError) as error:
             self._fail(f"its standard output is no Arrow IPC stream: {error}")
         self.schema: pa.Schema = self._stream.schema
@@ -154,6 +175,11 @@ class _CommandRead:
             yield from sound_batches(self._stream, "its standard output")
         except InputError as error:
             self._fail(str(error))
+        if self._output.ended:
+            self._fail("its stream has no end: a part may be missing")
+        if self._running.says_more():
+            self.close()
+            raise ProtocolError(f"{self._name}: more bytes follow the end of its stream")
         self._running.output.close()
         self._running.end()
 

@@ -128,7 +128,7 @@ class CommandSerde(Command):
         """Batches of bytes; see `seambench.contracts.serde.Serde`."""
         written = self._run(serde_request("deserialize", request), bytes(data))
         try:
-            return sound_stream(written, f"{self.name}: its standard output")
+            return sound_stream(written, f"{self.name}: its standard output", marked=True)
         except InputError as error:
             raise ProtocolError(str(error)) from error
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner, Result
 
+from seambase.errors import RefusedError
 from seambench.cli.app import app
 from seambench.cli.checks.choice import matches
 from seambench.conformance.advice import additions, groups, likeness
@@ -226,3 +227,27 @@ def test_failures_that_are_alike_are_one_group() -> None:
 def test_words_choose_by_id_and_rule(expression: str, held: bool) -> None:
     """`not` binds closest, then `and`, then `or`."""
     assert matches(expression, _Case([])) == held
+
+
+class RefusesAll:
+    """An exchange that states little, and refuses whatever it is asked."""
+
+    name = "refuses-all"
+    version = "1"
+    kind = "peer"
+    capabilities = dict.fromkeys(
+        ("partitions.single", "transports.pass-through", "types.int"), True
+    )
+
+    def open(self, _: object) -> None:
+        """Refuse."""
+        raise RefusedError("no exchange is done here")
+
+
+def test_whoever_is_asked_for_refusals_alone_has_no_verdict() -> None:
+    """To refuse everything is right there: exit code 1, and nothing is recorded."""
+    name = f"{__name__}:RefusesAll"
+    done = seambench("check", "--seam", "exchange", "--impl", name, "--record")
+
+    assert done.exit_code == 1
+    assert "none that has an answer" in str(done.exception)

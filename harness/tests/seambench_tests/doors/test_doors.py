@@ -91,6 +91,11 @@ def test_command_is_queried_through_its_dataset() -> None:
         ("nothing", ProtocolError, "no Arrow IPC stream"),
         ("crash half way", CrashError, "killed by signal 11"),
         ("fail half way", CrashError, "exit code 7; it said: disk gone"),
+        ("without the end mark", ProtocolError, "its stream has no end"),
+        ("half of the end mark", ProtocolError, "is no whole Arrow stream"),
+        ("junk behind the end", ProtocolError, "more bytes follow the end"),
+        ("much behind the end", ProtocolError, "more bytes follow the end"),
+        ("a second stream", ProtocolError, "more bytes follow the end"),
         ("other columns", ProtocolError, r"asked for columns \['id'\], a stream of \['other'\]"),
     ],
 )

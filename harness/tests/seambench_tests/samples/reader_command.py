@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import struct
 import sys
 import time
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
@@ -25,6 +27,22 @@ _UNSOUND = pa.Array.from_buffers(
     [None, pa.py_buffer(struct.pack("<4i", 0, 500_000_000, 2, 3))],
     children=[pa.array([1, 2, 3], pa.int32())],
 )
+
+#: Streams that are not just one whole stream.
+_OTHER_ENDS: Mapping[str, Callable[[bytes], bytes]] = {
+    "without the end mark": lambda content: content[:-8],
+    "half of the end mark": lambda content: content[:-4],
+    "junk behind the end": lambda content: content + b"junk" * 3,
+    "much behind the end": lambda content: content + b"junk" * 1_000_000,
+    "a second stream": lambda content: content * 2,
+}
+
+
+def _write_otherwise(table: pa.Table, behaviour: str) -> None:
+    content = io.BytesIO()
+    with pa.ipc.new_stream(content, table.schema) as sink:
+        sink.write_table(table, max_chunksize=4)
+    sys.stdout.buffer.write(_OTHER_ENDS[behaviour](content.getvalue()))
 
 
 def main() -> None:
@@ -49,6 +67,13 @@ def main() -> None:
         table = pa.table({"other": [1]})
     if behaviour == "unsound":
         table = pa.Table.from_arrays([_UNSOUND], ["id"])
+    if behaviour in _OTHER_ENDS:
+        _write_otherwise(table, behaviour)
+        return
+    _write(table, behaviour)
+
+
+def _write(table: pa.Table, behaviour: str) -> None:
     with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as sink:
         sink.write_table(table, max_chunksize=4)
         sys.stdout.buffer.flush()

@@ -107,6 +107,32 @@ def test_a_batch_of_another_schema_is_refused_first() -> None:
         sound(batch, "it", pa.schema([("k", pa.int64())]))
 
 
+_WHOLE = _stream(pa.record_batch({"n": [1, 2, 3]}))
+_AS_A_MARK = _stream(pa.record_batch({"n": pa.array([2**32 - 1] * 3, pa.uint64())}))
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        (_WHOLE, None),
+        (_WHOLE[:-8], "no whole Arrow stream"),
+        (_WHOLE[:-4], "no whole Arrow stream"),
+        (_AS_A_MARK[:-8], "no whole Arrow stream"),
+        (_WHOLE + b"junk" * 3, "more bytes follow"),
+        (_WHOLE + _WHOLE, "more bytes follow"),
+        (b"", "no Arrow IPC stream"),
+    ],
+)
+def test_a_marked_stream_is_just_one_whole_stream(written: bytes, says: str | None) -> None:
+    """The end mark stands at the very end; values that look like one do not stand for it."""
+    assert _AS_A_MARK[:-8].endswith(b"\xff\xff\xff\xff\0\0\0\0" * 3)
+    if says is None:
+        assert sum(one.num_rows for one in sound_stream(written, "it", marked=True)) == 3
+        return
+    with pytest.raises(InputError, match=says):
+        sound_stream(written, "it", marked=True)
+
+
 def test_damaged_streams_never_give_unsound_batches() -> None:
     """Whatever bytes change: an error, or batches that Arrow itself finds sound."""
     batch = pa.record_batch(
