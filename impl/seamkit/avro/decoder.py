@@ -17,7 +17,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro.plan import Column, Plan, new_native_decoder, plan_column
 from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_column
 
@@ -228,7 +228,7 @@ class AvroDecoder:
         if kept is None:
             code = lib.seam_avro_decode(self._decoder, *span, self._framing, error)
         else:
-            assert len(kept) == piece.count
+            expect(len(kept) == piece.count, "a word for each record")
             bits = ffi.from_buffer("uint8_t[]", np.packbits(kept, bitorder="little"))
             code = lib.seam_avro_decode_kept(self._decoder, *span, bits, self._framing, error)
         check(code, error, source=piece.source)

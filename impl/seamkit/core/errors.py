@@ -5,7 +5,7 @@ from __future__ import annotations
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.core._seam import ffi, lib
 
-__all__ = ["NativeMemoryError", "check", "new_error"]
+__all__ = ["NativeMemoryError", "check", "expect", "new_error"]
 
 
 class NativeMemoryError(SeambenchError, MemoryError):
@@ -41,4 +41,15 @@ def check(code: int, error: object, *, source: str = "", by_caller: bool = False
         raise RefusedError(f"{where}{message}{at}")
     if code == lib.SEAM_BAD_ARGUMENT and by_caller:
         raise UsageError(f"{where}{message}")
-    raise AssertionError(f"a call into the core broke its contract: {message}")
+    expect(False, message)
+
+
+def expect(holds: bool, otherwise: str) -> None:
+    """Stop a call into the core that would break its contract, whatever Python's `-O` leaves out.
+
+    Args:
+        holds: what the core has to believe, such as that two buffers are of one length.
+        otherwise: what is wrong if not.
+    """
+    if not holds:
+        raise AssertionError(f"a call into the core broke its contract: {otherwise}")

@@ -42,7 +42,7 @@ def byte_decimals(footer: pq.FileMetaData) -> dict[str, pa.DataType]:
     stored = {
         column.path
         for column in columns
-        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length <= _MOST_BYTES
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and 0 < column.length <= _MOST_BYTES
     }
     # A name with a dot in it may be the path of a column within another.
     return {

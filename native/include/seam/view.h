@@ -40,8 +40,10 @@ struct seam_view {
 int seam_view_of(const struct ArrowSchema *schema, const struct ArrowArray *array,
                  struct seam_view *out, struct seam_error *error);
 
-/* Views on every child of a struct array (a record batch); `out` has room for `capacity` views.
- * The struct's own validity and offset must be trivial. */
+/* Views on every child of a struct array (a record batch); `out` has room for `capacity` views,
+ * each of which has the rows of the batch at least. The struct's own validity and offset must be
+ * trivial.
+ */
 int seam_views_of_batch(const struct ArrowSchema *schema, const struct ArrowArray *batch,
                         int64_t capacity, struct seam_view *out, struct seam_error *error);
 

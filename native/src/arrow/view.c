@@ -112,6 +112,10 @@ int seam_views_of_batch(const struct ArrowSchema *schema, const struct ArrowArra
         if (code != SEAM_OK) {
             return code;
         }
+        if (out[i].length < batch->length) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %lld has %lld rows of %lld",
+                             (long long)i, (long long)out[i].length, (long long)batch->length);
+        }
     }
     return SEAM_OK;
 }

@@ -23,6 +23,7 @@ static void make_runs(struct seam_plan *plan, const int32_t *sources, int64_t ba
         }
         plan->runs[plan->n_runs++] =
             (struct run){(int32_t)begin, (int32_t)(i - begin), sources[i] < 0 ? -1 : sources[i]};
+        plan->log_rows = sources[i] >= plan->log_rows ? (int64_t)sources[i] + 1 : plan->log_rows;
         if (sources[i] < 0) {
             plan->gaps[plan->removed++] = (int32_t)i;
         }
@@ -203,12 +204,27 @@ static struct seam_view as_fixed(const struct seam_view *view, int32_t width) {
     return fixed;
 }
 
+/* The plan's numbers of rows are what columns are read by. */
+static int check_rows(const struct seam_plan *plan, const struct ArrowArray *base,
+                      const struct ArrowArray *log, struct seam_error *error) {
+    if (base->length < plan->base_rows || log->length < plan->log_rows) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                         "%lld rows of the base and %lld of the log, the plan is of %lld and %lld",
+                         (long long)base->length, (long long)log->length,
+                         (long long)plan->base_rows, (long long)plan->log_rows);
+    }
+    return SEAM_OK;
+}
+
 int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
                const struct ArrowArray *base, const struct ArrowArray *log, int32_t *patched,
                struct seam_error *error) {
     struct seam_view base_view, log_view;
     *patched = 0;
-    int code = seam_view_of(schema, base, &base_view, error);
+    int code = check_rows(plan, base, log, error);
+    if (code == SEAM_OK) {
+        code = seam_view_of(schema, base, &base_view, error);
+    }
     if (code == SEAM_OK) {
         code = seam_view_of(schema, log, &log_view, error);
     }
@@ -320,7 +336,10 @@ int seam_assemble(const struct seam_plan *plan, const struct ArrowSchema *schema
     void *buffers[3] = {NULL, NULL, NULL};
     int64_t nulls = 0;
     const char *name = schema->name == NULL ? "" : schema->name;
-    int code = base_view_of(schema, base, &base_view, &words, error);
+    int code = check_rows(plan, base, log, error);
+    if (code == SEAM_OK) {
+        code = base_view_of(schema, base, &base_view, &words, error);
+    }
     if (code == SEAM_OK) {
         code = seam_view_of(schema, log, &log_view, error);
     }

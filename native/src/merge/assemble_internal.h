@@ -17,6 +17,7 @@ struct seam_plan {
     int64_t n_runs;
     int32_t *gaps; /* base rows that are gone, rising */
     int64_t base_rows;
+    int64_t log_rows; /* that the log must have */
     int64_t rows;
     int64_t replaced;
     int64_t removed;

@@ -242,6 +242,16 @@ static int make_below(struct seam_allocator *allocator, struct seam_merge *merge
     return code;
 }
 
+/* Keys and ordering values are read row by row, side by side. */
+static int check_lengths(const struct ArrowArray *keys, const struct ArrowArray *ordering,
+                         struct seam_error *error) {
+    if (ordering != NULL && ordering->length != keys->length) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%lld keys have %lld ordering values",
+                         (long long)keys->length, (long long)ordering->length);
+    }
+    return SEAM_OK;
+}
+
 static int take_events(struct seam_merge *merge, const struct seam_events *events,
                        struct seam_error *error) {
     merge->n_keys = events->keys->n_children;
@@ -255,8 +265,18 @@ static int take_events(struct seam_merge *merge, const struct seam_events *event
         return seam_fail(error, SEAM_TOO_LARGE, -1, "%lld log events in one slice",
                          (long long)events->keys->length);
     }
-    int code =
-        seam_views_of_batch(events->keys_schema, events->keys, MAX_COLUMNS, merge->keys, error);
+    int code = check_lengths(events->keys, events->ordering, error);
+    if (code == SEAM_OK) {
+        code =
+            seam_views_of_batch(events->keys_schema, events->keys, MAX_COLUMNS, merge->keys, error);
+    }
+    for (int64_t i = 0; code == SEAM_OK && events->filling_rows > 0 && i < events->keys->length;
+         i++) {
+        if (events->rows[i] >= events->filling_rows) {
+            code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "an event is row %d of %lld",
+                             (int)events->rows[i], (long long)events->filling_rows);
+        }
+    }
     if (code == SEAM_OK && events->ordering != NULL) {
         merge->n_ordering = events->ordering->n_children;
         code = seam_views_of_batch(events->ordering_schema, events->ordering, MAX_COLUMNS,
@@ -384,7 +404,10 @@ static int base_views(const struct seam_merge *merge, const struct ArrowSchema *
         (ordering != NULL && ordering->n_children != merge->n_ordering)) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "base and log differ in key columns");
     }
-    int code = seam_views_of_batch(keys_schema, keys, MAX_COLUMNS, key_views, error);
+    int code = check_lengths(keys, ordering, error);
+    if (code == SEAM_OK) {
+        code = seam_views_of_batch(keys_schema, keys, MAX_COLUMNS, key_views, error);
+    }
     if (code == SEAM_OK) {
         code = check_same_layout(merge->keys, key_views, merge->n_keys, "key", error);
     }

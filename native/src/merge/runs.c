@@ -164,6 +164,20 @@ static int check_ascending(const struct run *run, struct seam_error *error) {
     return SEAM_OK;
 }
 
+/* Ranks are compared across runs: as words, so many of them, or as bytes. */
+static int check_alike(const struct seam_runs *merge, const struct run *run,
+                       struct seam_error *error) {
+    for (int32_t i = 0; i < merge->options.n_runs; i++) {
+        const struct run *other = &merge->runs[i];
+        if (other->begun && (other->keys.n_words != run->keys.n_words ||
+                             other->order.n_words != run->order.n_words)) {
+            return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                             "columns of one type in one run, of another in another");
+        }
+    }
+    return SEAM_OK;
+}
+
 static int fill(struct seam_runs *merge, struct run *run, const struct seam_node *node,
                 struct seam_error *error) {
     int32_t n_keys = merge->options.n_keys;
@@ -171,6 +185,9 @@ static int fill(struct seam_runs *merge, struct run *run, const struct seam_node
     if (code == SEAM_OK && merge->options.n_order > 0) {
         code = seam_ranks_fill(&run->order, merge->columns + n_keys, merge->options.n_order, 0,
                                node, error);
+    }
+    if (code == SEAM_OK) {
+        code = check_alike(merge, run, error);
     }
     if (code == SEAM_OK) {
         code = check_ascending(run, error);
@@ -188,6 +205,9 @@ int seam_runs_add(struct seam_runs *merge, int32_t number, const struct ArrowSch
     if (code == SEAM_OK && batch->length > INT32_MAX) {
         code = seam_fail(error, SEAM_TOO_LARGE, -1, "a batch of %lld rows; at most 2^31 - 1",
                          (long long)batch->length);
+    }
+    if (code == SEAM_OK && number == merge->options.base && sources == NULL) {
+        code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "no room for what becomes of the base");
     }
     if (code != SEAM_OK || batch->length == 0) {
         return code; /* still wanted */

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address, array_of, batch_of, new_array
-from seamkit.core.errors import check, new_error
+from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.merging.log_index import KEEP, REMOVE, Words
 
@@ -22,7 +22,7 @@ class _Plan:
     def __init__(self, sources: Words, allocator: TrackedAllocator) -> None:
         out = ffi.new("struct seam_plan **")
         error = new_error()
-        buffer = ffi.from_buffer("int32_t[]", sources)
+        buffer = ffi.from_buffer("int32_t[]", np.ascontiguousarray(sources, dtype=np.int32))
         check(
             lib.seam_plan_new(allocator.pointer, buffer, len(sources), out, error),
             error,
@@ -99,6 +99,8 @@ def _merge_column(
     kind = log.type
     if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
         return _take(base, log, sources)
+    plain = base.type.value_type if pa.types.is_dictionary(base.type) else base.type
+    expect(plain == kind, f"a column of {plain} in the base, of {kind} in the log")
     schema = exported_log.schema.children[i]
     arrays = (exported_base.array.children[i], exported_log.array.children[i])
     error = new_error()

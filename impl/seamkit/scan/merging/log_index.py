@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch
-from seamkit.core.errors import check, new_error
+from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 
 __all__ = ["KEEP", "REMOVE", "LogIndex", "Words"]
@@ -60,6 +60,8 @@ class LogIndex:
         meets_every_row: bool = False,
         source: str = "",
     ) -> None:
+        for words in (rows, flags):
+            expect(words is None or len(words) == keys.num_rows, "a word for each event")
         self._keys = ExportedBatch(keys)
         self._rows = np.ascontiguousarray(rows, dtype=np.int32)
         self._ordering = None if ordering is None else ExportedBatch(ordering)
@@ -118,6 +120,10 @@ class LogIndex:
             ordering: its ordering columns; None under commit-time ordering.
             losers: receives for each base row the row of the log that it stays above, or -1.
         """
+        expect(
+            losers is None or (losers.dtype == np.int32 and len(losers) == keys.num_rows),
+            "a loser for each row",
+        )
         base_keys = ExportedBatch(keys)
         base_ordering = None if ordering is None else ExportedBatch(ordering)
         sources = np.empty(keys.num_rows, dtype=np.int32)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch
-from seamkit.core.errors import check, new_error
+from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.merging.log_index import Words
 
@@ -109,6 +109,9 @@ class RunMerge:
             InputError: a null in the key, or keys that do not ascend.
             RefusedError: a column of a nested type.
         """
+        for words, kind in ((kinds, np.int8), (sources, np.int32)):
+            fits = words is None or (words.dtype == kind and len(words) == columns.num_rows)
+            expect(fits, "a kind and a source for each row")
         exported = ExportedBatch(columns)
         own = [
             ffi.NULL if kinds is None else ffi.from_buffer("int8_t[]", kinds),

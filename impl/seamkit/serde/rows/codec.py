@@ -158,6 +158,8 @@ class RowCodec(ABC):
             starts = starts[: max(fitting, 1) + 1]
             source.choice.count = len(starts) - 1
             out = room(int(starts[-1]))
+            if len(out) < starts[-1]:
+                raise UsageError(f"the rows take {starts[-1]} bytes, there is room for {len(out)}")
             view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
             error = new_error()
             code = self._write(source.pointer, source.choice, 0, _int64s(starts), view, error)

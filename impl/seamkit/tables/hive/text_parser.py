@@ -134,7 +134,7 @@ class TextParser:
     def parse_rows(self, text: Any, offsets: npt.NDArray[np.int64]) -> None:
         """Parse rows that lie behind each other, `offsets[i]` to `offsets[i + 1]`."""
         view, error = ffi.from_buffer("uint8_t[]", text), new_error()
-        places = ffi.from_buffer("int64_t[]", np.ascontiguousarray(offsets))
+        places = ffi.from_buffer("int64_t[]", np.ascontiguousarray(offsets, dtype=np.int64))
         code = lib.seam_text_parse_rows(
             self._parser, view, len(view), places, len(offsets) - 1, error
         )
