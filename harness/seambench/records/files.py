@@ -1,4 +1,4 @@
-"""Records as files: read, whatever version wrote them, checked, and written whole or not at all.
+"""Records as files: read, checked, and written whole or not at all.
 
 A record is JSON with a line for each part and each timing. It lies where its content says:
 `runs/<implementation>/<date>/<machine>-<run id>.json`.
@@ -18,7 +18,6 @@ import msgspec
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
 from seambase.whole_file import whole_file
 from seambench.records.model import NEWEST, Answered, Conformance, Record, json_schema
-from seambench.records.upgrade import upgraded
 from seambench.records.verdicts import verdict_problem
 
 __all__ = ["load_record", "problems", "record_paths", "validate_tree", "write_record"]
@@ -32,7 +31,7 @@ def problems(record: Record) -> list[str]:
     for at, timing in enumerate(record.timings):
         problem = verdict_problem(timing)
         counts = isinstance(timing, Answered) or timing.moved is not None
-        if timing.outcome == "pass" and not counts and record.run.upgraded_from != 1:
+        if timing.outcome == "pass" and not counts:
             problem = "it does not say what arrived"
         if problem is not None:
             found.append(f"timings/{at}: {timing.case} on {timing.over.name}: {problem}")
@@ -72,11 +71,11 @@ def _case_problems(part: Conformance) -> list[str]:
 
 
 def load_record(path: Path) -> Record:
-    """Read a record, of this or an older version.
+    """Read a record.
 
     Raises:
         InputError: it cannot be read, breaks its form, or a verdict does not follow from its facts.
-        RefusedError: a newer Seambench wrote it.
+        RefusedError: another Seambench wrote it, in another form.
     """
     record = _converted(path, _current(path))
     wrong = problems(record)
@@ -86,7 +85,7 @@ def load_record(path: Path) -> Record:
 
 
 def _current(path: Path) -> dict[str, Any]:
-    """The file's JSON object, upgraded to the newest version."""
+    """The file's JSON object."""
     try:
         raw = json.loads(path.read_bytes(), parse_constant=_no_number)
     except (OSError, ValueError, RecursionError) as error:
@@ -94,15 +93,12 @@ def _current(path: Path) -> dict[str, Any]:
     version = raw.get("schema") if isinstance(raw, dict) else None
     if not isinstance(version, int) or isinstance(version, bool):
         raise InputError(f"{path}: it says no schema version, so it is no record")
-    if version > NEWEST:
+    if version != NEWEST:
         raise RefusedError(
-            f"{path}: schema version {version} is newer than {NEWEST}, the newest known here; "
-            "read it with a newer seambench"
+            f"{path}: schema version {version} is not {NEWEST}, the one that is read here; "
+            "use the seambench that wrote it"
         )
-    try:
-        return dict(raw) if version == NEWEST else upgraded(raw)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{path}: no record of version {version}: {error!r}") from error
+    return dict(raw)
 
 
 def _no_number(word: str) -> float:

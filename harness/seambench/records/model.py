@@ -67,7 +67,6 @@ class Run(_Struct, frozen=True):
             did not, or nothing was read on Spark.
         commit: of Seambench's checkout, if it ran in one.
         dirty: whether that had changes.
-        upgraded_from: version of the form in which the record was first written.
     """
 
     id: Annotated[str, Meta(pattern="^[0-9a-z]{6,32}$")]
@@ -81,7 +80,6 @@ class Run(_Struct, frozen=True):
     master: Text | None = None
     commit: Text | None = None
     dirty: bool | None = None
-    upgraded_from: Literal[1, 2] | None = None
 
 
 class Machine(_Struct, frozen=True):

@@ -13,7 +13,6 @@ ROOT = Path(seambench.__file__).parent
 
 #: Files that name a format, each with its reason.
 EXCEPTIONS = {
-    "records/upgrade.py": "the first version of records knew one format, and did not name it",
     "cli/checks/new.py": "what a new scanner is asked first is one format's tables",
     "conformance/skeletons/scanner/c/reader.so.seambench.json": "as above",
     "conformance/skeletons/scanner/go/reader.seambench.json": "as above",
