@@ -24,7 +24,7 @@ from seamkit.scan.events_cache import EventsSource, Matches
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merging.log_index import KEEP, Words
 from seamkit.scan.native_path import Wanted, matching_groups, native_rows, tested_rows
-from seamkit.scan.stretches import Stretch, UnitEvents, stretches
+from seamkit.scan.stretches import Neighbours, Stretch, UnitEvents, stretches
 from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext
 
 __all__ = ["UnitMerge"]
@@ -77,18 +77,17 @@ class UnitMerge:
         self._turns = Turns()
         self._lock = threading.Lock()
         self._unit: UnitEvents | GoneRows | None = None
-        self._stretches: list[list[int]] = []
+        self._stretches: list[Neighbours] = []
         self._may_match: frozenset[int] | None = None
         self._matches = events.matches(changes)
         whole = self._matches is None and row_groups is None
         self._found: list[Words] | None = [] if whole and events.keeps_matches else None
         if file is not None:
             reader = self._reader()
-            every = range(reader.num_row_groups)
             # Which rows meet events is known: then the condition itself rules out groups.
             choose = None if self._matches else row_groups
-            groups = every if choose is None else choose(reader)
-            self._stretches = stretches(reader, groups, wanted.batch_rows)
+            groups = range(reader.num_row_groups) if choose is None else choose(reader)
+            self._stretches = stretches(reader, frozenset(groups), wanted.batch_rows)
         self._use_threads = threads > 1
 
     @property
@@ -138,7 +137,7 @@ class UnitMerge:
         yield from native_rows(
             self._reader(),
             self._wanted,
-            self._stretches[number] if self._stretches else [],
+            self._stretches[number].groups if self._stretches else (),
             use_threads=self._use_threads,
             gone=gone,
             allocator=self._context.allocator,
@@ -186,10 +185,10 @@ class UnitMerge:
         wanted = self._wanted
         names = wanted.columns if wanted.condition is None else wanted.tested
         last = number + 1 if self._use_threads else number + 2
-        for groups in self._stretches[number:last]:
+        for at in self._stretches[number:last]:
             reader = self._reader()
             if isinstance(reader, Fetching):
-                reader.fetch(wanted.read(names).names, groups)
+                reader.fetch(wanted.read(names).names, at.groups)
 
     @property
     def _most_ahead(self) -> int:
@@ -207,22 +206,21 @@ class UnitMerge:
         keys = self._changes.key_columns
         names = [n for n in self._wanted.read(self._wanted.columns).names if n not in keys]
         rest = self._schema(names)
-        return self._batches(self._reader(ahead=True), rest, self._stretches[number], names)
+        return self._batches(self._reader(ahead=True), rest, self._stretches[number].groups, names)
 
     def _stretch(self, unit: UnitEvents, number: int) -> Stretch:
         """Where the rows of a stretch come from; its keys meet the events in its turn."""
-        groups, reader, events = self._stretches[number], self._reader(), unit.events
-        first_row, rows = reader.rows_in(range(groups[0])), reader.rows_in(groups)
+        at, reader, events = self._stretches[number], self._reader(), unit.events
         if self._matches is not None:
-            return Stretch([], self._matches.sources[first_row : first_row + rows], None)
+            sources = self._matches.sources[at.first_row : at.first_row + at.rows]
+            return Stretch([], sources, None)
         names = list(events.columns(reader))
         shown = [] if unit.selects else events.data.schema.names
         if self._use_threads:
             names += [name for name in shown if name in self._changes.key_columns]
-        batches = self._batches(reader, self._schema(names), groups)
+        batches = self._batches(reader, self._schema(names), at.groups)
         keeps = not set(names).isdisjoint(shown)
         with self._turns.turn(number):
-            at = first_row, rows
             stretch = Stretch.meeting(batches, events, at, reader.name, keeps=keeps)
             if self._found is not None:
                 self._found.append(stretch.sources)
@@ -236,17 +234,18 @@ class UnitMerge:
         ahead: Iterator[pa.RecordBatch] | None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a stretch."""
-        groups, reader, sources = self._stretches[number], self._reader(), stretch.sources
+        at, reader, sources = self._stretches[number], self._reader(), stretch.sources
         if unit.events.fills or (stretch.stays and not unit.selects):
-            yield from unit.tested(self._put_together(unit.events, reader, groups, stretch, ahead))
+            whole = self._put_together(unit.events, reader, at.groups, stretch, ahead)
+            yield from unit.tested(whole)
             return
         if stretch.stays:
-            begin, matching = reader.rows_in(range(groups[0])), self._matching_groups(reader)
-            elsewhere = np.flatnonzero(sources != KEEP).astype(np.int64) + begin
+            matching = self._matching_groups(reader)
+            elsewhere = at.first_row + np.flatnonzero(sources != KEEP).astype(np.int64)
             yield from tested_rows(
                 reader,
                 self._wanted,
-                [group for group in groups if group in matching],
+                [group for group in at.groups if group in matching],
                 GoneRows(elsewhere, reader.num_rows, reader.name),
                 use_threads=self._use_threads,
             )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from seamkit.scan.merging.log_index import KEEP, Words
 from seamkit.scan.native_path import Wanted, condition_met, with_values
 from seamkit.scan.units import Events
 
-__all__ = ["Stretch", "UnitEvents", "stretches"]
+__all__ = ["Neighbours", "Stretch", "UnitEvents", "stretches"]
 
 _Truths = npt.NDArray[np.bool_]
 
@@ -105,7 +106,7 @@ class Stretch:
         cls,
         batches: Iterable[pa.RecordBatch],
         events: Events,
-        at: tuple[int, int],
+        at: Neighbours,
         source: str,
         *,
         keeps: bool,
@@ -115,21 +116,20 @@ class Stretch:
         Args:
             batches: what `Events.columns` names, of all rows of the stretch.
             events: those of the unit.
-            at: number of the stretch's first row in the file, and how many it has.
+            at: which rows of the file they are.
             source: the file, for messages.
             keeps: whether the keys are handed out, too.
         """
-        first_row, rows = at
-        sources = np.empty(rows, dtype=np.int32)
-        all_losers = np.empty(rows, dtype=np.int32) if events.fills else None
+        sources = np.empty(at.rows, dtype=np.int32)
+        all_losers = np.empty(at.rows, dtype=np.int32) if events.fills else None
         kept: list[pa.RecordBatch] = []
         done = 0
         for batch in batches:
             end = done + batch.num_rows
-            if end > rows:
+            if end > at.rows:
                 raise InputError(f"{source}: more rows than its footer says")
             losers = None if all_losers is None else all_losers[done:end]
-            sources[done:end] = events.meet(batch, first_row + done, source, losers)
+            sources[done:end] = events.meet(batch, at.first_row + done, source, losers)
             done = end
             if keeps:
                 kept.append(batch)
@@ -163,15 +163,32 @@ def _truths(met: pa.Array) -> _Truths:
     return truths
 
 
-def stretches(reader: FileReader, groups: Sequence[int], batch_rows: int) -> list[list[int]]:
-    """Row groups, small ones together, so that batches have the rows they may have."""
-    found: list[list[int]] = []
-    room = 0
-    for group in groups:
+class Neighbours(NamedTuple):
+    """Row groups of a file that follow each other: their rows are one range of its positions.
+
+    Attributes:
+        groups: their numbers.
+        first_row: position of the first of their rows in the file.
+        rows: of all of them.
+    """
+
+    groups: range
+    first_row: int
+    rows: int
+
+
+def stretches(reader: FileReader, chosen: Collection[int], batch_rows: int) -> list[Neighbours]:
+    """Some row groups of a file, small neighbours together: then batches have rows enough."""
+    found: list[Neighbours] = []
+    begin = 0
+    for group in range(max(chosen, default=-1) + 1):
         rows = reader.rows_in([group])
-        if not found or rows > room:
-            found.append([])
-            room = batch_rows
-        found[-1].append(group)
-        room -= rows
+        if group in chosen:
+            last = found[-1] if found else None
+            if last and last.groups.stop == group and last.rows + rows <= batch_rows:
+                joined = range(last.groups.start, group + 1)
+                found[-1] = Neighbours(joined, last.first_row, last.rows + rows)
+            else:
+                found.append(Neighbours(range(group, group + 1), begin, rows))
+        begin += rows
     return found

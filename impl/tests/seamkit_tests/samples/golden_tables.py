@@ -13,8 +13,8 @@ _GOLDEN = SUITES_GOLDEN / "hudi"
 
 
 def golden_table_names() -> list[str]:
-    """The names that `unpack_table` knows."""
-    return sorted(path.parent.name for path in _GOLDEN.glob("*/table.zip"))
+    """The names that `unpack_table` knows; those of variants have a slash."""
+    return sorted(str(file.parent.relative_to(_GOLDEN)) for file in _GOLDEN.rglob("table.zip"))
 
 
 def unpack_table(name: str, folder: Path) -> Path:

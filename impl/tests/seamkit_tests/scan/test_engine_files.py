@@ -12,13 +12,13 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 import seamkit
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.doors import bag, masked_parts
 from seamkit_tests.scan.units import plan, write_unit
 
 _ROWS = pa.table({"id": pa.array(range(300), pa.int64()), "text": [f"t{i}" for i in range(300)]})
@@ -36,11 +36,6 @@ def _paths(scan: Any) -> list[str]:
 
 def _rows(scan: Any) -> list[Any]:
     return sorted(scan.relation(duckdb.connect()).fetchall(), key=repr)
-
-
-def _bag(table: pa.Table) -> Counter[str]:
-    """Rows in no order, told apart by what they print."""
-    return Counter(map(repr, table.to_pylist()))
 
 
 def test_a_masked_file_is_read_without_the_rows_that_are_gone(tmp_path: Path) -> None:
@@ -211,30 +206,10 @@ def test_golden_tables_are_the_same_through_engines(archive: Path, tmp_path: Pat
     # Once anew, and once from what was kept.
     for _ in range(2):
         by_duckdb = con.sql("FROM rows").to_arrow_table().cast(expected.schema)
-        assert _bag(by_duckdb) == _bag(expected)
+        assert bag(by_duckdb) == bag(expected)
     by_polars = scan.lazy().select(pl.len()).collect().item()
     assert by_polars == expected.num_rows
-    assert _by_masked_parts(scan) == _bag(expected)
-
-
-def _by_masked_parts(scan: Any) -> Counter[str]:
-    """Part by part: the rows of its file that are left, by pyarrow, and those that come from us."""
-    found: Counter[str] = Counter()
-    for number in range(scan.n_parts):
-        part = scan.masked_part(number, scan.schema.names, None)
-        found += _bag(part.rows.to_table())
-        if part.file is not None:
-            own = pq.ParquetFile(part.file.paths[0]).read()
-            known = {**dict.fromkeys(part.file.absent), **part.file.values}
-            columns = [
-                pa.array([getattr(known[f.name], "as_py", lambda: None)()] * len(own), f.type)
-                if f.name in known
-                else own[f.name].cast(f.type)
-                for f in scan.schema
-            ]
-            rows = pa.table(columns, schema=scan.schema)
-            found += _bag(rows.filter(pa.array(~part.gone)) if len(part.gone) else rows)
-    return found
+    assert bag(masked_parts(scan)) == bag(expected)
 
 
 def test_a_part_is_split_unless_a_filter_of_its_keys_leaves_row_groups_out(tmp_path: Path) -> None:

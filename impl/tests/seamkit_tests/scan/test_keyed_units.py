@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -213,6 +214,24 @@ def test_a_filter_on_keys_leaves_row_groups_unread(
     assert ids(pc.field("v") == -250) == {250}
     assert {group for groups in read for group in groups} == set(range(12))
     assert ids(pc.field("v") == -801) == {801}  # only the events have it
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_row_groups_that_are_no_neighbours_are_met_by_their_own_rows(
+    folder: Path, rows: int, threads: int
+) -> None:
+    """A filter on keys leaves out those between: what is gone in one is not gone in another."""
+    file = write_unit(folder, "groups", _BASE.slice(0, 60), group_rows=rows)
+    changes = KeyedRows(_changed([2, 20]), [3, 21])
+    whole = [row for row in _expected([2, 20], [3, 21], every=False) if row[0] < 30]
+    unit = replace(file, changes=changes)
+    pairs = itertools.combinations([0, 2, 3, 4, 19, 20, 21, 29], 2)
+    for keys, batch_rows in zip(pairs, itertools.cycle([1, 2, 3, 100]), strict=False):
+        condition, options = pc.field("id").isin(keys), ScanOptions(batch_rows, threads)
+        scan = UnitScan(plan(_BASE.schema, unit), ["id", "v", "s"], condition, options)
+        found = [tuple(row.values()) for row in scan.to_table().to_pylist()]
+        assert sorted(found) == sorted(row for row in whole if row[0] in keys), keys
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -1,0 +1,112 @@
+"""Golden tables with base files of several row groups, of which filters leave any out.
+
+What is expected is the plain read of the table as Hudi wrote it, filtered by pyarrow.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import zlib
+from collections.abc import Iterator
+from functools import reduce
+from operator import and_, or_
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import seamkit
+from seambench.formats.hudi.recut import recut_base_files
+from seamkit.files.kept import CACHE_BYTES
+from seamkit.tables.hudi.merge.keys import RECORD_KEY
+from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.doors import DOORS, Filter, bag, comparable, compare
+from seamkit_tests.samples.golden_tables import golden_table_names, unpack_table
+
+
+def _by_keys(table: HudiTable, rows: pa.Table) -> Iterator[Filter]:
+    """For each two records the condition that asks for both."""
+    names, known = list(table.config.record_keys), set(rows.schema.names)
+    if not known.issuperset(names) or not all(comparable(rows[name].type) for name in names):
+        names = [RECORD_KEY]
+    keys = {tuple(row.values()) for row in rows.select(names).to_pylist()}
+    ways = [
+        reduce(and_, map(compare, names, itertools.repeat("="), key))
+        for key in sorted(keys, key=repr)
+    ]
+    yield from itertools.starmap(or_, itertools.combinations(ways, 2))
+
+
+def _random_filters(rows: pa.Table, chance: random.Random) -> Iterator[Filter]:
+    """One to three comparisons with values of the table, without end."""
+    names = [field.name for field in rows.schema if comparable(field.type)]
+    while rows.num_rows:
+        found = []
+        for _ in range(chance.randint(1, 3)):
+            name = chance.choice(names)
+            value = rows[name][chance.randrange(rows.num_rows)].as_py()
+            signs = ["=", "<>"] if isinstance(value, bool) else ["=", "=", "<>", "<", ">="]
+            found.append(compare(name, chance.choice(signs), value))
+        yield reduce(chance.choice([and_, or_]), found)
+
+
+def _filters(table: HudiTable, rows: pa.Table, most: int, chance: random.Random) -> list[Filter]:
+    """Half of them pairs of keys, as far as there are so many."""
+    pairs = list(_by_keys(table, rows))
+    chosen = chance.sample(pairs, min(len(pairs), most // 2))
+    return chosen + list(itertools.islice(_random_filters(rows, chance), most - len(chosen)))
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", ["mor-v9-event", "mor-v6-event", "mor-v9-typed-delete"])
+def test_row_groups_that_are_no_neighbours_keep_their_changes(
+    name: str, door: str, tmp_path: Path
+) -> None:
+    """Two keys leave groups between them out: rows replaced or deleted stay so, at every door."""
+    folder = unpack_table(name, tmp_path)
+    whole = HudiTable(str(folder)).scan().to_table()
+    assert recut_base_files(folder, 1)
+    table = HudiTable(str(folder))
+    for number, test in enumerate(_by_keys(table, whole)):
+        options = {"batch_rows": 1 + number % 3, "threads": 1 + number % 2 * 3}
+        seamkit.keep_at_most(0)
+        seamkit.keep_at_most(CACHE_BYTES)
+        found = DOORS[door](table, test, options)
+        assert bag(found) == bag(whole.filter(test.expression)), (test.sql, options)
+
+
+def _check(name: str, folder: Path, most: int) -> None:
+    """Hold a table that is cut in several ways against its plain read before."""
+    folder = unpack_table(name, folder)
+    original = HudiTable(str(folder))
+    columns = original.schema.names
+    whole = original.scan(columns).to_table()
+    chance = random.Random(zlib.crc32(name.encode()))
+    filters = _filters(original, whole, most, chance)
+    for rows in (1, 2, 3, 7):
+        recut_base_files(folder, rows)
+        table = HudiTable(str(folder))
+        assert bag(table.scan(columns).to_table()) == bag(whole), rows
+        for test in filters:
+            door = chance.choice(["table", "dataset"])
+            options = {"columns": columns, "batch_rows": chance.randint(1, 3)}
+            found = DOORS[door](table, test, {**options, "threads": chance.choice([1, 4])})
+            assert bag(found) == bag(whole.filter(test.expression)), (rows, door, test.sql)
+
+
+@pytest.mark.parametrize("name", golden_table_names()[::25])
+def test_a_table_has_the_same_rows_however_its_base_files_are_cut(
+    name: str, tmp_path: Path
+) -> None:
+    """Under filters by two keys and by values of any columns."""
+    _check(name, tmp_path, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", golden_table_names())
+def test_all_tables_have_the_same_rows_however_their_base_files_are_cut(
+    name: str, tmp_path: Path
+) -> None:
+    """Each in four ways, under many filters."""
+    _check(name, tmp_path, 40)
