@@ -23,7 +23,7 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     """
     if expression is None:
         return []
-    empty = schema.empty_table()
+    empty = pa.Table.from_batches([], schema)
     problem = _binding_problem(empty, expression)
     if problem is not None:
         raise UsageError(f"the filter {expression} does not fit the columns: {problem}")

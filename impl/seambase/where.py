@@ -122,7 +122,7 @@ def parse_filter(
     sql = f"({text}\n)"
     with duckdb.connect() if connection is None else nullcontext(connection) as con:
         columns = _columns(con, f"{what} {text!r}", sql, schema)
-        empty = schema.empty_table()
+        empty = pa.Table.from_batches([], schema)
         con.register("rows", empty)
         try:
             kinds = con.sql(f"SELECT {sql} AS condition FROM rows").types  # noqa: S608 - that is what --where is

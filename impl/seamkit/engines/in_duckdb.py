@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from seamkit.engines.files import CHUNK_ROWS, EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def duckdb_relation(
     from seambase.dataset import without_views
 
     # Types are those that DuckDB gives to our own columns, whoever reads the rows.
-    shown = connection.from_arrow(without_views(plan.schema).empty_table())
+    shown = connection.from_arrow(pa.Table.from_batches([], without_views(plan.schema)))
     types = dict(zip(shown.columns, shown.types, strict=True))
     parts = [_read_parquet(files, types, connection) for files in plan.files]
     if rest is not None or not parts:

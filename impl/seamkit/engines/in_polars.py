@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from seamkit.engines.files import EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
     from seambase.dataset import without_views
 
     # Types are those that Polars gives to our own columns, whoever reads the rows.
-    shown = pl.from_arrow(without_views(plan.schema).empty_table())
+    shown = pl.from_arrow(pa.Table.from_batches([], without_views(plan.schema)))
     assert isinstance(shown, pl.DataFrame)
     parts = [_scan_parquet(files, shown.schema) for files in plan.files]
     if plan.rest is not None:

@@ -310,7 +310,7 @@ def _tested_in_pages(
     if spans is None or sum(end - begin for begin, end in spans) > _MOST_IN_PAGES * rows:
         return None
     if not spans:
-        return pa.array(np.zeros(rows, dtype=np.bool_)), tested.empty_table()
+        return pa.array(np.zeros(rows, dtype=np.bool_)), pa.Table.from_batches([], tested)
     positions = np.concatenate([np.arange(begin, end) for begin, end in spans])
     batches = pages.rows(read, group, positions, _TESTED_ROWS)
     if batches is None:

@@ -56,7 +56,9 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
 
     def note(columns: list[str], expression: pc.Expression | None) -> pa.RecordBatchReader:
         pushed.append(expression)
-        return pa.schema([shown.field(name) for name in columns]).empty_table().to_reader()
+        return pa.RecordBatchReader.from_batches(
+            pa.schema([shown.field(name) for name in columns]), []
+        )
 
     with needs("bench", "a filter in SQL"):
         import duckdb

@@ -27,7 +27,7 @@ _FLAT: Mapping[str, pa.DataType] = {
     "timestamp_ns": pa.timestamp("ns"),
     "timestamptz_ns": pa.timestamp("ns", "UTC"),
     "string": pa.string(),
-    "uuid": pa.binary(16),
+    "uuid": pa.uuid(),
     "binary": pa.binary(),
     "unknown": pa.null(),
 }

@@ -19,7 +19,6 @@ __all__ = ["bound_value", "constant", "default_value", "partition_value"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
-_UUID_BYTES = 16
 _T = TypeVar("_T")
 _WHOLE_BYTES = {4: "<i", 8: "<q"}
 
@@ -102,7 +101,7 @@ def _of_text(text: str, kind: pa.DataType) -> pa.Scalar:
         return _moment(text, kind)
     if tests.is_string(kind):
         return pa.scalar(text, kind)
-    if tests.is_fixed_size_binary(kind) and "-" in text:
+    if kind == pa.uuid():
         return pa.scalar(uuid.UUID(text).bytes, kind)
     return pa.scalar(bytes.fromhex(text), kind)
 
@@ -205,8 +204,8 @@ def _text(value: Any, _: pa.DataType) -> str:
 def _bytes(value: Any, kind: pa.DataType) -> bytes:
     if isinstance(value, uuid.UUID):
         return value.bytes
-    if isinstance(value, str) and kind == pa.binary(_UUID_BYTES):
-        return uuid.UUID(value).bytes
+    if kind == pa.uuid():
+        return uuid.UUID(value).bytes if isinstance(value, str) else uuid.UUID(bytes=value).bytes
     return _of(bytes, value)
 
 
@@ -237,6 +236,7 @@ _ONE_FORM: Mapping[int | None, Callable[[Any, Any], Any]] = {
     pa.float32().id: _float,
     pa.float64().id: _float,
     pa.bool_().id: _bool,
+    pa.uuid().id: _bytes,
 }
 _FLAT_VALUES = (bool, int, float, str, bytes, Decimal, dt.date, dt.time, uuid.UUID)
 
