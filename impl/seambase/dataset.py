@@ -12,12 +12,17 @@ comes back must be filtered exactly, rows whose filter is NULL left out. Two cla
 A schema with string or binary views switches DuckDB's push-down off (and pyarrow cannot filter
 views), so `ScanDataset` refuses them and `StreamDataset` casts them to plain strings.
 
+A filter means what Arrow means by it: a comparison with NaN is false. DuckDB and Polars take NaN
+for equal to itself and greater than all numbers. DuckDB says so in the filter; Polars does not, so
+what it asks of floating-point columns is refused.
+
 `pyarrow.dataset` imports pandas where it is installed: import this module where a dataset is asked
 for, not before.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -28,8 +33,16 @@ import pyarrow.dataset as ds
 
 from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambase.filters import filter_columns
+from seambase.where import require_c_names
 
-__all__ = ["Open", "ScanDataset", "StreamScanner", "original_errors", "without_views"]
+__all__ = [
+    "Open",
+    "ScanDataset",
+    "StreamScanner",
+    "has_floats",
+    "original_errors",
+    "without_views",
+]
 
 Open = Callable[[list[str], pc.Expression | None], pa.RecordBatchReader]
 
@@ -39,6 +52,15 @@ def without_views(schema: pa.Schema) -> pa.Schema:
     return pa.schema(
         [field.with_type(_plain_type(field.type)) for field in schema], metadata=schema.metadata
     )
+
+
+def has_floats(kind: pa.DataType) -> bool:
+    """Whether values of a type are floating-point numbers or hold some, so that one may be NaN."""
+    if pa.types.is_dictionary(kind):
+        return has_floats(kind.value_type)
+    if pa.types.is_nested(kind):
+        return any(has_floats(kind.field(number).type) for number in range(kind.num_fields))
+    return bool(pa.types.is_floating(kind))
 
 
 class StreamScanner:
@@ -115,8 +137,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
                 which the filter is true. Both arguments are checked against `schema` before.
 
         Raises:
-            RefusedError: the schema has a view, which would switch push-down off.
+            RefusedError: the schema has a view, which would switch push-down off, or a name that
+                engines would not see whole.
         """
+        require_c_names(schema)
         for field in schema:
             if field.type != _plain_type(field.type):
                 raise RefusedError(
@@ -170,6 +194,28 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
             reader.schema, self._watched(reader, batch_size)
         )
         return StreamScanner(watched, self._shown)
+
+    def to_batches(self, **request: Any) -> Iterator[pa.RecordBatch]:
+        """The batches of one scan; `pl.scan_pyarrow_dataset` reads through this call.
+
+        Args:
+            **request: see `scanner`.
+
+        Raises:
+            RefusedError: Polars asks for a filter over floating-point columns. Its own words for it
+                leave out that NaN equals itself and is greatest, so rows would be lost.
+            UsageError: see `scanner`.
+        """
+        condition = request.get("filter")
+        by_polars = sys._getframe(1).f_globals.get("__name__", "").startswith("polars.")
+        if by_polars and condition is not None:
+            for name in filter_columns(condition, self._shown):
+                if has_floats(self._shown.field(name).type):
+                    raise RefusedError(
+                        f"Polars asks for {condition}, which loses NaN of column {name!r}: filter "
+                        "a scan's lazy(), or pass allow_pyarrow_filter=False"
+                    )
+        return self.scanner(**request).to_batches()
 
     def filter(self, expression: pc.Expression) -> ScanDataset:
         """A dataset over the rows for which `expression` is true, besides any later filter."""

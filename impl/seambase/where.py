@@ -1,4 +1,4 @@
-"""Filters typed as text: one DuckDB expression over a table's columns, checked before use."""
+"""Filters typed as text, one DuckDB expression over a table's columns; and columns by name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from seambase.errors import UsageError
+from seambase.errors import RefusedError, UsageError
 from seambase.extras import needs
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Filter", "parse_filter", "require_columns"]
+__all__ = ["Filter", "parse_filter", "require_c_names", "require_columns"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,20 @@ def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> No
     for name in names:
         if name not in known:
             raise UsageError(f"{what}: unknown column {name!r}{_suggestion(name, known)}")
+
+
+def require_c_names(schema: pa.Schema) -> None:
+    """Check that engines see the names of all columns: they take them as C's strings.
+
+    Raises:
+        RefusedError: a name has a NUL, at which it would end.
+    """
+    for name in schema.names:
+        if "\0" in name:
+            raise RefusedError(
+                f"column {name!r}: engines would see a name that ends at its NUL; leave the column "
+                "out, or read with to_table() or to_reader()"
+            )
 
 
 def _rows_alone(rows: int) -> pa.RecordBatch:

@@ -148,6 +148,8 @@ def _why_not_these(reader: ParquetReader, wanted: pa.Schema) -> str | None:
     """Why the columns of a file are not what an engine makes of them; None where they are."""
     own = reader.schema
     folded = [name.casefold() for name in own.names]
+    if "" in folded:
+        return "one of its columns has no name"
     if len(set(folded)) < len(folded):
         return "two of its columns differ in upper and lower case alone"
     for field in wanted:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from seambase.errors import RefusedError
+from seambase.where import require_c_names
 from seamkit.engines.files import CHUNK_ROWS, EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
@@ -25,21 +28,31 @@ def duckdb_relation(
         plan: what to read.
         rest: the dataset of the plan's rest, if it has any.
         connection: where the relation lives.
+
+    Raises:
+        RefusedError: DuckDB would show the name of a column cut, or as that of another.
     """
     from seambase.dataset import without_views
 
+    require_c_names(plan.schema)
     # Types are those that DuckDB gives to our own columns, whoever reads the rows.
     shown = connection.from_arrow(pa.Table.from_batches([], without_views(plan.schema)))
-    types = dict(zip(shown.columns, shown.types, strict=True))
-    parts = [_read_parquet(files, types, connection) for files in plan.files]
+    for own, name in zip(shown.columns, plan.schema.names, strict=True):
+        if own != name and own in plan.schema.names:
+            raise RefusedError(
+                f"DuckDB calls column {name!r} {own!r}, as another column is called: leave one out"
+            )
+    kinds = list(zip(shown.columns, shown.types, strict=True))
+    parts = [_read_parquet(files, kinds, connection) for files in plan.files]
     if rest is not None or not parts:
         parts.append(shown if rest is None else connection.from_arrow(rest))
     return reduce(lambda whole, part: whole.union(part), parts)
 
 
 def _read_parquet(
-    files: EngineFiles, types: dict[str, Any], connection: duckdb.DuckDBPyConnection
+    files: EngineFiles, kinds: Sequence[tuple[str, Any]], connection: duckdb.DuckDBPyConnection
 ) -> duckdb.DuckDBPyRelation:
+    """The files' rows; `kinds` has for each column what DuckDB calls it, and its type there."""
     import duckdb
 
     rows = connection.read_parquet(
@@ -48,15 +61,13 @@ def _read_parquet(
     if files.gone is not None:
         rows = _without_gone(rows, files, files.gone, connection)
     columns = []
-    for number, field in enumerate(files.schema):
+    for number, (field, (shown, kind)) in enumerate(zip(files.schema, kinds, strict=True)):
         if field.name in files.values or field.name in files.absent:
             value = files.values.get(field.name)
-            constant = duckdb.ConstantExpression(None if value is None else value.as_py())
-            column = constant.cast(types[field.name])
+            column = duckdb.ConstantExpression(None if value is None else value.as_py())
         else:
-            name = field.name if files.gone is None else _numbered(number)
-            column = duckdb.ColumnExpression(name).cast(types[field.name])
-        columns.append(column.alias(field.name))
+            column = _column(field.name if files.gone is None else _numbered(number))
+        columns.append(column.cast(kind).alias(shown))
     return rows.select(*columns)
 
 
@@ -71,7 +82,7 @@ def _without_gone(
 
     known = {*files.values, *files.absent}
     columns = [
-        duckdb.ColumnExpression(field.name).alias(_numbered(number))
+        _column(field.name).alias(_numbered(number))
         for number, field in enumerate(files.schema)
         if field.name not in known
     ]
@@ -82,6 +93,14 @@ def _without_gone(
     # An equality: of two tables that are joined by anything else DuckDB may repeat the wider one.
     met = f"place // {CHUNK_ROWS} = chunk AND get_bit(bits, place % {CHUNK_ROWS}) = 0"
     return rows.select(*columns, place).join(bits, met)
+
+
+def _column(name: str) -> duckdb.Expression:
+    """A column by its name, in quotes: a plain one may be a star."""
+    import duckdb
+
+    quoted = name.replace('"', '""')
+    return duckdb.SQLExpression(f'"{quoted}"')
 
 
 def _numbered(column: int) -> str:

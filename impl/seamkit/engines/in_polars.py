@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from seambase.errors import UsageError
+from seambase.where import require_c_names
 from seamkit.engines.files import EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow.dataset as ds
 
-__all__ = ["polars_frame"]
+__all__ = ["frame_of", "polars_frame"]
+
+
+def frame_of(rows: pa.Table | pa.RecordBatch) -> pl.DataFrame:
+    """Rows of Arrow's as a frame with the same names, the empty one among them.
+
+    Raises:
+        RefusedError: Polars would not see a name whole.
+    """
+    import polars as pl
+
+    require_c_names(rows.schema)
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)
+    frame.columns = rows.schema.names
+    return frame
 
 
 def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
@@ -19,41 +40,114 @@ def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
 
     Args:
         plan: what to read.
+
+    Raises:
+        RefusedError: Polars would not see the name of a column whole.
+        UsageError: the plan has no columns.
     """
     import polars as pl
 
     from seambase.dataset import without_views
 
+    if not plan.schema.names:
+        raise UsageError("a lazy frame of Polars has at least one column: name some")
     # Types are those that Polars gives to our own columns, whoever reads the rows.
-    shown = pl.from_arrow(pa.Table.from_batches([], without_views(plan.schema)))
-    assert isinstance(shown, pl.DataFrame)
+    shown = frame_of(pa.Table.from_batches([], without_views(plan.schema)))
     parts = [_scan_parquet(files, shown.schema) for files in plan.files]
     if plan.rest is not None:
-        rest = pl.scan_pyarrow_dataset(plan.rest.dataset())
-        parts.append(
-            rest.select(_typed(pl.col(name), kind, name) for name, kind in shown.schema.items())
-        )
+        parts.append(_scan_rest(plan.rest.dataset(), shown.schema))
     return pl.concat(parts) if parts else shown.lazy()
 
 
 def _scan_parquet(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
     import polars as pl
+    import polars.selectors as cs
 
     # A file may have columns that the scan does not hand out, and others of them not.
     rows = pl.scan_parquet(
         list(files.paths), glob=False, hive_partitioning=False, extra_columns="ignore"
     )
-    columns = []
-    for name, kind in types.items():
-        if name in files.values:
-            value = pl.lit(files.values[name].as_py())
-        elif name in files.absent:
-            value = pl.lit(None)
-        else:
-            value = pl.col(name)
-        columns.append(_typed(value, kind, name))
-    return rows.select(columns)
+    # Beside the file's columns: a selection of nothing but values would have one row.
+    values = {name: value.as_py() for name, value in files.values.items()}
+    values |= dict.fromkeys(files.absent)
+    rows = rows.with_columns(pl.lit(value).alias(name) for name, value in values.items())
+    # By selectors: the name of a plain column may be a pattern of many.
+    return rows.select(cs.by_name(name).cast(kind).alias(name) for name, kind in types.items())
 
 
-def _typed(value: pl.Expr, kind: pl.DataType, name: str) -> pl.Expr:
-    return value.cast(kind).alias(name)
+def _scan_rest(dataset: ds.Dataset, types: pl.Schema) -> pl.LazyFrame:
+    """What we read. Polars tests all rows by its own rules; we leave out what none can meet."""
+    from polars.io.plugins import register_io_source
+
+    def rows(
+        names: list[str] | None, condition: pl.Expr | None, most: int | None, _batch_rows: object
+    ) -> Iterator[pl.DataFrame]:
+        names = list(types) if names is None else names
+        # What is to be tested are the first rows of all where their number is given.
+        pushed = None if condition is None or most is not None else _pushed(condition, dataset)
+        tested = [] if condition is None else condition.meta.root_names()
+        columns = list(dict.fromkeys([*names, *tested]))
+        left = most
+        for batch in dataset.scanner(columns=columns, filter=pushed).to_batches():
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            frame = frame_of(batch)
+            if condition is not None:
+                frame = frame.filter(condition)
+            # No selection by name, which may be a pattern of many.
+            yield frame if names == columns else frame.drop(columns[len(names) :])
+            if left == 0:
+                return
+
+    return register_io_source(rows, schema=types)
+
+
+def _pushed(condition: pl.Expr, dataset: ds.Dataset) -> pc.Expression | None:
+    """What Arrow can test of a condition, so that each row which meets it passes.
+
+    Polars words it for a dataset without rows. Parts that read floating-point numbers are left out:
+    it takes NaN for equal to itself and greatest, Arrow does not.
+    """
+    import polars as pl
+
+    from seambase.dataset import ScanDataset, has_floats
+    from seambase.filters import filter_columns
+
+    schema = dataset.schema
+    worded: list[pc.Expression] = []
+
+    def note(columns: list[str], expression: pc.Expression | None) -> pa.RecordBatchReader:
+        if expression is not None and filter_columns(expression, schema):
+            worded.append(expression)
+        few = pa.schema([schema.field(name) for name in columns])
+        return pa.RecordBatchReader.from_batches(few, [])
+
+    for part in _parts(condition):
+        names = part.meta.root_names()
+        if names and not any(has_floats(schema.field(name).type) for name in names):
+            # Names that Polars reads in Arrow's way, which has none for an empty one.
+            few = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
+            if all(few.names):
+                pl.scan_pyarrow_dataset(ScanDataset(few, note)).filter(part).collect()
+    return None if not worded else _all_of(worded)
+
+
+def _parts(condition: pl.Expr) -> Iterator[pl.Expr]:
+    """What must all be true, a part after another."""
+    try:
+        is_and = json.loads(condition.meta.serialize(format="json"))["BinaryExpr"]["op"] == "And"
+    except (ValueError, LookupError, TypeError):
+        is_and = False  # another version's form, or no such expression
+    if not is_and:
+        yield condition
+        return
+    for part in condition.meta.pop():
+        yield from _parts(part)
+
+
+def _all_of(conditions: list[pc.Expression]) -> pc.Expression:
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = whole & condition
+    return whole

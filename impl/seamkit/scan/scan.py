@@ -16,6 +16,7 @@ from seambase.errors import UsageError
 from seambase.extras import needs
 from seambase.scan import ScanReport
 from seambase.statistics import ColumnStatistics, TableStatistics
+from seambase.where import require_c_names
 from seamkit.engines.files import EnginePlan, MaskedPart
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Scan(ABC):
 
         Raises:
             InputError: a file is missing or broken.
+            RefusedError: DuckDB would show a column under the name of another, or cut at a NUL.
             UsageError: the scan has no columns.
         """
         if not self.schema.names:
@@ -134,9 +136,13 @@ class Scan(ABC):
     def lazy(self) -> pl.LazyFrame:
         """The rows as a lazy frame of Polars; files are shared out as `relation` does.
 
+        Filters mean what they mean in Polars: NaN equals itself and is greater than all numbers.
+
         Raises:
             InputError: a file is missing or broken.
+            RefusedError: the name of a column has a NUL, at which Polars would end it.
             UnavailableError: Polars is not installed.
+            UsageError: the scan has no columns.
         """
         with needs("peers", "a lazy frame of Polars"):
             import polars  # noqa: F401, ICN001
@@ -248,13 +254,14 @@ class Scan(ABC):
         """All rows as a Polars data frame.
 
         Raises:
+            RefusedError: the name of a column has a NUL, at which Polars would end it.
             UnavailableError: Polars is not installed.
         """
         with needs("peers", "a Polars data frame"):
-            import polars as pl
-        frame = pl.from_arrow(self.to_table())
-        assert isinstance(frame, pl.DataFrame)
-        return frame
+            import polars  # noqa: F401, ICN001
+        from seamkit.engines.in_polars import frame_of
+
+        return frame_of(self.to_table())
 
     def head(self, rows: int = 10) -> pa.Table:
         """The first rows that come; the rest is not read.
@@ -279,6 +286,7 @@ class Scan(ABC):
         return sum(batch.num_rows for batch in self.to_reader())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        require_c_names(self.schema)
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
