@@ -106,7 +106,7 @@ def appended_files(
     found: list[Entry] = []
     for snapshot in appends:
         for manifest in read_list(files, snapshot, metadata):
-            if manifest.snapshot_id != snapshot.id or manifest.is_deletes:
+            if manifest.snapshot_id not in (None, snapshot.id) or manifest.is_deletes:
                 continue
             found += [
                 entry

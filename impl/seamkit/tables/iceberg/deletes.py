@@ -143,7 +143,7 @@ def kind_of(delete: Entry) -> str:
 
 def _apart(delete: Entry, data: Entry, field: Field) -> bool:
     """Whether no value of a key column is in both files, as far as their bounds tell."""
-    if delete.null_counts.get(field.id) != 0:
+    if field.stated or delete.null_counts.get(field.id) != 0:
         return False  # null equals null, and is in no bounds
     ends = [
         None if end is None else bound_value(end, field.type)

@@ -63,6 +63,8 @@ def _of_column(entry: Entry, field: Field) -> ColumnRange:
     if entry.value_counts.get(field.id) != entry.records:
         nulls = None
     lower, upper = entry.lower.get(field.id), entry.upper.get(field.id)
+    if field.stated:
+        lower = upper = None
     return ColumnRange(
         nulls,
         None if lower is None else bound_value(lower, field.type),
@@ -84,7 +86,7 @@ def manifest_guarantee(
     parts: list[pc.Expression] = []
     for one, summary in zip(spec.fields, summaries, strict=True) if summaries else ():
         source = by_id.get(-1 if one.source_id is None else one.source_id)
-        if source is not None and not source.children:
+        if source is not None and not source.children and not source.stated:
             parts += _of_summary(one, summary, source)
     return _all(parts)
 

@@ -44,6 +44,7 @@ def _rewrite(
     """
     snapshot = IcebergTable(str(table))._metadata.current
     assert snapshot is not None
+    assert snapshot.manifest_list is not None
     listed = table / "metadata" / snapshot.manifest_list.rpartition("/")[2]
     schema, metadata, rows = _read(listed)
     for row in rows:
@@ -150,7 +151,7 @@ def test_a_manifest_list_is_that_of_its_snapshot(tmp_path: Path, says: str) -> N
     assert current is not None
     before = next(one for one in metadata.snapshots.values() if one != current)
     first, last = (
-        folder / "metadata" / one.manifest_list.rpartition("/")[2] for one in (before, current)
+        folder / "metadata" / str(one.manifest_list).rpartition("/")[2] for one in (before, current)
     )
     if says == "nothing":
         schema, _, rows = _read(last)

@@ -269,6 +269,21 @@ def _field(name: str, kind: Any, id_: int) -> dict[str, Any]:
     return {"name": name, "type": kind, "field-id": id_}
 
 
+_MAPS = {
+    "value_counts": ("long", 109),
+    "null_value_counts": ("long", 110),
+    "lower_bounds": ("bytes", 125),
+    "upper_bounds": ("bytes", 128),
+}
+
+
+def _map(name: str, kind: str, id_: int) -> dict[str, Any]:
+    """A map whose keys are numbers: a list of pairs."""
+    pair = _record(f"pair_{id_}", [_field("key", "int", 117), _field("value", kind, 118)])
+    listed = {"type": "array", "items": pair, "logicalType": "map"}
+    return _field(name, ["null", listed], id_)
+
+
 def _entry_schema(partition: Sequence[Any]) -> dict[str, Any]:
     ids = {"type": "array", "items": "int", "element-id": 136}
     file = [
@@ -278,7 +293,11 @@ def _entry_schema(partition: Sequence[Any]) -> dict[str, Any]:
         _field("partition", _record("r102", partition), 102),
         _field("record_count", "long", 103),
         _field("file_size_in_bytes", "long", 104),
+        *(_map(name, kind, id_) for name, (kind, id_) in _MAPS.items()),
         _field("equality_ids", ["null", ids], 135),
+        _field("referenced_data_file", ["null", "string"], 143),
+        _field("content_offset", ["null", "long"], 144),
+        _field("content_size_in_bytes", ["null", "long"], 145),
     ]
     whole = ["null", "long"]
     return _record(

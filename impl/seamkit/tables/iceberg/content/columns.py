@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.renamed import NOWHERE
-from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.metadata.schema import BY_NAME, Field
 
 __all__ = [
     "FileColumns",
@@ -45,9 +45,11 @@ class FileColumns:
     children: Sequence[FileColumns] = ()
     mapped: bool = False
 
-    def child(self, id_: int) -> FileColumns | None:
-        """The field of an id directly within this one."""
-        return next((one for one in self.children if one.id == id_), None)
+    def child(self, own: Field) -> FileColumns | None:
+        """What a field of the table is directly within this one: by its id, or its name."""
+        if own.id == BY_NAME:
+            return next((one for one in self.children if one.name == own.name), None)
+        return next((one for one in self.children if one.id == own.id), None)
 
 
 NameMapping = Sequence[Mapping[str, Any]]
@@ -193,37 +195,46 @@ def _mapped(field: pa.Field, mapping: NameMapping, name: str | None = None) -> F
     return FileColumns(None if found is None else found.get("field-id"), field.name, children)
 
 
-def in_file(field: Field, wanted: pa.Field, found: FileColumns | None) -> pa.Field:
+def in_file(field: Field, wanted: pa.Field, found: FileColumns | None, where: str) -> pa.Field:
     """A field of the table as a file calls it, and the fields within it.
 
     Args:
         field: the table's.
         wanted: its Arrow field, whose type may hold fewer fields.
         found: the file's; None where it has none, and then the name is one that no file has.
+        where: the file, for messages.
+
+    Raises:
+        InputError: the field lacks parts of the type that is wanted.
+        RefusedError: a variant in pieces.
     """
     name = NOWHERE + wanted.name if found is None else found.name
-    return pa.field(name, _type_in_file(field, wanted.type, found))
+    return pa.field(name, _type_in_file(field, wanted.type, found, where))
 
 
-def _type_in_file(field: Field, kind: pa.DataType, found: FileColumns | None) -> pa.DataType:
+def _type_in_file(
+    field: Field, kind: pa.DataType, found: FileColumns | None, where: str
+) -> pa.DataType:
     def part(at: int, inner: pa.DataType) -> pa.DataType:
         if at >= len(field.children):
-            raise InputError(f"the field {field.name!r} of type {kind} lacks part {at} of it")
+            raise InputError(f"{where}: the field {field.name!r} of type {kind} lacks part {at}")
         child = None if found is None or at >= len(found.children) else found.children[at]
-        return _type_in_file(field.children[at], inner, child)
+        return _type_in_file(field.children[at], inner, child, where)
 
     if pa.types.is_struct(kind):
         known = {one.name: one for one in field.children}
         if missing := [one.name for one in kind if one.name not in known]:
             raise InputError(
-                f"the field {field.name!r} of type {kind} lacks its field {missing[0]!r}"
+                f"{where}: the field {field.name!r} of type {kind} lacks its field {missing[0]!r}"
             )
+        _refuse_shredded(field, found, where)
         return pa.struct(
             [
                 in_file(
                     known[one.name],
                     one,
-                    None if found is None else found.child(known[one.name].id),
+                    None if found is None else found.child(known[one.name]),
+                    where,
                 )
                 for one in kind
             ]
@@ -233,3 +244,14 @@ def _type_in_file(field: Field, kind: pa.DataType, found: FileColumns | None) ->
     if pa.types.is_map(kind):
         return pa.map_(part(0, kind.key_type), part(1, kind.item_type))
     return kind
+
+
+def _refuse_shredded(field: Field, found: FileColumns | None, where: str) -> None:
+    """Refuse a variant in pieces, of which the value is but what is left over."""
+    parts = () if found is None else found.children
+    is_variant = bool(field.children) and field.children[0].id == BY_NAME
+    if is_variant and any(one.name == "typed_value" for one in parts):
+        raise RefusedError(
+            f"{where}: column {field.name!r} holds variants in pieces (shredded), which is not "
+            "supported"
+        )

@@ -139,7 +139,7 @@ class IcebergReader(OverReader):
         names = [
             wanted.name
             for wanted in schema
-            if (counted is None or wanted.name in counted) and self._source(wanted).as_is
+            if (counted is None or wanted.name in counted) and self._has_ranges(wanted)
         ]
         if not names:
             return list(range(self.num_row_groups))
@@ -149,20 +149,25 @@ class IcebergReader(OverReader):
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """What the file's statistics tell; see `FileReader.greatest`."""
-        as_is = self._source(pa.field(name, kind)).as_is
-        return self._reader.greatest(name, kind) if as_is else None
+        told = self._has_ranges(pa.field(name, kind))
+        return self._reader.greatest(name, kind) if told else None
 
     def statistics(self, schema: pa.Schema) -> FileStatistics:
         """What the file's statistics tell of columns that it has as the table does."""
-        return self._reader.statistics(pa.schema([f for f in schema if self._source(f).as_is]))
+        return self._reader.statistics(pa.schema(list(filter(self._has_ranges, schema))))
+
+    def _has_ranges(self, wanted: pa.Field) -> bool:
+        """Whether the file's statistics are those of a column as it is handed out."""
+        source = self._source(wanted)
+        return source.as_is and not source.column[0].stated
 
     def _source(self, wanted: pa.Field) -> _Source:
         column = self._columns.get(wanted.name)
         if not column:  # as a plan from elsewhere may have it
             raise InputError(f"{self.name}: the plan does not tell of the column {wanted.name!r}")
         root = column[0]
-        found = None if root.id in self._rows.values else self._own.child(root.id)
-        read = in_file(root, pa.field(root.name, root.type), found)
+        found = None if root.id in self._rows.values else self._own.child(root)
+        read = in_file(root, pa.field(root.name, root.type), found, self.name)
         as_is = found is not None and root not in LINEAGE and read.equals(wanted)
         if found is None:
             self._check_lacking(root)
@@ -245,7 +250,7 @@ class IcebergReader(OverReader):
         children = []
         for at, inner in enumerate(own.children):
             child = column.field(at)
-            below = found.child(inner.id)
+            below = found.child(inner)
             if below is None:
                 self._require(inner)
                 child = _repeated(None, inner, inner.type, len(column), self.name)
@@ -266,7 +271,7 @@ def _with_child(column: pa.Array, child: pa.Array) -> pa.Array:
 def _lacks(own: Field, found: FileColumns) -> bool:
     """Whether a file lacks a field within one that it has, and null is not what stands for it."""
     if pa.types.is_struct(own.type):
-        below = [(inner, found.child(inner.id)) for inner in own.children]
+        below = [(inner, found.child(inner)) for inner in own.children]
     else:
         below = list(zip(own.children, found.children, strict=False))
     return any(

@@ -80,7 +80,8 @@ class Snapshot:
     Attributes:
         id: a number that says nothing of the order.
         parent_id: the snapshot before it; None for a first one.
-        manifest_list: path of the list of its manifests.
+        manifest_list: path of the list of its manifests; None where `manifests` are all there is.
+        manifests: their paths, as version 1 may have them in the place of a list.
         schema_id: the schema it was written with; None where that is not known.
         operation: `append`, `replace`, `overwrite` or `delete`.
         has_files: whether its summary says that it has data files.
@@ -88,7 +89,8 @@ class Snapshot:
 
     id: int
     parent_id: int | None
-    manifest_list: str
+    manifest_list: str | None
+    manifests: Sequence[str]
     schema_id: int | None
     operation: str
     has_files: bool
@@ -275,14 +277,16 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
 
 def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
     id_ = _whole(one["snapshot-id"])
-    if "manifest-list" not in one:
-        raise RefusedError(f"{where}: snapshot {id_} has no manifest list, which is not supported")
+    listed, manifests = one.get("manifest-list"), one.get("manifests")
+    if listed is None and not isinstance(manifests, list):
+        raise InputError(f"{where}: snapshot {id_} has neither a manifest list nor manifests")
     if one.get("key-id") is not None:
         raise RefusedError(f"{where}: snapshot {id_} is encrypted, which is not supported")
     return Snapshot(
         id=id_,
         parent_id=_optional(one.get("parent-snapshot-id")),
-        manifest_list=_text(one["manifest-list"]),
+        manifest_list=None if listed is None else _text(listed),
+        manifests=[_text(path) for path in manifests or ()] if listed is None else (),
         schema_id=_optional(one.get("schema-id")),
         operation=str((one.get("summary") or {}).get("operation", "")),
         has_files=str((one.get("summary") or {}).get("total-data-files", "0")) != "0",

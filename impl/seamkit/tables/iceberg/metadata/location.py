@@ -1,8 +1,9 @@
 """Which metadata file is the newest, and where the files that it names lie now.
 
 Without a catalog the table's folder tells (Hadoop's rule): `version-hint.text` holds a number, and
-versions are walked on from there, since the hint may be stale. Where several writers name files by
-other rules, only their catalog knows which counts.
+versions are walked on from there, since the hint may be stale. Where writers name files by other
+rules, only their catalog knows which counts, unless the hint holds the name of a file, as pyiceberg
+and DuckDB take it.
 
 Paths in metadata are absolute texts. Those that begin with the `location` that the metadata states
 are files of the table's folder, wherever that lies now: a table that was moved or copied reads its
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from seambase.errors import InputError, UsageError
 from seamkit.files.storage import Storage
@@ -37,13 +39,15 @@ def split_address(address: str) -> tuple[str, str | None]:
     """
     if not address.endswith(ENDINGS):
         return address, None
+    if "/" not in address.removeprefix(f"{METADATA}/"):  # from within one of these folders
+        address = str(Path(address).absolute())
     folder, _, name = address.rpartition("/")
     root, _, last = folder.rpartition("/")
-    if last != METADATA or not root:
+    if last != METADATA:
         raise UsageError(
             f"{address}: a metadata file is read where it lies in the table's folder {METADATA!r}"
         )
-    return root, f"{METADATA}/{name}"
+    return root or "/", f"{METADATA}/{name}"
 
 
 def newest_metadata(storage: Storage) -> str:
@@ -64,6 +68,12 @@ def newest_metadata(storage: Storage) -> str:
                     f"{versions[number]} and as {name}"
                 )
             versions[number] = name
+    hint = ""
+    if "version-hint.text" in names:
+        hint = storage.read(_HINT, most_bytes=1 << 10).decode("utf-8", "replace").strip()
+    named = next((hint + end for end in ("", *ENDINGS) if hint + end in names), None)
+    if named is not None and not _VERSIONED.fullmatch(named) and named.endswith(ENDINGS):
+        return f"{METADATA}/{named}"
     if not versions:
         if any(name.endswith(ENDINGS) for name in names):
             raise UsageError(
@@ -71,19 +81,13 @@ def newest_metadata(storage: Storage) -> str:
                 "only the catalog knows the newest: give the path of the file that is meant"
             )
         raise InputError(f"{storage.full(METADATA)}: there is no metadata file")
-    hinted = _hinted(storage) if "version-hint.text" in names else None
-    number = max(versions) if hinted is None else hinted
+    is_number = re.fullmatch(r"\d{1,18}", hint)
+    number = int(hint) if is_number else max(versions)
     if number not in versions:
         raise InputError(f"{storage.full(_HINT)}: it names version {number}, which is missing")
     while number + 1 in versions:
         number += 1
     return f"{METADATA}/{versions[number]}"
-
-
-def _hinted(storage: Storage) -> int | None:
-    """The number in the hint; None where it holds no number."""
-    text = storage.read(_HINT, most_bytes=1 << 10).decode("ascii", "replace").strip()
-    return int(text) if re.fullmatch(r"\d{1,18}", text) else None
 
 
 @dataclass
@@ -126,7 +130,7 @@ class TableFiles:
 
 
 def _unschemed(path: str) -> str:
-    """A path of this machine without `file:`, which Hadoop writes here and leaves out there."""
+    """A path without `file:` and `./`, which Hadoop writes here and leaves out there."""
     if path.startswith("file:///"):
         return path.removeprefix("file://")
-    return path.removeprefix("file:") if path.startswith("file:/") else path
+    return path.removeprefix("file:" if path.startswith("file:/") else "./")

@@ -58,10 +58,13 @@ class PartitionSummary:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A row of a manifest list; `summaries` are one for each field of its spec, or none."""
+    """A row of a manifest list; `summaries` are one for each field of its spec, or none.
+
+    Of a manifest that no list names its length and its snapshot are not known.
+    """
 
     path: str
-    length: int
+    length: int | None
     spec_id: int
     is_deletes: bool
     sequence_number: int
@@ -128,6 +131,8 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
         InputError: the list is missing or broken, or another snapshot's.
         RefusedError: a manifest is encrypted.
     """
+    if snapshot.manifest_list is None:
+        return [_unlisted(files, path, metadata) for path in snapshot.manifests]
     rows, where, header = _avro(files, snapshot.manifest_list)
     owner = header.get("snapshot-id")  # the specification asks no writer for it
     if owner is not None and owner != str(snapshot.id).encode():
@@ -140,6 +145,15 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
         # A list that is cut behind its header is a whole Avro file.
         raise InputError(f"{where}: it has no manifests, and snapshot {snapshot.id} has files")
     return found
+
+
+def _unlisted(files: TableFiles, path: str, metadata: TableMetadata) -> Manifest:
+    """A manifest that a snapshot of version 1 names itself: its own header tells its spec."""
+    _, where, header = _avro(files, path)
+    spec = header.get("partition-spec-id", b"0")
+    if not spec.isdigit() or int(spec) not in metadata.specs:
+        raise InputError(f"{where}: it has the partition spec {spec!r}, which is not there")
+    return Manifest(path, None, int(spec), False, 0, None, {}, None)
 
 
 def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Manifest:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 
-__all__ = ["Field", "Schema", "field_path", "read_schema", "schema_fields"]
+__all__ = ["BY_NAME", "VARIANT", "Field", "Schema", "field_path", "read_schema", "schema_fields"]
 
 _FLAT: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -31,6 +31,13 @@ _FLAT: Mapping[str, pa.DataType] = {
     "binary": pa.binary(),
     "unknown": pa.null(),
 }
+VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
+"""A variant by its two binary parts, as in Parquet's encoding."""
+STATED = "iceberg.type"
+"""Under which name a field's metadata have a type that Arrow lacks."""
+BY_NAME = -1
+"""The id of the parts of a variant, which a file has by their names."""
+_GEO = re.compile(r"geo(metry|graphy)(\(.*\))?")
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)")
 _FIXED = re.compile(r"fixed\[\s*(\d{1,9})\s*\]")
 _MOST_DIGITS = 38
@@ -48,6 +55,8 @@ class Field:
         required: whether it has a value in every row.
         default: what rows hold that were written before it was added, in JSON; None for null.
         children: fields of a struct; the element of a list; key and value of a map.
+        stated: the type as metadata spell it, where Arrow's does not tell: of shapes on the earth,
+            which are well-known binary (WKB), and whose bounds are none of these bytes.
     """
 
     id: int
@@ -56,6 +65,12 @@ class Field:
     required: bool
     default: Any = None
     children: Sequence[Field] = ()
+    stated: str = ""
+
+    @property
+    def arrow(self) -> pa.Field:
+        """As Arrow has it; null where a file lacks it."""
+        return pa.field(self.name, self.type, metadata={STATED: self.stated} if self.stated else {})
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,7 @@ class Schema:
     @property
     def arrow(self) -> pa.Schema:
         """The columns as Arrow has them; all may be null, as files may lack them."""
-        return pa.schema([pa.field(own.name, own.type) for own in self.fields])
+        return pa.schema([own.arrow for own in self.fields])
 
 
 def read_schema(declared: Any, where: str) -> Schema:
@@ -94,7 +109,7 @@ def read_schema(declared: Any, where: str) -> Schema:
         raise InputError(f"{where}: a schema is not readable ({error!r})") from error
     seen: set[int] = set()
     for field in schema_fields(fields):
-        if field.id in seen:
+        if field.id in seen and field.id != BY_NAME:
             raise InputError(f"{where}, schema {number}: the field id {field.id} is there twice")
         seen.add(field.id)
     if len(seen) > _MOST_FIELDS:
@@ -143,12 +158,17 @@ def _of_type(name: str, id_: Any, declared: Any, where: str) -> Field:
     """A field of a type, neither required nor with a default."""
     if isinstance(id_, bool) or not isinstance(id_, int):
         raise InputError(f"{where}: it has the id {id_!r}")
+    if declared == "variant":
+        parts = tuple(Field(BY_NAME, own.name, own.type, required=False) for own in VARIANT)
+        return Field(id_, name, VARIANT, required=False, children=parts)
+    if isinstance(declared, str) and _GEO.fullmatch(declared):
+        return Field(id_, name, pa.binary(), required=False, stated=declared)
     if isinstance(declared, str):
         return Field(id_, name, _flat(declared, where), required=False)
     kind = declared["type"]
     if kind == "struct":
         inner = _fields(declared["fields"], where)
-        struct = pa.struct([pa.field(own.name, own.type) for own in inner])
+        struct = pa.struct([own.arrow for own in inner])
         return Field(id_, name, struct, required=False, children=tuple(inner))
     if kind == "list":
         item = _of_type("element", declared["element-id"], declared["element"], where)

@@ -1,0 +1,210 @@
+"""Tables as their own readers read them: hints, addresses, old lists, types of version 3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import seamkit
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
+
+_KEY: dict[str, Any] = {"id": 1, "name": "k", "required": False, "type": "long"}
+
+
+def _made(folder: Path, commits: int = 1, columns: Any = (_KEY,), version: int = 2) -> MadeTable:
+    table = MadeTable(folder, columns, version=version)
+    for number in range(commits):
+        rows = pa.table({"k": pa.array([number], pa.int64())})
+        table.commit(MadeCommit([MadeFile(f"{number}.parquet", rows)]))
+    return table
+
+
+def _keys(table: IcebergTable) -> list[int]:
+    return sorted(table.scan().to_table()["k"].to_pylist())
+
+
+def _edit(metadata: Path, edit: Callable[[dict[str, Any]], None]) -> None:
+    parsed = json.loads(metadata.read_text())
+    edit(parsed)
+    metadata.write_text(json.dumps(parsed))
+
+
+@pytest.mark.parametrize("ending", ["", ".metadata.json"])
+@pytest.mark.parametrize("name", ["00001-43fda1f4-1c96-4376-ad16-91beb71d0759", "1749025517"])
+def test_a_hint_may_hold_the_name_of_a_file(ending: str, name: str, tmp_path: Path) -> None:
+    """`version-hint.text` as pyiceberg writes and reads it, and BigQuery: a name, not a number."""
+    folder = _made(tmp_path / "t", commits=2).folder / "metadata"
+    (folder / "v1.metadata.json").rename(folder / "00000-aaaa.metadata.json")
+    (folder / "v2.metadata.json").rename(folder / f"{name}.metadata.json")
+    (folder / "version-hint.text").write_text(name + ending + "\n")
+
+    assert _keys(IcebergTable(str(tmp_path / "t"))) == [0, 1]
+
+
+def test_a_hint_that_names_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
+    """No other file is taken in its place."""
+    folder = _made(tmp_path / "t").folder / "metadata"
+    (folder / "v1.metadata.json").rename(folder / "00000-aaaa.metadata.json")
+    (folder / "version-hint.text").write_text("00001-bbbb")
+
+    with pytest.raises(UsageError, match="give the path of the file"):
+        IcebergTable(str(tmp_path / "t"))
+
+
+def test_a_hint_of_a_number_is_walked_on(tmp_path: Path) -> None:
+    """Hadoop's catalog may have died before it wrote the hint."""
+    folder = _made(tmp_path / "t", commits=3).folder
+    (folder / "metadata" / "version-hint.text").write_text("1")
+
+    assert _keys(IcebergTable(str(folder))) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("below", [".", "metadata"])
+def test_a_metadata_file_is_found_from_within_its_folders(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path may be relative."""
+    folder = _made(tmp_path / "t").folder
+    monkeypatch.chdir(folder / below)
+    path = "v1.metadata.json" if below == "metadata" else "metadata/v1.metadata.json"
+
+    assert _keys(IcebergTable(path)) == [0]
+    assert seamkit.open_table(path).scan().count_rows() == 1
+
+
+@pytest.mark.parametrize("location", ["./here/t", "here/t", "./here/t/"])
+def test_a_location_may_begin_with_a_dot(location: str, tmp_path: Path) -> None:
+    """Hadoop writes `./t` as the location, and `t/...` as the paths below it."""
+    folder = _made(tmp_path / "t").folder
+    whole = f"file://{folder}"
+
+    def rename(file: Path) -> None:
+        # Avro has lengths in front of texts, so the other text is as long.
+        other = "here/t".ljust(len(whole), "_")
+        file.write_bytes(file.read_bytes().replace(whole.encode(), other.encode()))
+
+    for file in (folder / "metadata").glob("*"):
+        rename(file)
+    padded = "here/t".ljust(len(whole), "_")
+
+    def relocate(parsed: dict[str, Any]) -> None:
+        parsed["location"] = location.replace("here/t", padded)
+
+    _edit(folder / "metadata/v1.metadata.json", relocate)
+
+    assert _keys(IcebergTable(str(folder))) == [0]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_snapshots_may_name_their_manifests_themselves(version: int, tmp_path: Path) -> None:
+    """Version 1 allows `manifests` in the place of a list; tables that grew out of it keep them."""
+    folder = _made(tmp_path / "t", commits=2).folder
+
+    def embed(parsed: dict[str, Any]) -> None:
+        parsed["format-version"] = version
+        for number, snapshot in enumerate(parsed["snapshots"], 1):
+            del snapshot["manifest-list"], snapshot["sequence-number"]
+            names = [f"m{one}-0.avro" for one in range(1, number + 1)]
+            snapshot["manifests"] = [f"file://{folder}/metadata/{name}" for name in names]
+
+    _edit(folder / "metadata/v2.metadata.json", embed)
+    table = IcebergTable(str(folder))
+
+    assert _keys(table) == [0, 1]
+    assert table.scan(as_of=1).to_table()["k"].to_pylist() == [0]
+    appended = table.scan(query="incremental", begin=1).to_table()
+    assert appended["k"].to_pylist() == [1]
+    _edit(
+        folder / "metadata/v2.metadata.json", lambda parsed: parsed["snapshots"][1].pop("manifests")
+    )
+    with pytest.raises(InputError, match="neither a manifest list nor manifests"):
+        IcebergTable(str(folder))
+
+
+_POINT = bytes.fromhex("0101000000000000000000f03f0000000000000040")
+_TYPES: dict[str, tuple[Any, pa.Table, list[Any]]] = {
+    kind: (kind, pa.table({"x": pa.array([_POINT, None], pa.binary())}), [_POINT, None])
+    for kind in ("geometry", "geometry(srid:3857)", "geography", "geography(srid:4269, karney)")
+}
+_VALUE = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x2a"}
+_VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
+_TYPES["variant"] = (
+    "variant",
+    pa.table({"x": pa.array([_VALUE, None], _VARIANT)}),
+    [_VALUE, None],
+)
+_TYPES["unknown"] = ("unknown", pa.table({"k": pa.array([1, 2], pa.int64())}), [None, None])
+
+
+@pytest.mark.parametrize("kind", _TYPES)
+def test_types_of_version_3_are_read(kind: str, tmp_path: Path) -> None:
+    """Variants by their two parts, shapes as well-known binary, unknown columns as nulls."""
+    declared, rows, values = _TYPES[kind]
+    column = {"id": 2, "name": "x", "required": False, "type": declared}
+    table = MadeTable(tmp_path / "t", [_KEY, column], version=3)
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+    opened = IcebergTable(str(table.folder))
+
+    assert opened.scan(["x"]).to_table()["x"].to_pylist() == values
+    in_sql = duckdb.from_arrow(opened.scan().dataset())
+    assert [row[0] for row in in_sql.select("x").fetchall()] == values
+    with duckdb.connect() as connection:
+        seamkit.register(connection, "t", opened.scan())
+        assert [row[0] for row in connection.sql("SELECT x FROM t").fetchall()] == values
+    assert opened.scan().lazy().select(pl.col("x")).collect().height == 2
+    assert opened.scan(filter="x IS NULL").count_rows() == values.count(None)
+    if kind.startswith("geo"):
+        told = opened.schema.field("x").metadata
+        assert told == {b"iceberg.type": kind.encode()}
+        assert opened.scan().to_table().schema.field("x").metadata == told
+
+
+def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
+    """They are corners of a box, not the least and the greatest bytes."""
+    column = {"id": 2, "name": "x", "required": False, "type": "geometry"}
+    table = MadeTable(tmp_path / "t", [_KEY, column], version=3)
+    corner = bytes(16)
+    bounds = [{"key": 2, "value": corner}]
+    counts = [{"key": 2, "value": 1}]
+    changed = {"lower_bounds": bounds, "upper_bounds": bounds, "value_counts": counts}
+    rows = pa.table({"x": pa.array([_POINT], pa.binary())})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows, changed=changed)]))
+
+    text = "".join(f"\\x{byte:02X}" for byte in _POINT)
+    found = IcebergTable(str(table.folder)).scan(filter=f"x = '{text}'::BLOB")
+
+    assert found.count_rows() == 1
+
+
+def test_a_variant_in_pieces_is_refused(tmp_path: Path) -> None:
+    """Its value is but what the pieces leave over."""
+    column = {"id": 2, "name": "x", "required": False, "type": "variant"}
+    kind = pa.struct([*_VARIANT, pa.field("typed_value", pa.int64())])
+    table = MadeTable(tmp_path / "t", [_KEY, column], version=3)
+    rows = pa.table({"x": pa.array([_VALUE | {"typed_value": 1}], kind)})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
+
+    with pytest.raises(RefusedError, match=r"a\.parquet: column 'x' holds variants in pieces"):
+        IcebergTable(str(table.folder)).scan().to_table()
+
+
+def test_an_encrypted_table_is_refused_with_one_sentence(tmp_path: Path) -> None:
+    """Version 3 names its keys in the metadata."""
+    folder = _made(tmp_path / "t", version=3).folder
+    key = {"key-id": "a", "encrypted-key-metadata": "eA=="}
+    _edit(
+        folder / "metadata/v1.metadata.json",
+        lambda parsed: parsed.update({"encryption-keys": [key]}),
+    )
+
+    with pytest.raises(RefusedError, match=r"encrypted tables \(encryption-keys\)"):
+        IcebergTable(str(folder))
