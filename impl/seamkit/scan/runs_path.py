@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
 from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
@@ -27,7 +27,7 @@ from seamkit.scan.merging.log_index import KEEP, Words
 from seamkit.scan.merging.run_merge import MergedRows, RunMerge
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
-__all__ = ["Share", "merged_runs"]
+__all__ = ["Share", "merged_runs", "refuse_nan"]
 
 #: Batches with fewer rows cost more than they save.
 _LEAST_ROWS = 8192
@@ -210,6 +210,8 @@ class _Merging:
             return False
         self._batches[run] = batch
         ranked = batch.select(self._ranked)
+        if len(self._readers) > 1:
+            refuse_nan(ranked, self._unit.name)
         sources = self._sources(batch.num_rows) if run == self._base else None
         self._merge.add(run, ranked, self._kinds(batch), sources)
         return True
@@ -329,6 +331,20 @@ class _Combined(_Merging):
             own = rows.filter(pa.array(several))
             first = np.flatnonzero(merged.marks[several]).astype(np.int32)
             yield rule.merge(own, first, pa.array(retracts[several]))
+
+
+def refuse_nan(ranked: pa.RecordBatch, where: str) -> None:
+    """Refuse rows that would be ordered by NaN, of which engines say that it equals every number.
+
+    Raises:
+        RefusedError: a column that orders rows has one.
+    """
+    for name, column in zip(ranked.schema.names, ranked.columns, strict=True):
+        if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+            raise RefusedError(
+                f"{where}: the column {name!r}, by which rows are merged, has NaN, which has no "
+                "place in the order of the table's own engine"
+            )
 
 
 def _joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:

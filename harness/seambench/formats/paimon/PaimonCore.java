@@ -1,3 +1,4 @@
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -9,6 +10,7 @@ import java.util.Map;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.BinaryString;
 import org.apache.paimon.data.DataGetters;
+import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericArray;
 import org.apache.paimon.data.GenericMap;
 import org.apache.paimon.data.GenericRow;
@@ -34,6 +36,7 @@ import org.apache.paimon.types.ArrayType;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypeRoot;
+import org.apache.paimon.types.DecimalType;
 import org.apache.paimon.types.MapType;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
@@ -164,7 +167,15 @@ public class PaimonCore {
             return Long.valueOf(value.asLong());
         }
         if (root == DataTypeRoot.DOUBLE) {
-            return Double.valueOf(value.asDouble());
+            return Double.valueOf(value.asText());
+        }
+        if (root == DataTypeRoot.FLOAT) {
+            return Float.valueOf(value.asText());
+        }
+        if (root == DataTypeRoot.DECIMAL) {
+            DecimalType own = (DecimalType) type;
+            BigDecimal number = new BigDecimal(value.asText());
+            return Decimal.fromBigDecimal(number, own.getPrecision(), own.getScale());
         }
         if (root == DataTypeRoot.BOOLEAN) {
             return Boolean.valueOf(value.asBoolean());
@@ -262,6 +273,16 @@ public class PaimonCore {
         }
         if (root == DataTypeRoot.BIGINT) {
             return "int:" + row.getLong(i);
+        }
+        if (root == DataTypeRoot.DECIMAL) {
+            DecimalType own = (DecimalType) type;
+            return "Decimal:" + row.getDecimal(i, own.getPrecision(), own.getScale());
+        }
+        if (root == DataTypeRoot.DOUBLE) {
+            return "double:" + row.getDouble(i);
+        }
+        if (root == DataTypeRoot.FLOAT) {
+            return "double:" + (double) row.getFloat(i);
         }
         if (root == DataTypeRoot.DATE) {
             return "date:" + java.time.LocalDate.ofEpochDay(row.getInt(i));

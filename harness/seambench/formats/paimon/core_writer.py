@@ -66,7 +66,10 @@ class Core:
 
 
 def _text(value: str) -> str:
-    """A value's text in the words of cases, which tell bytes as Python does."""
-    if not value.startswith("hex:"):
-        return value
-    return f"bytes:{bytes.fromhex(value.removeprefix('hex:'))!r}"
+    """A value's text in the words of cases, which tell bytes and numbers as Python does."""
+    kind, _, text = value.partition(":")
+    if kind == "double":
+        return f"float:{float(text.replace('Infinity', 'inf')).hex()}"
+    if kind == "hex":
+        return f"bytes:{bytes.fromhex(text)!r}"
+    return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.tables.paimon.metadata.binary_row import row_values
 from seamkit.tables.paimon.metadata.manifests import FileEntry
 
@@ -51,7 +52,10 @@ def sections(files: Sequence[FileEntry], key_types: Sequence[pa.DataType]) -> Se
 
     Raises:
         InputError: a file's smallest or largest key is not readable, or they are in disorder.
+        RefusedError: one of several files ends with NaN in its key.
     """
+    if len(files) == 1:
+        return [_section(files)]
     bounds = {file.identity: _bounds(file, key_types) for file in files}
     ordered = sorted(files, key=lambda file: bounds[file.identity][0])
     found: list[list[FileEntry]] = []
@@ -82,7 +86,10 @@ def _section(files: Sequence[FileEntry]) -> Section:
 
 @functools.total_ordering
 class _Key:
-    """A key in the order of its table: numbers by value, texts by their bytes."""
+    """A key in the order of its table: numbers by value, texts by their bytes.
+
+    Both zeros are one: Paimon's comparators ask for `>`, then for `<`, and the rest is equal.
+    """
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = tuple(values)
@@ -117,6 +124,11 @@ def _comparable(value: pa.Scalar, where: str) -> Any:
         numbers = pa.int32() if kind.bit_width == 32 else pa.int64()
         return value.cast(numbers).as_py()
     found: bool | int | float | bytes | Decimal = value.as_py()
+    if isinstance(found, float) and math.isnan(found):
+        raise RefusedError(
+            f"{where}: its smallest or largest key has NaN, and the bucket has other files; to "
+            "Paimon NaN equals every key, so what becomes of their rows is not specified"
+        )
     return found
 
 

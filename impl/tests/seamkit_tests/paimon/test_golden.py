@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 import math
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from seambase.errors import RefusedError
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.paimon_tables import paimon_table_names, unpack_paimon
@@ -24,6 +26,8 @@ DIFFERENT = {
     "aggregate-listagg": "0.9.0 puts a delimiter beside an empty text, later versions do not",
     "pk-default-values": "0.9.0 applies defaults when it reads; later versions do when they write",
 }
+#: Tables of which the engine itself loses rows, as NaN equals every number there.
+NAN = ("core-nan-keys", "core-nan-sequence", "core-nan-group", "core-nan-inside")
 #: Tables with arrays or maps whose items have no order of their own.
 UNORDERED = ("aggregate-collect", "aggregate-nested-update", "core-nested")
 
@@ -55,7 +59,7 @@ def _witnessed(name: str) -> Iterator[tuple[int | None, Mapping[str, Any]]]:
     yield None, steps[-1]
 
 
-@pytest.mark.parametrize("name", sorted({*paimon_table_names()} - {*DIFFERENT}))
+@pytest.mark.parametrize("name", sorted({*paimon_table_names()} - {*DIFFERENT, *NAN}))
 def test_every_snapshot_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
     """Columns in order and rows as a multiset; no warning about a whole table."""
     _need_packages(name)
@@ -103,7 +107,30 @@ def test_differences_are_still_there(name: str, tmp_path: Path) -> None:
         test_every_snapshot_is_as_spark_read_it(name, tmp_path)
 
 
-@pytest.mark.parametrize("name", sorted({*paimon_table_names()}))
+@pytest.mark.parametrize("name", NAN)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_order_by_nan_is_refused(name: str, threads: int, tmp_path: Path) -> None:
+    """NaN in a key or sequence of rows that are merged is refused, through every way to read.
+
+    Paimon's comparators ask for `>` and `<` alone, so its rows depend on which files meet first: of
+    `core-nan-keys` the witness loses a key with each snapshot. A file alone is read as it stands.
+    """
+    table = PaimonTable(str(unpack_paimon(name, tmp_path)))
+    alone = table.scan(as_of=1, threads=threads).to_table()
+    assert alone.num_rows == len(next(w for s, w in _witnessed(name) if s == 1)["rows"])
+
+    def read(snapshot: int, columns: list[str] | None, condition: str | None, way: str) -> None:
+        scan = table.scan(columns, filter=condition, as_of=snapshot, threads=threads, batch_rows=1)
+        getattr(scan, way)()
+
+    for asked in itertools.product(
+        (2, 3), (None, ["v"]), (None, "v > 0"), ("to_table", "count_rows")
+    ):
+        with pytest.raises(RefusedError, match="NaN"):
+            read(*asked)
+
+
+@pytest.mark.parametrize("name", sorted({*paimon_table_names()} - {*NAN}))
 def test_ways_to_read_agree(name: str, tmp_path: Path) -> None:
     """Batches of one row, several threads, a count and each column alone say the same rows."""
     _need_packages(name)

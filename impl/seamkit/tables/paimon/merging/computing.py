@@ -94,6 +94,8 @@ class _Numbers(Computing):
 
 
 _DIGITS = decimal.Context(prec=100)
+#: Any quotient of two decimals that has an end, has it within so many digits.
+_EXACT = decimal.Context(prec=200, traps=[decimal.Inexact])
 
 
 class Sum(_Numbers):
@@ -122,7 +124,7 @@ class Sum(_Numbers):
 
 
 class Product(_Numbers):
-    """The product; it takes nothing back, since what is divided again is not what it was."""
+    """The product; what is taken back is divided by, as Java divides."""
 
     name = "product"
 
@@ -132,6 +134,27 @@ class Product(_Numbers):
             return self.fitting(_DIGITS.multiply(kept, value))
         with np.errstate(over="ignore", invalid="ignore"):
             return self.fitting(kept * value)
+
+    def retract(self, kept: Any, row: int) -> Any:
+        """Divided; of nothing, nothing. Integers lose what is behind the point."""
+        value = self.values[row]
+        if kept is None or value is None:
+            return kept
+        if pa.types.is_floating(self.column.type):
+            with np.errstate(all="ignore"):
+                return np.divide(kept, value, dtype=type(value))
+        if value == 0:
+            raise RefusedError(f"{self.where}: product takes back a 0, which Paimon fails at")
+        if not isinstance(kept, decimal.Decimal):
+            quotient = abs(kept) // abs(value)
+            return self.fitting(quotient if (kept < 0) == (value < 0) else -quotient)
+        try:
+            return self.fitting(_EXACT.divide(kept, value))
+        except decimal.Inexact as error:
+            raise RefusedError(
+                f"{self.where}: product takes back {value} of {kept}, which has no end of digits; "
+                "Paimon fails at it"
+            ) from error
 
 
 class _Flags(Computing):

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.scan.merging.log_index import Words
+from seamkit.scan.runs_path import refuse_nan
 from seamkit.tables.paimon.merging.choosing import FieldOptions, Function
 from seamkit.tables.paimon.merging.folding import ORDERLESS, folded, last_valid
 from seamkit.tables.paimon.merging.functions import make_function
@@ -71,7 +72,7 @@ class Aggregation:
         for name, column in zip(rows.schema.names, rows.columns, strict=True):
             rule = self.rules.get(name, _LAST)
             if rule == KEY:
-                columns.append(column.take(pa.array(starts)))
+                columns.append(column.take(pa.array(ends - 1)))
                 continue
             where = f"{self.where}, field {name!r}"
             whole = None
@@ -88,7 +89,7 @@ class Aggregation:
 
 
 _LAST = FieldRule("last_value", ignores_retracts=False)
-#: Of a column of the key, whose rows are alike; it stays where nothing but retracts came.
+#: Of a column of the key, the newest, whose zero may be another; retracts leave it as it is.
 KEY = FieldRule("primary-key")
 
 
@@ -212,6 +213,7 @@ class _Group:
         self._starts, self._ends = starts, ends
         self._flags = flags
         columns = [rows.column(name) for name in seq]
+        refuse_nan(rows.select(list(seq)), engine.where)
         filled = [column.is_valid().to_numpy(zero_copy_only=False) for column in columns]
         #: Rows whose sequence fields are all null say nothing of the group.
         self._counted: _Flags = np.logical_or.reduce(filled)
