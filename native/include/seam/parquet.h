@@ -25,7 +25,9 @@ struct seam_parquet_leaf {
 /* Checks the column chunks of a footer, FileMetaData without anything around it: every row group
  * has one of each leaf, with metadata that is not encrypted and of the leaf's type, whose
  * histograms of levels are missing or have one number a level, and which counts bytes of texts only
- * if it has some; and bounds are whole values. SEAM_BAD_INPUT: it breaks that or ends early;
+ * if it has some; bounds are whole values, nulls are counted where there may be some, and columns
+ * have as many values as rows, those with lists at least; and every element of the schema is
+ * required, optional or repeated. SEAM_BAD_INPUT: it breaks that or ends early;
  * SEAM_UNSUPPORTED: a chunk is encrypted, or in a codec that is not known. Offsets of errors are
  * those in `data`. */
 int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seamkit.files.parquet import open_parquet
+
 # Of a row group's column of texts: the bytes of its texts, no histogram of repetition levels, one
 # of two definition levels (2 zero, 1 one).
 _WHOLE = b"\x16\x04\x19\x06\x19\x26\x02\x04\x00"
@@ -116,3 +118,158 @@ def test_flipped_bits_end_no_process(tmp_path: Path) -> None:
     refused, looked_at = (int(count) for count in _look(path, "flipped").split())
     assert refused
     assert looked_at
+
+
+def _with_footer(path: Path, old: bytes, new: bytes) -> None:
+    """Replace bytes that stand once in a file's footer, which may become longer or shorter."""
+    content = path.read_bytes()
+    begin = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    footer = content[begin:-8]
+    assert footer.count(old) == 1
+    footer = footer.replace(old, new)
+    path.write_bytes(content[:begin] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+
+# Of the columns below, in Thrift's compact form: a text is its length and its bytes, a number is
+# twice itself, or less by one below 0, in groups of seven bits.
+_LEAST, _GREATEST = (4_919_131_752_989_213_764 + number for number in (0, 1))
+_EDITS = {
+    "an empty bound": (
+        b"\x28\x08" + _GREATEST.to_bytes(8, "little") + b"\x18\x08" + _LEAST.to_bytes(8, "little"),
+        b"\x28\x00\x18\x00",
+        "a bound is shorter than a value of its type",
+    ),
+    "a short bound": (
+        b"\x18\x08" + _LEAST.to_bytes(8, "little") + b"\x11\x11",
+        b"\x18\x01\x44\x11\x11",
+        "a bound is shorter than a value of its type",
+    ),
+    "repetition 8": (b"\x25\x02\x18\x02id", b"\x25\x10\x18\x02id", "repetition is not required"),
+    "repetition -1": (b"\x25\x02\x18\x02id", b"\x25\x01\x18\x02id", "repetition is not required"),
+    "repetition 2^30": (
+        b"\x25\x02\x18\x02id",
+        b"\x25\x80\x80\x80\x80\x08\x18\x02id",
+        "repetition is not required",
+    ),
+    "required, with nulls": (
+        b"\x25\x02\x18\x04null",
+        b"\x25\x00\x18\x04null",
+        "nulls are counted where there are none",
+    ),
+    "more values than rows": (
+        b"\x19\x18\x02id\x15\x00\x16\x06",
+        b"\x19\x18\x02id\x15\x00\x16\x08",
+        "another number of values than a column before it",
+    ),
+    "fewer values in a list than rows": (
+        b"\x04list\x07element\x15\x00\x16\x08",
+        b"\x04list\x07element\x15\x00\x16\x04",
+        "other numbers of values than it has rows",
+    ),
+}
+_DOORS = """
+import sys
+from functools import partial
+from pathlib import Path
+import duckdb
+import polars as pl
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import seamkit
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.storage import Storage
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+
+folder = Path(sys.argv[1])
+schema = pq.read_schema(folder / "whole").remove_metadata()
+some = pc.field("id") > 5
+
+def open_file(name):
+    return ParquetReader(Storage(str(folder)), name)
+
+def scan(name, *condition):
+    file = DataFile(name, (folder / name).stat().st_size, partial(open_file, name))
+    plan = ReadPlan("here", schema, [ReadUnit(name, [file], {})])
+    return UnitScan(plan, schema.names, *condition)
+
+doors = {
+    "to_table": lambda name: scan(name).to_table(),
+    "filter": lambda name: scan(name, some).to_table(),
+    "count_rows": lambda name: scan(name, some).count_rows(),
+    "head": lambda name: scan(name).head(1),
+    "statistics": lambda name: scan(name).statistics(),
+    "dataset": lambda name: scan(name).dataset().to_table(filter=some),
+    "relation": lambda name: scan(name).relation(duckdb.connect()).filter("id > 5").fetchall(),
+    "lazy": lambda name: scan(name).lazy().filter(pl.col("id") > 5).collect(),
+}
+for name in sys.argv[2:]:
+    for door, call in doors.items():
+        try:
+            call(name)
+        except seamkit.InputError as error:
+            print(name, door, "refused", error, sep="|")
+        else:
+            print(name, door, "read", "", sep="|")
+"""
+
+
+def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
+    """Through every door one InputError: bounds shorter than their type end pyarrow's process.
+
+    Repetition is 0, 1 or 2, and a chunk has a value for each row, as parquet.thrift says.
+    """
+    rows = pa.table(
+        {
+            "head": [True, False, True],
+            "id": pa.array([_LEAST, _GREATEST, _LEAST], pa.int64()),
+            "null": ["a", None, "b"],
+            "list": [[1, 2], [3], []],
+        }
+    )
+    files = {"whole": ""} | {f"file {i}": why for i, (_, _, why) in enumerate(_EDITS.values())}
+    for name in files:
+        path = tmp_path / name
+        pq.write_table(rows, path, store_schema=False, use_dictionary=False, compression="none")
+    for number, (old, new, _) in enumerate(_EDITS.values()):
+        _with_footer(tmp_path / f"file {number}", old, new)
+    found = subprocess.run(
+        [sys.executable, "-c", _DOORS, str(tmp_path), *files],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    answers = [answer.split("|") for answer in found.stdout.splitlines()]
+    assert len(answers) == 8 * len(files)
+    for name, door, word, why in answers:
+        assert (word == "refused") == bool(files[name]), (name, door)
+        assert files[name] in why, (name, door)
+
+
+@pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
+def test_footers_of_other_writers_are_taken(tmp_path: Path, writer: str) -> None:
+    """Columns without a value, without a row, of nothing but NaN, and lists have sound footers."""
+    import duckdb
+    import polars as pl
+
+    rows = pa.table(
+        {
+            "none": pa.array([None] * 3, pa.int64()),
+            "nan": [float("nan")] * 3,
+            "text": ["", None, "ä" * 500],
+            "flag": pa.array([None, True, False]),
+            "list": pa.array([None, [], [None, 1]], pa.list_(pa.int32())),
+            "struct": [{"x": [1.5]}, None, {"x": None}],
+        }
+    )
+    for number, part in enumerate((rows, rows.slice(0, 0))):
+        path = tmp_path / f"{number}.parquet"
+        if writer == "pyarrow":
+            pq.write_table(part, path, write_page_index=True)
+        elif writer == "polars":
+            pl.DataFrame(part).write_parquet(path)
+        else:
+            duckdb.from_arrow(part).write_parquet(str(path))
+        assert open_parquet(pa.OSFile(str(path)), path.name).read().num_rows == part.num_rows
