@@ -9,7 +9,7 @@ partition, or of every partition if its own spec is unpartitioned.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from seambase.errors import InputError
@@ -19,7 +19,7 @@ from seamkit.tables.iceberg.content.position_deletes import PATH_ID, PositionDel
 from seamkit.tables.iceberg.metadata.document import TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field
-from seamkit.tables.iceberg.metadata.values import bound_value
+from seamkit.tables.iceberg.metadata.values import bound_value, in_order
 
 __all__ = ["DeleteIndex", "kind_of"]
 
@@ -61,6 +61,11 @@ class DeleteIndex:
         if entry.referenced in self._vectors:
             raise InputError(f"{entry.where}: a second deletion vector for {entry.referenced}")
         self._vectors[entry.referenced] = entry
+
+    @property
+    def with_vectors(self) -> Collection[str]:
+        """The data files that vectors are for."""
+        return self._vectors.keys()
 
     def vector(self, data: Entry) -> Entry | None:
         """The vector of a data file.
@@ -156,8 +161,10 @@ def _apart(delete: Entry, data: Entry, field: Field) -> bool:
     ]
     if any(end is None for end in ends):
         return False
-    [least, most, first, last] = [end.as_py() for end in ends if end is not None]
-    return bool(most < first or last < least)
+    [least, most, first, last] = ends
+    if not (in_order(least, most) and in_order(first, last)):
+        return False  # bounds that contradict each other say nothing
+    return not (in_order(first, most) and in_order(least, last))
 
 
 def _may_name(delete: Entry, path: str) -> bool:

@@ -22,7 +22,7 @@ from seamkit.files.statistics import ColumnRange, FileStatistics, bounds, or_nul
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
 from seamkit.tables.iceberg.metadata.manifests import Entry, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field
-from seamkit.tables.iceberg.metadata.values import bound_value
+from seamkit.tables.iceberg.metadata.values import bound_value, in_order
 
 __all__ = ["file_statistics", "guarantee", "manifest_guarantee"]
 
@@ -64,12 +64,12 @@ def _of_column(entry: Entry, field: Field) -> ColumnRange:
         nulls = None
     lower, upper = entry.lower.get(field.id), entry.upper.get(field.id)
     if field.stated:
-        lower = upper = None
-    return ColumnRange(
-        nulls,
-        None if lower is None else bound_value(lower, field.type),
-        None if upper is None else bound_value(upper, field.type),
-    )
+        return ColumnRange(nulls, None, None)
+    first = None if lower is None else bound_value(lower, field.type)
+    last = None if upper is None else bound_value(upper, field.type)
+    if first is not None and last is not None and not in_order(first, last):
+        return ColumnRange(nulls, None, None)  # bounds that contradict each other say nothing
+    return ColumnRange(nulls, first, last)
 
 
 def manifest_guarantee(
@@ -99,13 +99,13 @@ def _of_summary(
     if summary.lower is None or summary.upper is None:
         return _of_partition(one, (None, None), source) if summary.has_null else []
     kind = pa.int32() if one.transform in _STARTS else source.type
-    ends = [bound_value(end, kind) for end in (summary.lower, summary.upper)]
-    if any(end is None for end in ends):
+    lower, upper = (bound_value(end, kind) for end in (summary.lower, summary.upper))
+    if lower is None or upper is None or not in_order(lower, upper):
         return []
     if one.transform == "identity":
-        return list(bounds(source.name, *ends, nullable=summary.has_null))
-    least, most = (end.as_py() for end in ends if end is not None)
-    column, found = pc.field(source.name), _of_partition(one, (least, most), source)
+        return list(bounds(source.name, lower, upper, nullable=summary.has_null))
+    ends = lower.as_py(), upper.as_py()
+    column, found = pc.field(source.name), _of_partition(one, ends, source)
     return [or_null(each, column, nullable=summary.has_null) for each in found]
 
 

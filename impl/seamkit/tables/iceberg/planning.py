@@ -29,6 +29,11 @@ from seamkit.tables.iceberg.metadata.document import (
     Snapshot,
     TableMetadata,
 )
+from seamkit.tables.iceberg.metadata.doubts import (
+    doubts_of_files,
+    doubts_of_list,
+    doubts_of_manifest,
+)
 from seamkit.tables.iceberg.metadata.manifests import (
     DATA,
     Entry,
@@ -63,28 +68,38 @@ class Planner:
     @collector_at_rest()
     def units(
         self, snapshot: Snapshot | None, condition: pc.Expression | None = None
-    ) -> tuple[list[ReadUnit], Sequence[str]]:
-        """The units of a snapshot, in the order of its manifests, and what was left out, in words.
+    ) -> tuple[list[ReadUnit], Sequence[str], Sequence[str]]:
+        """The units of a snapshot, in the order of its manifests.
 
         Args:
             snapshot: which one; None has no units.
             condition: a filter that fits the table's columns: manifests without partitions that
                 may meet it are not opened. Deletes go with the data files of their partition.
 
+        Returns:
+            The units; what was left out, in words; and what the metadata say otherwise elsewhere.
+
         Raises:
             InputError: the metadata of the snapshot is broken, or contradicts itself.
             RefusedError: it has what is not supported.
         """
         if snapshot is None:
-            return [], ()
+            return [], (), ()
         listed = read_list(self.opener.files, snapshot, self.metadata)
         kept = manifests_that_may_match(listed, self.metadata, self.schema, condition)
-        entries = self._entries(kept)
+        read = [(one, read_entries(self.opener.files, one, self.metadata)) for one in kept]
+        entries = [entry for _, own in read for entry in own]
         deletes = [entry for entry in entries if entry.content != DATA]
         index = DeleteIndex(deletes, self.metadata, self.opener)
         units = [self.unit(entry, index) for entry in entries if entry.content == DATA]
+        doubts = [*doubts_of_list(snapshot, listed)]
+        for manifest, own in read:
+            doubts += doubts_of_manifest(manifest, own, self.metadata)
         left = len(listed) - len(kept)
-        return units, [f"{left} manifests: no partition of theirs meets the filter"] if left else ()
+        if not left:
+            doubts += doubts_of_files(entries, index.with_vectors)
+        notes = [f"{left} manifests: no partition of theirs meets the filter"] if left else ()
+        return units, notes, doubts
 
     def untouched(self, entries: Iterable[Entry]) -> list[ReadUnit]:
         """Units of data files as they were written, without any deletes.

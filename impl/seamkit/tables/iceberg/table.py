@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.filters import filter_columns
-from seambase.scan import Query
+from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
 from seamkit.scan.options import ScanOptions
@@ -138,7 +138,8 @@ class IcebergTable:
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: changes nothing: nothing of a table is skipped with a warning.
+            strict: refuse metadata that say otherwise elsewhere, where a warning is all: totals of
+                snapshots, statistics of manifests.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
@@ -167,6 +168,8 @@ class IcebergTable:
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
             own = self._of_snapshot(view, condition) if query == "snapshot" else plan
+            if strict and own.warnings:
+                raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
             return UnitScan(own, columns, condition, options)
 
         return filtered_scan(make, names, filter, plan.schema)
@@ -174,8 +177,8 @@ class IcebergTable:
     def _of_snapshot(self, view: View, condition: pc.Expression | None) -> ReadPlan:
         """All that a filter may leave of a snapshot."""
         filter_columns(condition, self._whole(view.schema))  # before anything believes it
-        units, left_out = self._planner(view).units(view.snapshot, condition)
-        return self._plan(view, units, left_out)
+        units, left_out, doubts = self._planner(view).units(view.snapshot, condition)
+        return self._plan(view, units, left_out, doubts)
 
     def _appended(self, view: View, begin: Snapshot | None) -> ReadPlan:
         window = snapshots_between(self._metadata, begin, view.snapshot)
@@ -196,13 +199,23 @@ class IcebergTable:
     def _planner(self, view: View) -> Planner:
         return Planner(self._metadata, view.schema, FileOpener(self._files, self._mapping()))
 
-    def _plan(self, view: View, units: Sequence[ReadUnit], notes: Sequence[str]) -> ReadPlan:
+    def _plan(
+        self,
+        view: View,
+        units: Sequence[ReadUnit],
+        notes: Sequence[str],
+        doubts: Sequence[str] = (),
+    ) -> ReadPlan:
         return ReadPlan(
             table=self._storage.root,
             schema=self._whole(view.schema),
             units=units,
             heading=f"{view.name}, {len(units)} files",
             notes=notes,
+            warnings=[
+                ScanWarning(self.metadata_file, -1, doubt)
+                for doubt in (*self._metadata.doubts, *doubts)
+            ],
         )
 
     def _whole(self, schema: Schema) -> pa.Schema:

@@ -84,7 +84,7 @@ def _twice(entries: Entries) -> None:
         ("vectors", 1, _twice, InputError, "a second deletion vector"),
         ("vectors", 1, _set("referenced_data_file", None), InputError, "names no data file"),
         ("vectors", 1, _set("sequence_number", 0), InputError, "is older than"),
-        ("vectors", 1, _set("record_count", 3), InputError, "positions|values"),
+        ("vectors", 1, _set("record_count", 3), InputError, "its file says the cardinality"),
         ("vectors", 1, _set("content_offset", 5), InputError, "its length is|ends before"),
         ("vectors", 1, _set("content_offset", None), InputError, "its entry gives it"),
         ("vectors", 1, _set("content_size_in_bytes", 9), InputError, "its entry gives it 9"),

@@ -105,7 +105,7 @@ def test_what_is_left_out_of_appends_is_noted(tmp_path: Path) -> None:
         ("hint", "99", "names version 99, which is missing"),
         ("format-version", 4, "format version 4 is not supported"),
         ("format-version", 0, "the format version is 0"),
-        ("current-snapshot-id", 5, "the current snapshot 5 is not there"),
+        ("current-snapshot-id", 5, "the current snapshot is 5"),
         ("current-schema-id", 5, "the current schema 5 is not there"),
         ("location", 5, "not readable as metadata"),
         ("schemas", [], "not readable as metadata"),

@@ -1,6 +1,7 @@
 """Deletion vectors in Puffin files (version 3): positions of a data file's rows that are gone.
 
-The manifest's entry says where the blob lies; the file's own footer is not needed. A blob is the
+The manifest's entry says where the blob lies; what the file's own footer says of a blob there must
+not contradict it, or the vector is another data file's. A footer need say nothing. A blob is the
 length of what follows up to its checksum (big-endian), a magic number, a portable 64-bit roaring
 bitmap (little-endian), and the CRC-32 of magic number and bitmap (big-endian). A vector is believed
 only if all of these and its cardinality are right: without it, deleted rows come back.
@@ -8,8 +9,11 @@ only if all of these and its cardinality are right: without it, deleted rows com
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
+
+import pyarrow as pa
 
 from seambase.errors import InputError
 from seamkit.files.roaring import Positions, read_bitmap
@@ -22,6 +26,10 @@ __all__ = ["read_vector"]
 _MAGIC = bytes.fromhex("d1d33964")
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum
 _PUFFIN = b"PFA1"
+_TYPE = "deletion-vector-v1"
+_LEAST_TAIL = 16  # the magic number twice, a length, flags
+_TAIL_BYTES = 8192
+_MOST_FOOTER = 1 << 26
 
 
 def read_vector(files: TableFiles, vector: Entry) -> Positions:
@@ -40,6 +48,7 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
             size = file.size()
             magic = file.read(len(_PUFFIN))
             blob = read_part(file, offset, length)
+            footer = _footer(file, size)
     except OSError as error:
         raise InputError(f"{where}: not readable ({error})") from error
     if size != vector.size_bytes:
@@ -48,7 +57,53 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
         )
     if magic != _PUFFIN:
         raise InputError(f"{storage.full(path)}: no Puffin file")
+    _check_footer(footer, vector, where)
     return _positions(blob, length, vector.records, where)
+
+
+def _footer(file: pa.NativeFile, size: int) -> bytes:
+    """The JSON at the end of a Puffin file; nothing where it is compressed or none is there."""
+    begin = max(0, size - _TAIL_BYTES)
+    tail = read_part(file, begin, size - begin)
+    if len(tail) < _LEAST_TAIL or not tail.endswith(_PUFFIN):
+        return b""
+    length, flags = struct.unpack_from("<ii", tail, len(tail) - 12)
+    first = size - 12 - length
+    if flags or not 0 < length <= _MOST_FOOTER or first < 0:
+        return b""
+    return tail[first - begin : -12] if first >= begin else read_part(file, first, length)
+
+
+def _check_footer(footer: bytes, vector: Entry, where: str) -> None:
+    """Refuse a blob of which its file says otherwise than the manifest.
+
+    Of the path of the data file the name alone counts: tools that move a table may leave old
+    folders in Puffin files, as these are no metadata to them.
+    """
+    try:
+        blobs = json.loads(footer)["blobs"] if footer else []
+        own = next((one for one in blobs if one["offset"] == vector.offset), None)
+        if own is None:
+            return
+        told = own.get("properties") or {}
+        data_file, count = told.get("referenced-data-file"), told.get("cardinality")
+        said = {
+            "type": (own["type"], _TYPE),
+            "length": (own["length"], vector.length),
+            "data file": (_name(data_file or vector.referenced), _name(vector.referenced)),
+            "cardinality": (int(count or vector.records), vector.records),
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{where}: the file's footer is not readable ({error!r})") from error
+    for name, (there, here) in said.items():
+        if there != here:
+            raise InputError(
+                f"{where}: its file says the {name} {there!r}, its manifest says {here!r}"
+            )
+
+
+def _name(path: str | None) -> str:
+    return str(path).rpartition("/")[2]
 
 
 def _positions(blob: bytes, length: int, records: int, where: str) -> Positions:

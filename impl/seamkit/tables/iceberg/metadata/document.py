@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -31,6 +31,7 @@ _VERSIONS = (1, 2, 3)
 _MOST_BYTES = 1 << 30
 _GZIP = b"\x1f\x8b"
 _FIRST_PARTITION_ID = 1000
+_NUMBERED = re.compile(r"(?:^|/)v(\d{1,18})(?:\.gz)?\.metadata\.json(?:\.gz)?$")
 _OF_SOURCE = re.compile(r"identity|truncate\[\d{1,9}\]")
 _NUMBERS = re.compile(r"year|month|day|hour|bucket\[\d{1,9}\]")
 
@@ -84,7 +85,9 @@ class Snapshot:
         manifests: their paths, as version 1 may have them in the place of a list.
         schema_id: the schema it was written with; None where that is not known.
         operation: `append`, `replace`, `overwrite` or `delete`.
-        has_files: whether its summary says that it has data files.
+        sequence_number: of what it committed; 0 in version 1, None where it is not told.
+        totals: what its summary says that it has, by the summary's names, as far as these are
+            numbers: writers leave totals out, and some count them wrongly.
     """
 
     id: int
@@ -93,7 +96,8 @@ class Snapshot:
     manifests: Sequence[str]
     schema_id: int | None
     operation: str
-    has_files: bool
+    sequence_number: int | None
+    totals: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class TableMetadata:
         current_snapshot_id: None for a table without rows yet.
         log: when which snapshot became the current one, oldest first: milliseconds, id.
         properties: of the table.
+        doubts: contradictions in it that some writers are known for, in words.
     """
 
     where: str
@@ -129,6 +134,7 @@ class TableMetadata:
     references: Mapping[str, Reference]
     log: Sequence[tuple[int, int]]
     properties: Mapping[str, str]
+    doubts: Sequence[str] = ()
     _schemas: dict[int, Schema] = field(default_factory=dict)
     _kinds: dict[int, PartitionKinds] = field(default_factory=dict)
 
@@ -251,16 +257,24 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
         specs = {0: parsed["partition-spec"]}
     snapshots = [_snapshot(one, where) for one in parsed.get("snapshots") or ()]
     current = parsed.get("current-snapshot-id")
-    references = {
+    references: dict[str, Reference] = {
         name: Reference(_whole(one["snapshot-id"]), _text(one["type"]))
         for name, one in (parsed.get("refs") or {}).items()
     }
+    current_id = None if current in (None, -1) else _whole(current)
+    main = references.get("main")
+    if main is not None and main.snapshot_id != current_id:  # as Iceberg's library refuses it
+        raise InputError(
+            f"{where}: the current snapshot is {current_id}, the branch main is at "
+            f"{main.snapshot_id}"
+        )
+    _check_sequence(parsed, snapshots, where)
     return TableMetadata(
         where=where,
         version=version,
         location=_text(parsed["location"]),
         current_schema_id=_whole(current_schema),
-        current_snapshot_id=None if current in (None, -1) else _whole(current),
+        current_snapshot_id=current_id,
         schema_texts=schemas,
         specs={number: _spec(number, fields) for number, fields in specs.items()},
         snapshots={one.id: one for one in snapshots},
@@ -272,7 +286,35 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
         properties={
             _text(name): _text(value) for name, value in (parsed.get("properties") or {}).items()
         },
+        doubts=list(_doubts(parsed, schemas[current_schema], where)),
     )
+
+
+def _check_sequence(parsed: Mapping[str, Any], snapshots: Sequence[Snapshot], where: str) -> None:
+    """Refuse a snapshot that is newer than the newest."""
+    last = _optional(parsed.get("last-sequence-number"))
+    for one in snapshots:
+        if last is not None and one.sequence_number is not None and one.sequence_number > last:
+            raise InputError(
+                f"{where}: snapshot {one.id} has the sequence number {one.sequence_number}, the "
+                f"last one is {last}"
+            )
+
+
+def _doubts(parsed: Mapping[str, Any], current: Mapping[str, Any], where: str) -> Iterator[str]:
+    """What a metadata file says otherwise in another place, where readers do not look."""
+    plain = parsed.get("schema")  # of version 1, beside the list of all schemas
+    if plain is not None and plain.get("fields") != current.get("fields"):
+        yield "its `schema` is not the current one of its `schemas`"
+    last = parsed.get("last-column-id")
+    ids = [one["id"] for one in current["fields"]]
+    if isinstance(last, int) and ids and max(ids) > last:
+        yield f"a column has the id {max(ids)}, the last column id is {last}"
+    own = _NUMBERED.search(where)
+    log = parsed.get("metadata-log") or [{}]
+    before = _NUMBERED.search(str(log[-1].get("metadata-file", "")))
+    if own and before and int(before[1]) != int(own[1]) - 1:
+        yield f"its log says that version {before[1]} was before it: it may be another version"
 
 
 def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
@@ -289,7 +331,12 @@ def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
         manifests=[_text(path) for path in manifests or ()] if listed is None else (),
         schema_id=_optional(one.get("schema-id")),
         operation=str((one.get("summary") or {}).get("operation", "")),
-        has_files=str((one.get("summary") or {}).get("total-data-files", "0")) != "0",
+        sequence_number=_optional(one.get("sequence-number")),
+        totals={
+            name: int(total)
+            for name, total in (one.get("summary") or {}).items()
+            if name.startswith("total-") and re.fullmatch(r"\d{1,18}", str(total))
+        },
     )
 
 

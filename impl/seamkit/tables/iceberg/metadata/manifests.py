@@ -60,7 +60,8 @@ class PartitionSummary:
 class Manifest:
     """A row of a manifest list; `summaries` are one for each field of its spec, or none.
 
-    Of a manifest that no list names its length and its snapshot are not known.
+    Of a manifest that no list names its length and its snapshot are not known. `rows` are those of
+    its live files, `least_sequence_number` the least of theirs; None where that is not told.
     """
 
     path: str
@@ -72,6 +73,8 @@ class Manifest:
     counts: Mapping[int, int]
     first_row_id: int | None
     summaries: Sequence[PartitionSummary] = ()
+    least_sequence_number: int | None = None
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -141,9 +144,19 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
             f"snapshot {snapshot.id} names it"
         )
     found = [_manifest(row, where, metadata) for row in rows]
-    if snapshot.has_files and not found:
+    if snapshot.totals.get("total-data-files") and not found:
         # A list that is cut behind its header is a whole Avro file.
         raise InputError(f"{where}: it has no manifests, and snapshot {snapshot.id} has files")
+    paths = Counter(one.path for one in found)
+    for one in found:
+        if paths[one.path] > 1:
+            raise InputError(f"{where}: it has the manifest {one.path} twice")
+        newest = snapshot.sequence_number
+        if newest is not None and one.sequence_number > newest:
+            raise InputError(
+                f"{where}: {one.path} has the sequence number {one.sequence_number}, snapshot "
+                f"{snapshot.id} has {newest}"
+            )
     return found
 
 
@@ -171,6 +184,7 @@ def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Ma
         for status, id_ in ((_ADDED, 504), (_EXISTING, 505), (_DELETED, 506))
         if (count := _optional(row, id_, int, where)) is not None
     }
+    rows = [_optional(row, id_, int, where) for id_ in (512, 513)]
     return Manifest(
         path=path,
         length=_typed(row, 501, int, where),
@@ -179,6 +193,8 @@ def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Ma
         sequence_number=_optional(row, 515, int, where) or 0,
         snapshot_id=_optional(row, 503, int, where),
         counts=counts,
+        least_sequence_number=_optional(row, 516, int, where),
+        rows=None if None in rows else sum(rows),
         first_row_id=_optional(row, 520, int, where),
         summaries=_summaries(row, f"{where}: {path}", len(metadata.specs[spec_id].fields)),
     )
@@ -207,7 +223,8 @@ def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata)
     """
     storage, plain = files.locate(manifest.path)
     kinds = metadata.partition_kinds(manifest.spec_id)
-    stated = replace(manifest, counts={}, summaries=())  # what entries inherit, and its length
+    # What entries inherit, and its length.
+    stated = replace(manifest, counts={}, summaries=(), rows=None, least_sequence_number=None)
     return storage.kept(
         [plain],
         lambda: list(_entries(files, manifest, metadata)),
@@ -263,6 +280,11 @@ def _entry(
         if status != _ADDED and manifest.sequence_number:
             raise InputError(f"{where} has no sequence number, and was not added by its manifest")
         sequence = manifest.sequence_number
+    if sequence > manifest.sequence_number:
+        raise InputError(
+            f"{where} has the sequence number {sequence}, its manifest has "
+            f"{manifest.sequence_number}"
+        )
     partition = _optional(file, 102, dict, where) or {}
     if partition.keys() != kinds.keys():
         raise InputError(
@@ -344,6 +366,8 @@ def _pairs(row: Mapping[int, Any], id_: int, kind: type, where: str) -> dict[int
         raise InputError(f"{where}: field {id_} is no list of pairs") from error
     if not all(isinstance(value, kind) for value in found.values()):
         raise InputError(f"{where}: field {id_} has values of another type")
+    if len(found) < len(listed):
+        raise InputError(f"{where}: field {id_} has a key twice")
     return found
 
 

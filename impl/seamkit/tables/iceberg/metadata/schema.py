@@ -42,6 +42,7 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)")
 _FIXED = re.compile(r"fixed\[\s*(\d{1,9})\s*\]")
 _MOST_DIGITS = 38
 _MOST_FIELDS = 100_000
+_LAST_ID = 2147483446  # those above are columns of Iceberg's own
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ def _field(declared: Any, where: str) -> Field:
 
 def _of_type(name: str, id_: Any, declared: Any, where: str) -> Field:
     """A field of a type, neither required nor with a default."""
-    if isinstance(id_, bool) or not isinstance(id_, int):
-        raise InputError(f"{where}: it has the id {id_!r}")
+    if isinstance(id_, bool) or not isinstance(id_, int) or not 0 <= id_ <= _LAST_ID:
+        raise InputError(f"{where}: it has the id {id_!r}, which no field can have")
     if declared == "variant":
         parts = tuple(Field(BY_NAME, own.name, own.type, required=False) for own in VARIANT)
         return Field(id_, name, VARIANT, required=False, children=parts)

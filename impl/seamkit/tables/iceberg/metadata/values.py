@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 
-__all__ = ["bound_value", "constant", "default_value", "partition_value"]
+__all__ = ["bound_value", "constant", "default_value", "in_order", "partition_value"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -61,6 +61,11 @@ def bound_value(data: bytes, kind: pa.DataType) -> pa.Scalar | None:
         except UnicodeDecodeError:
             return None
     return pa.scalar(data, kind) if kind == pa.binary() else None
+
+
+def in_order(lower: pa.Scalar, upper: pa.Scalar) -> bool:
+    """Whether one bound is not above another of its type."""
+    return bool(pc.less_equal(lower, upper).as_py())
 
 
 def default_value(value: Any, kind: pa.DataType, where: str) -> pa.Scalar:

@@ -1,0 +1,352 @@
+"""Metadata that say one thing in two places: refused where no writer does so, else warned of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seambase.errors import InputError
+from seamkit.scan.scan import Scan
+from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.iceberg.test_manifests import Entries, _read, _rewrite, _write
+from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
+
+_KEY: dict[str, Any] = {"id": 1, "name": "k", "required": False, "type": "long"}
+Edit = Callable[[dict[str, Any]], object]
+
+
+def _keys(*keys: int) -> pa.Table:
+    return pa.table({"k": pa.array(keys, pa.int64())})
+
+
+def _made(folder: Path, edit: Edit | None = None, **table: Any) -> Path:
+    """Three rows, one of which a delete takes out; metadata may be edited."""
+    made = MadeTable(folder, [_KEY], **table)
+    made.commit(MadeCommit([MadeFile("a.parquet", _keys(1, 2))]))
+    made.commit(MadeCommit([MadeFile("b.parquet", _keys(3))]))
+    made.commit(MadeCommit([made.deletes("d.parquet", "a.parquet", [0])], operation="delete"))
+    if edit is not None:
+        file = folder / "metadata/v3.metadata.json"
+        parsed = json.loads(file.read_text())
+        edit(parsed)
+        file.write_text(json.dumps(parsed))
+    return folder
+
+
+def _warnings(scan: Scan) -> list[str]:
+    scan.to_table()
+    return [warning.reason for warning in scan.report().warnings]
+
+
+def _doubted(folder: Path, says: str) -> None:
+    """The table is read with one warning, and not by a strict read."""
+    table = IcebergTable(str(folder))
+    [warning] = _warnings(table.scan())
+    assert re.search(says, warning)
+    with pytest.raises(InputError, match=says):
+        table.scan(strict=True)
+
+
+def _list(edit: Callable[[Entries], object]) -> Callable[[Path], None]:
+    """Change the rows of the newest manifest list."""
+
+    def change(folder: Path) -> None:
+        file = folder / "metadata/snap-3.avro"
+        schema, header, rows = _read(file)
+        edit(rows)
+        _write(file, schema, header, rows)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_list(lambda rows: rows.append(rows[0])), r"m1-0\.avro twice"),
+        (_list(lambda rows: rows.append(rows[2])), r"m3-1\.avro twice"),
+        (_list(lambda rows: rows[1].update(sequence_number=4)), "sequence number 4, snapshot 3"),
+        (_list(lambda rows: rows[2].update(sequence_number=2**62)), "has the sequence number 46"),
+    ],
+)
+def test_a_list_that_no_writer_writes_is_refused(
+    change: Callable[[Path], None], says: str, tmp_path: Path
+) -> None:
+    """A manifest is in a list once, and none is newer than the snapshot that names it."""
+    folder = _made(tmp_path / "t")
+    change(folder)
+
+    with pytest.raises(InputError, match=says):
+        IcebergTable(str(folder)).scan()
+
+
+def _no_current(parsed: dict[str, Any]) -> None:
+    parsed["current-snapshot-id"] = None
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (_no_current, "the current snapshot is None, the branch main is at 3"),
+        (lambda one: one.pop("current-snapshot-id"), "the current snapshot is None"),
+        (lambda one: one.update({"current-snapshot-id": -1}), "the current snapshot is None"),
+        (lambda one: one.update({"current-snapshot-id": 2}), "the branch main is at 3"),
+        (lambda one: one.update({"last-sequence-number": 2}), "the last one is 2"),
+        (lambda one: one["schemas"][0]["fields"][0].update(id=-1), "the id -1, which no"),
+        (
+            lambda one: one["schemas"][0]["fields"][0].update(id=2**31),
+            "the id 2147483648",
+        ),
+        (lambda one: one["schemas"][0]["fields"][0].update(id=2**63 - 1), "the id 92"),
+    ],
+)
+def test_metadata_that_no_writer_writes_are_refused(edit: Edit, says: str, tmp_path: Path) -> None:
+    """Iceberg's own `TableMetadata` refuses a main branch beside the current snapshot as well."""
+    folder = _made(tmp_path / "t", edit)
+
+    with pytest.raises(InputError, match=says):
+        IcebergTable(str(folder)).scan().to_table()
+
+
+@pytest.mark.parametrize("edit", [None, lambda one: one.pop("refs")])
+def test_metadata_without_references_are_read(edit: Edit | None, tmp_path: Path) -> None:
+    """Version 1 has none, and no total is asked for."""
+    table = IcebergTable(str(_made(tmp_path / "t", edit)))
+
+    assert _warnings(table.scan(strict=True)) == []
+
+
+_TOTALS = {
+    "total-data-files": 2,
+    "total-records": 3,
+    "total-delete-files": 1,
+    "total-position-deletes": 1,
+    "total-equality-deletes": 0,
+}
+
+
+def _says(**totals: Any) -> Edit:
+    own = {name: str(total) for name, total in _TOTALS.items()}
+    own |= {name.replace("_", "-"): total for name, total in totals.items()}
+    told = {name: total for name, total in own.items() if total is not None}
+    return lambda one: one["snapshots"][2]["summary"].update(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "says"),
+    [
+        ("total_data_files", "3", "total-data-files 3, its manifests have 2"),
+        ("total_records", "1", "total-records 1, its manifests have 3"),
+        ("total_delete_files", "0", "total-delete-files 0, its manifests have 1"),
+        ("total_position_deletes", "5", "total-equality-deletes 5, its manifests have 1"),
+        ("total_equality_deletes", "5", "total-equality-deletes 6, its manifests have 1"),
+    ],
+)
+def test_totals_of_a_snapshot_are_held_against_its_list(
+    name: str, total: str, says: str, tmp_path: Path
+) -> None:
+    """Whether a manifest is missing, nothing else tells; writers count wrongly: a warning."""
+    folder = _made(tmp_path / "t", _says(**{name: total}))
+    _doubted(folder, says)
+    # A filter that leaves manifests unread does not make the list shorter.
+    [warning] = _warnings(IcebergTable(str(folder)).scan(filter="k > 100"))
+    assert re.search(says, warning)
+
+
+@pytest.mark.parametrize("total", ["-1", "", "many", "2.0", None, str(10**30)])
+@pytest.mark.parametrize("name", [name.replace("-", "_") for name in _TOTALS])
+def test_a_total_that_is_none_says_nothing(name: str, total: Any, tmp_path: Path) -> None:
+    """Summaries are texts that writers leave out, and no reader needs."""
+    folder = _made(tmp_path / "t", _says(**{name: total}))
+
+    assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_a_manifest_that_is_missing_is_told(gone: int, tmp_path: Path) -> None:
+    """Of data, whose rows are gone, and of deletes, whose rows come back."""
+    folder = _made(tmp_path / "t", _says())
+    assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
+    _list(lambda rows: rows.pop(gone))(folder)
+
+    with pytest.raises(InputError, match="its manifests have"):
+        IcebergTable(str(folder)).scan(strict=True)
+    assert len(_warnings(IcebergTable(str(folder)).scan())) == 2
+
+
+def _entries(change: Callable[[dict[str, Any]], object]) -> Callable[[Entries], None]:
+    def edit(entries: Entries) -> None:
+        for entry in entries:
+            change(entry)
+
+    return edit
+
+
+def _bounds_twice(entry: dict[str, Any]) -> None:
+    pairs = [{"key": 1, "value": bytes(8)}, {"key": 1, "value": bytes(8)}]
+    entry["data_file"]["lower_bounds"] = pairs
+
+
+@pytest.mark.parametrize(
+    ("content", "change", "says"),
+    [
+        (1, lambda one: one.update(sequence_number=4), "the sequence number 4, its manifest has 3"),
+        (0, _bounds_twice, "field 125 has a key twice"),
+    ],
+)
+def test_entries_that_no_writer_writes_are_refused(
+    content: int, change: Callable[[dict[str, Any]], object], says: str, tmp_path: Path
+) -> None:
+    """Data are no newer than the manifest that brings them; a map has a key once."""
+    folder = _made(tmp_path / "t")
+    _rewrite(folder, content, _entries(change))
+
+    with pytest.raises(InputError, match=says):
+        IcebergTable(str(folder)).scan()
+
+
+def test_an_entry_older_than_its_manifest_says_is_doubted(tmp_path: Path) -> None:
+    """Its deletes then count for fewer files than the writer meant, or for more."""
+    folder = _made(tmp_path / "t")
+    _rewrite(folder, 1, _entries(lambda one: one.update(sequence_number=0)))
+
+    _doubted(folder, "the least of its manifest is 3")
+
+
+def test_bounds_that_contradict_each_other_rule_nothing_out(tmp_path: Path) -> None:
+    """A least value above the greatest is none; neither a filter nor a key is held against it."""
+    made = MadeTable(tmp_path / "t", [_KEY])
+    pairs = {
+        name: [{"key": 1, "value": value.to_bytes(8, "little")}]
+        for name, value in (("lower_bounds", 9), ("upper_bounds", 0))
+    }
+    counts = [{"key": 1, "value": 1}]
+    nulls = [{"key": 1, "value": 0}]
+    changed = {**pairs, "value_counts": counts, "null_value_counts": nulls}
+    made.commit(MadeCommit([MadeFile("a.parquet", _keys(1), changed=changed)]))
+    table = IcebergTable(str(made.folder))
+    assert table.scan(filter="k < 5").count_rows() == table.scan(filter="k = 1").count_rows() == 1
+
+    gone = MadeFile("d.parquet", _keys(1), content=2, changed=changed)
+    made.commit(MadeCommit([gone], operation="delete"))
+    assert IcebergTable(str(made.folder)).scan().count_rows() == 0
+
+
+_PART = [{"name": "p", "transform": "identity", "source-id": 1, "field-id": 1000}]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_within"),
+    [(5, True), (7, True), (9, True), (4, False), (10, False), (None, False)],
+)
+def test_a_partition_beyond_its_manifests_summary_is_doubted(
+    value: int | None, is_within: bool, tmp_path: Path
+) -> None:
+    """A delete of it would find no data file."""
+    made = MadeTable(tmp_path / "t", [_KEY], _PART)
+    rows = pa.table({"x": pa.array([1], pa.int64())}).rename_columns(["k"])
+    made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": value})], {"p": "long"}))
+    bounds = {"lower_bound": (5).to_bytes(8, "little"), "upper_bound": (9).to_bytes(8, "little")}
+
+    def summarise(schema: Any, rows: Entries) -> None:
+        kinds = {"contains_null": "boolean"} | dict.fromkeys(bounds, "bytes")
+        fields = [
+            {"name": name, "type": kind, "field-id": id_}
+            for id_, (name, kind) in enumerate(kinds.items(), 509)
+        ]
+        item = {"type": "record", "name": "r508", "fields": fields}
+        schema["fields"].append(
+            {"name": "partitions", "type": {"type": "array", "items": item}, "field-id": 507}
+        )
+        rows[0]["partitions"] = [{"contains_null": False, **bounds}]
+
+    file = made.folder / "metadata/snap-1.avro"
+    schema, header, listed = _read(file)
+    summarise(schema, listed)
+    _write(file, schema, header, listed)
+
+    if is_within:
+        assert _warnings(IcebergTable(str(made.folder)).scan(strict=True)) == []
+    else:
+        _doubted(made.folder, "is not within what its list says")
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda one: one.update({"last-column-id": 0}), "the last column id is 0"),
+        (lambda one: one.update(schema={"fields": []}), "its `schema` is not the current one"),
+        (
+            lambda one: one.update(
+                {
+                    "metadata-log": [
+                        {"timestamp-ms": 1, "metadata-file": "/t/metadata/v1.metadata.json"}
+                    ]
+                }
+            ),
+            "version 1 was before it",
+        ),
+    ],
+)
+def test_what_metadata_say_in_a_second_place_is_doubted(
+    edit: Edit, says: str, tmp_path: Path
+) -> None:
+    """No reader needs it."""
+    _doubted(_made(tmp_path / "t", edit), says)
+
+
+def test_metadata_of_an_older_version_under_a_newer_name_are_doubted(tmp_path: Path) -> None:
+    """The log of former metadata files ends with the version before, as Iceberg writes it."""
+    folder = unpack_iceberg("positions", tmp_path)
+    number = int((folder / "metadata/version-hint.text").read_text())
+    newest, older = (folder / f"metadata/v{one}.metadata.json" for one in (number, number - 1))
+    assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
+    newest.write_bytes(older.read_bytes())
+
+    _doubted(folder, f"version {number - 2} was before it")
+
+
+def _swap(entries: Entries) -> None:
+    live = [entry["data_file"] for entry in entries if entry["status"] != 2]
+    if len(live) < 2:
+        return
+    [one, other] = live
+    for name in ("content_offset", "content_size_in_bytes", "record_count"):
+        one[name], other[name] = other[name], one[name]
+
+
+def test_vectors_that_change_places_are_refused(tmp_path: Path) -> None:
+    """A Puffin file's footer says whose vector a blob is; both are whole, and checksums right."""
+    folder = unpack_iceberg("vectors-shared", tmp_path)
+    assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
+    _rewrite(folder, 1, _swap)
+
+    with pytest.raises(InputError, match="its file says the data file"):
+        IcebergTable(str(folder)).scan().to_table()
+
+
+def _rename(entries: Entries) -> None:
+    if entries[0]["status"] == 1:
+        entries[0]["data_file"]["referenced_data_file"] = "file:/other"
+
+
+def test_a_vector_of_no_data_file_is_doubted(tmp_path: Path) -> None:
+    """The rows that it deleted would be back."""
+    folder = unpack_iceberg("vectors", tmp_path)
+    _rewrite(folder, 1, _rename)
+
+    _doubted(folder, "a deletion vector is for file:/other, which is not there")
+
+
+def test_a_data_file_that_is_there_twice_is_doubted(tmp_path: Path) -> None:
+    """Files can be added twice where a writer is told not to look; all readers then give both."""
+    made = MadeTable(tmp_path / "t", [_KEY])
+    for _ in range(2):
+        made.commit(MadeCommit([MadeFile("a.parquet", _keys(1))]))
+
+    _doubted(made.folder, r"a\.parquet is there 2 times")
