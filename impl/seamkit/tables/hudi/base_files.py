@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seambase.errors import RefusedError
+from seambase.errors import InputError, RefusedError
 from seamkit.files.lance import LanceReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
@@ -28,15 +28,24 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
         keys: names of the fields of record keys, by which its footer may leave it out.
 
     Raises:
-        InputError: a file is missing, truncated, or not of the format that its name says; or the
-            two do not have the same rows.
+        InputError: a file is missing, truncated, or not of the format that its name says; it has
+            fewer rows than its commit states, or not those of the file outside.
         RefusedError: a format that is not read; named.
     """
+    reader = _opened(storage, base, keys)
+    if reader.num_rows < base.stated_rows:
+        raise InputError(
+            f"{reader.name}: {reader.num_rows} rows, but its commit states {base.stated_rows}; "
+            "restore the file, or roll its commit back with Hudi's own tools"
+        )
+    return reader
+
+
+def _opened(storage: Storage, base: BaseFile, keys: Sequence[str]) -> FileReader:
     plain = base.external is None and base.names is None
     if plain and base.path.endswith(".parquet"):
         return KeyedParquetReader(storage, base.path, keys)
-    own = open_base(storage, base.path)
-    reader = own
+    reader = own = open_base(storage, base.path)
     if base.external is not None:
         outside = open_base(storage.elsewhere(base.external.root), base.external.path)
         reader = SkeletonReader(own, outside, base.external.values)

@@ -168,7 +168,7 @@ def test_a_strict_read_misses_files_of_archived_writes(
         reason = "missing, but the timeline says"
     else:
         (root / path).write_bytes(b"")
-        reason = "damaged at byte 0"
+        reason = "0 bytes, but its commit states"
     with pytest.raises(InputError, match=rf"{re.escape(path)}: {reason}"):
         HudiTable(str(root)).scan(strict=True).to_table()
 

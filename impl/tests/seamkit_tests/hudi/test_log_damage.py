@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from random import Random
 
+import duckdb
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seambase.errors import InputError
+from seambench.formats.hudi.recut import recut_base_files
+from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.damaged_logs import check_scan, damage
 from seamkit_tests.samples.golden_tables import golden_table_names, unpack_table
 
@@ -35,3 +42,67 @@ def test_whole_logs_are_whole(logs: list[bytes]) -> None:
 def test_damage_is_refused_or_reported(logs: list[bytes], seed: int) -> None:
     """Bytes changed, lost, added; magics in the wrong place; logs cut short."""
     check_scan(damage(logs, Random(seed)))
+
+
+@pytest.mark.parametrize("name", ["mor-v9-event", "mor-v6-event", "cow-v9"])
+def test_a_file_that_is_shorter_than_its_commit_states_is_refused(
+    name: str, tmp_path: Path
+) -> None:
+    """By every door, with the file and both lengths, wherever it was cut; one as long is read."""
+    folder = unpack_table(name, tmp_path)
+    (slice_,) = HudiTable(str(folder)).slices()[:1]
+    assert slice_.base is not None
+    for path in [slice_.base.path, *(log.path for log in slice_.logs[-1:])]:
+        whole = (folder / path).read_bytes()
+        for length in (0, 1, len(whole) // 2, len(whole) - 1):
+            (folder / path).write_bytes(whole[:length])
+            said = rf"{re.escape(path)}: {length} bytes, but its commit states {len(whole)};"
+            for read in (_rows, _relation, _counted):
+                with pytest.raises(InputError, match=said):
+                    read(folder)
+        (folder / path).write_bytes(whole)
+        assert _rows(folder)
+
+
+def _rows(folder: Path) -> int:
+    return len(HudiTable(str(folder)).scan().to_table())
+
+
+def _counted(folder: Path) -> int:
+    return HudiTable(str(folder)).scan().count_rows()
+
+
+def _relation(folder: Path) -> int:
+    return len(HudiTable(str(folder)).scan().relation(duckdb.connect()).fetchall())
+
+
+@pytest.mark.parametrize("name", ["mor-v9-event", "mor-v6-event", "cow-v9"])
+def test_a_base_file_with_fewer_rows_than_its_commit_states_is_refused(
+    name: str, tmp_path: Path
+) -> None:
+    """Its length fits: the commit states how many rows it wrote, and its footer has fewer."""
+    folder = unpack_table(name, tmp_path)
+    path = next(s.base.path for s in HudiTable(str(folder)).slices() if s.base is not None)
+    rows = pq.read_table(folder / path)
+    pq.write_table(rows.slice(1), folder / path, store_schema=False)
+    recut_base_files(folder, 100)  # the commit states the new length
+    said = f"{len(rows) - 1} rows, but its commit states {len(rows)}"
+    with pytest.raises(InputError, match=said):
+        _rows(folder)
+    with pytest.raises(InputError, match=said):
+        _relation(folder)
+
+
+@pytest.mark.parametrize("name", ["mor-v9-simple-index", "partial-parquet/v9", "duplicates/v8"])
+def test_a_log_over_a_base_file_whose_completion_is_gone_is_refused(
+    name: str, tmp_path: Path
+) -> None:
+    """Its blocks name the base file's instant, which had been completed when they were written."""
+    folder = unpack_table(name, tmp_path)
+    (slice_,) = (s for s in HudiTable(str(folder)).slices() if s.base is not None and s.logs)
+    for file in (folder / ".hoodie" / "timeline").glob(f"{slice_.instant}_*"):
+        file.unlink()
+    for read in (_rows, _relation, _counted):
+        said = f"rows of the base file of {slice_.instant}, which"
+        with pytest.raises((InputError, duckdb.InvalidInputException), match=said):
+            read(folder)

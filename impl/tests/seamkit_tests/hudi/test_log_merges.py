@@ -122,6 +122,7 @@ def merged(
     """The rows of a slice, without their keys' text, sorted."""
     table = folder / "table"
     (table / ".hoodie" / "timeline" / "history").mkdir(parents=True)
+    (table / ".hoodie" / "timeline" / f"{BASE_INSTANT}_{BASE_INSTANT}.commit").touch()
     settings = {
         "hoodie.table.recordkey.fields": "k",
         "hoodie.table.ordering.fields": "o",

@@ -109,4 +109,4 @@ def test_all_tables_have_the_same_rows_however_their_base_files_are_cut(
     name: str, tmp_path: Path
 ) -> None:
     """Each in four ways, under many filters."""
-    _check(name, tmp_path, 40)
+    _check(name, tmp_path, 10)

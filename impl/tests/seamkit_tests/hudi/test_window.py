@@ -9,7 +9,9 @@ import pytest
 from seambase.errors import RefusedError, UsageError
 from seamkit.tables.hudi.listing.file_groups import list_slices
 from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.timeline import is_log_compaction
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
+from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
 _SCHEMA = '{"type": "record", "name": "r", "fields": [{"name": "k", "type": "string"}]}'
@@ -158,14 +160,51 @@ def test_slices_without_a_change_are_pruned(tmp_path: Path) -> None:
     assert "1 slices hold no change" in explained
 
 
-@pytest.mark.parametrize(("begin", "changes"), [(10, {20, 30, 40}), (21, {40}), (31, {40})])
+@pytest.mark.parametrize(
+    ("begin", "changes"),
+    [(10, {20, 25, 30, 35, 40}), (21, {25, 35, 40}), (26, {40}), (31, {40}), (36, {40})],
+)
 def test_a_log_compaction_changes_nothing_of_its_own(
     tmp_path: Path, begin: int, changes: set[int]
 ) -> None:
-    """Its rows are changes only where the window holds the writes that it put together."""
+    """Its rows are changes only where the window holds one of the writes that it put together.
+
+    A write of another file group is none of them; a log compaction among them is what it holds.
+    """
     table = Table(tmp_path, 9)
     table.instant(at(20), "deltacommit", at(21))
-    table.log_compaction(at(30), at(31))
+    table.instant(at(25), "deltacommit", at(26))
+    table.log_compaction(at(30), at(31), log(20))
+    table.log_compaction(at(35), at(36), log(30), log(25))
     table.instant(at(40), "deltacommit", at(41))
 
     assert _changed(table, begin, None) == set(map(at, changes))
+
+
+_WRITES = {"a": "log2", "b": "log3", "c": "log1", "d": "base", "e": "log4"}
+
+
+@pytest.mark.parametrize(
+    ("begin", "exact", "by_hudi"),
+    [(0, "abce", "abce"), (1, "abe", "abce"), (2, "be", "be"), (3, "e", "e"), (4, "", "")],
+)
+def test_rows_of_a_log_compaction_count_by_their_writes(
+    tmp_path: Path, begin: int, exact: str, by_hudi: str
+) -> None:
+    """By those that changed them; 1.2.0 takes all for changes if one is, and `changes_alone` too.
+
+    What Spark with Hudi 1.2.0 answered to each window.
+    """
+    root = unpack_table("log-compaction-windows/v9", tmp_path)
+    table = HudiTable(str(root))
+    completions = table.timeline().completion_times()
+    written = [c for r, c in sorted(completions.items()) if r not in _compactions(table)]
+    for alone, expected in ((False, exact), (True, by_hudi)):
+        scan = table.scan(query="incremental", begin=written[begin], changes_alone=alone)
+        found = {row["k"]: row["v"] for row in scan.to_table().to_pylist()}
+        assert found == {key: _WRITES[key] for key in expected}
+
+
+def _compactions(table: HudiTable) -> set[str]:
+    timeline = table.timeline()
+    return {i.requested for i in timeline.writes() if is_log_compaction(timeline.metadata(i))}

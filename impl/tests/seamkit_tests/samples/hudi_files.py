@@ -38,6 +38,11 @@ _PLAN_SCHEMA = {
                     "fields": [
                         {"name": "partitionPath", "type": ["null", "string"]},
                         {"name": "fileId", "type": "string"},
+                        {
+                            "name": "deltaFilePaths",
+                            "type": {"type": "array", "items": "string"},
+                            "default": [],
+                        },
                     ],
                 },
             },
@@ -145,8 +150,11 @@ class Table:
         else:
             (self.timeline / f"{requested}.{action}").write_text(json.dumps(body))
 
-    def log_compaction(self, requested: str, completed: str) -> None:
-        """A completed log compaction (layout 2)."""
+    def log_compaction(self, requested: str, completed: str, *logs: str) -> None:
+        """A completed log compaction (layout 2) of some logs."""
+        plan = {"operations": [{"partitionPath": "", "fileId": "f-0", "deltaFilePaths": logs}]}
+        content = _container(_PLAN_SCHEMA, plan)
+        (self.timeline / f"{requested}.logcompaction.requested").write_bytes(content)
         body = {"partitionToWriteStats": {}, "operationType": "LOG_COMPACT"}
         content = _container(_COMMIT_SCHEMA, body)
         (self.timeline / f"{requested}_{completed}.deltacommit").write_bytes(content)

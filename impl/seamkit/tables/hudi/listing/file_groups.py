@@ -6,9 +6,9 @@ The rules are those of Hudi's file-system view (docs/hudi.md, "From files to sli
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.hudi.listing.listing import Listing
@@ -26,6 +26,15 @@ from seamkit.tables.hudi.timeline.window import NOW, Window
 
 __all__ = ["FileGroups", "GroupKey", "list_slices"]
 
+
+class _Stated(NamedTuple):
+    """What a completed write states of a file; 0 where it says nothing."""
+
+    path: str
+    size_bytes: int
+    rows: int
+
+
 GroupKey = tuple[str, str]
 """Partition and file id."""
 
@@ -38,14 +47,14 @@ class _Group:
         bases: its base files, of completed writes.
         logs: its log files; from version 8 on of completed writes.
         pending: requested times of compactions that are scheduled and not done.
-        written: write, path and length of each file that a write tells of, the oldest first.
+        written: the write and what it states of each of its files, the oldest first.
         replaced: requested times of the writes that replaced it.
     """
 
     bases: list[BaseFile] = field(default_factory=list)
     logs: list[LogFile] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
-    written: list[tuple[Instant, str, int]] = field(default_factory=list)
+    written: list[tuple[Instant, _Stated]] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
 
 
@@ -114,11 +123,15 @@ class FileGroups:
             group = self._groups[key]
             if any(map(window.sees, group.replaced)):
                 continue
-            others = self._check_nothing_missing(group, window)
+            stated = self._check_nothing_missing(group, window)
             found = _latest_slice(key, group, self._timeline, window)
             if found is not None:
                 self._check_begin(found, group)
-                slices.append(_with_lengths(found, others) if others else found)
+                base = found.base
+                if base is not None and stated is not None and base.path == stated.path:
+                    size_bytes, rows = stated.size_bytes, stated.rows
+                    found.base = replace(base, stated_bytes=size_bytes, stated_rows=rows)
+                slices.append(found)
         return slices
 
     def _check_begin(self, slice_: FileSlice, group: _Group) -> None:
@@ -163,61 +176,51 @@ class FileGroups:
                     if stat.get("path"):
                         _check_own(instant, stat["path"], self._timeline)
                         key = partition, stat.get("fileId") or ""
-                        told_bytes = stat.get("fileSizeInBytes") or 0
-                        self._groups[key].written.append((instant, stat["path"], told_bytes))
+                        size_bytes = stat.get("fileSizeInBytes") or 0
+                        stated = _Stated(stat["path"], size_bytes, stat.get("numWrites") or 0)
+                        self._groups[key].written.append((instant, stated))
 
-    def _check_nothing_missing(self, group: _Group, window: Window) -> dict[str, int]:
-        """A listing cannot tell that a file is gone, and its rows with it; the timeline can.
+    def _check_nothing_missing(self, group: _Group, window: Window) -> _Stated | None:
+        """A listing cannot tell that a file is gone, or was cut between two blocks of a log.
 
         Returns:
-            What the timeline says of the length of log files that are shorter, as one that was cut
-            between two blocks would seem to be whole, and of base files that are of another length.
+            What was stated of the base file, whose rows are counted when it is opened.
         """
-        others: dict[str, int] = {}
-        for kind, path, told_bytes in _needed(group, window):
-            size_bytes = self._listing.size_bytes(path)
+        base, logs = _needed(group, window)
+        for stated in [*logs, *([] if base is None else [base])]:
+            size_bytes = self._listing.size_bytes(stated.path)
+            name = self._timeline.storage.full(stated.path)
             if size_bytes is None:
                 raise InputError(
-                    f"{self._timeline.storage.full(path)}: missing, but the timeline says that it "
-                    "holds rows of the table; ask for a later instant if a cleaner removed it, "
-                    "else restore the file, or roll its commit back with Hudi's own tools"
+                    f"{name}: missing, but the timeline says that it holds rows of the table; ask "
+                    "for a later instant if a cleaner removed it, else restore the file, or roll "
+                    "its commit back with Hudi's own tools"
                 )
-            grown = kind == "base" and size_bytes > told_bytes > 0
-            if size_bytes < told_bytes or grown:
-                others[path] = max(told_bytes, others.get(path, 0))
-        return others
+            if size_bytes < stated.size_bytes:
+                raise InputError(
+                    f"{name}: {size_bytes} bytes, but its commit states {stated.size_bytes}; "
+                    "restore the file, or roll its commit back with Hudi's own tools"
+                )
+        return base
 
 
-def _needed(group: _Group, window: Window) -> Iterator[tuple[str, str, int]]:
-    """Kind, path and length of the files that must be there.
+def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated]]:
+    """The base file and the logs that must be there.
 
     What the cleaner removes is older than the newest base file of its group.
     """
-    base: tuple[str, str, int] | None = None
+    base: _Stated | None = None
     begin, logs = "", []
-    for instant, path, told_bytes in group.written:
+    for instant, stated in group.written:
         if not window.sees(instant.requested):
             continue
-        named = instant_in_name(path)
+        named = instant_in_name(stated.path)
         if named is not None and named[0] == "log":
             # From version 8 on a log belongs to the slice that had begun when it was completed.
-            logs.append((instant.completed or instant.requested, path, told_bytes))
+            logs.append((instant.completed or instant.requested, stated))
         else:
-            begin, base = instant.requested, ("base", path, told_bytes)
-    for since, path, told_bytes in logs:
-        if since > begin:
-            yield "log", path, told_bytes
-    if base is not None:
-        yield base
-
-
-def _with_lengths(slice_: FileSlice, others: dict[str, int]) -> FileSlice:
-    """The slice with what the timeline says of files that are of another length."""
-    logs = [replace(log, told_bytes=others.get(log.path)) for log in slice_.logs]
-    base = slice_.base
-    if base is not None and base.path in others:
-        base = replace(base, told_bytes=others[base.path])
-    return replace(slice_, base=base, logs=logs)
+            begin, base = instant.requested, stated
+    return base, [stated for since, stated in logs if since > begin]
 
 
 def _check_own(instant: Instant, path: str, timeline: Timeline) -> None:

@@ -60,9 +60,9 @@ class Planner:
         listing: `files`, `metadata`, or `auto`: the metadata table where the table has one and is
             not local, and folders otherwise. A metadata table that turns out to be broken is then
             told in a warning, and folders are listed.
-        strict: ask the archive for files that are missing or shorter than they were written, and
-            refuse what is otherwise a warning: a write that says nothing, and a base file of
-            another length.
+        strict: ask the archive, too, for files that are missing or shorter than they were written,
+            and refuse what is otherwise a warning: a write that says nothing, and a base file that
+            is longer than it was written.
 
     Raises:
         RefusedError: no metadata table where one was asked for.
@@ -186,8 +186,8 @@ class Planner:
 
 
 def _changed_bases(slices: Sequence[FileSlice], timeline: Timeline) -> Iterator[ScanWarning]:
-    """Base files that are not as long as they were written; nothing is ever added to one."""
+    """Base files that are longer than they were written; nothing is ever added to one."""
     for base in (slice_.base for slice_ in slices):
-        if base is not None and base.told_bytes is not None:
-            reason = f"{base.size_bytes} bytes, but it was written with {base.told_bytes}"
+        if base is not None and base.size_bytes > base.stated_bytes > 0:
+            reason = f"{base.size_bytes} bytes, but it was written with {base.stated_bytes}"
             yield ScanWarning(timeline.storage.full(base.path), -1, reason)

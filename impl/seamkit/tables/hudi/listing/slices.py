@@ -53,8 +53,8 @@ class BaseFile:
     """A base file: the rows of a file group at one instant.
 
     `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
-    `names` for a file from before columns were renamed, `told_bytes` where the timeline tells of
-    another length than the listing.
+    `names` for a file from before columns were renamed. `stated_bytes` and `stated_rows` are what
+    the commit that wrote it states; 0 where it is not at hand.
     """
 
     path: str
@@ -65,15 +65,13 @@ class BaseFile:
     size_bytes: int
     external: External | None = None
     names: FileNames | None = None
-    told_bytes: int | None = None
+    stated_bytes: int = 0
+    stated_rows: int = 0
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """A log file. `instant` is the base's (version 6) or its own delta commit's (8 and up).
-
-    `told_bytes` is there where the timeline tells of a longer file than the listing.
-    """
+    """A log file. `instant` is the base's (version 6) or its own delta commit's (8 and up)."""
 
     path: str
     partition: str
@@ -82,7 +80,6 @@ class LogFile:
     version: int
     write_token: str | None
     size_bytes: int
-    told_bytes: int | None = None
 
     @property
     def order(self) -> tuple[str, int, bool, str]:

@@ -85,6 +85,11 @@ class LogBlock:
         return self.header.get("SCHEMA")
 
     @property
+    def base_instant(self) -> str | None:
+        """The instant of the base file that positions of the block's records count in."""
+        return self.header.get("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS")
+
+    @property
     def is_partial(self) -> bool:
         """Whether rows have some columns only, and leave the others as they are."""
         return self.header.get("IS_PARTIAL", "").lower() == "true"

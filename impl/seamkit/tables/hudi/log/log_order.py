@@ -8,11 +8,11 @@ instants it lists: it comes once, in the place of the latest of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from seamkit.tables.hudi.log.log import LogBlock
 
-__all__ = ["order_blocks"]
+__all__ = ["order_blocks", "without_compactions"]
 
 
 def order_blocks(
@@ -58,6 +58,20 @@ def order_blocks(
             placed.add(final)
             ordered.append(by_instant[final])
     return [block for group in reversed(ordered) for block in group]
+
+
+def without_compactions(blocks: Sequence[LogBlock]) -> list[LogBlock]:
+    """The blocks without those of log compactions whose originals are all there.
+
+    Records that a log compaction wrote bear its instant; in the originals each has that of the
+    write that changed it, by which an incremental query chooses.
+    """
+    present = {block.instant for block in blocks}
+    return [
+        block
+        for block in blocks
+        if not block.compacted_instants or not present.issuperset(block.compacted_instants)
+    ]
 
 
 def _gather(

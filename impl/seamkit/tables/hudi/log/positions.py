@@ -34,8 +34,7 @@ def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Posi
     found = []
     for block in blocks:
         text = block.header.get("RECORD_POSITIONS", "")
-        instant = block.header.get("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS")
-        if instant != base_instant or not text:
+        if block.base_instant != base_instant or not text:
             return None
         try:
             positions = read_bitmap(base64.b64decode(text, validate=True))

@@ -15,9 +15,9 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.equalities import RowTest
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
-from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
+from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
-from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.log.log_order import order_blocks, without_compactions
 from seamkit.tables.hudi.merge.block_checks import strange_blocks
 from seamkit.tables.hudi.merge.keys import check_fields
 from seamkit.tables.hudi.merge.row_events import OPERATION, leaf_field
@@ -102,21 +102,40 @@ def read_ordered_blocks(
     logs = []
     for log, content in zip(slice_.logs, _contents(slice_, view.storage), strict=True):
         name = view.storage.full(log.path)
-        known = len(warnings)
+        if len(content) < log.size_bytes:
+            raise InputError(
+                f"{name}: {len(content)} bytes, but it was listed with {log.size_bytes}; the file "
+                "was cut, or the table changes: plan the scan again"
+            )
         own = read_blocks(content, file=name, warnings=warnings, strict=view.strict)
-        if len(warnings) == known:
-            _tell_missing_end(log, name, len(content), view.strict, warnings)
         blocks += own
         logs.append((log, own))
     for warning in strange_blocks(logs, view.timeline):
         _warn(warning, view.strict, warnings)
+    if view.window.is_incremental and not view.window.alone:
+        blocks = without_compactions(blocks)
     ordered = order_blocks(blocks, view.valid_block)
     for block in ordered:
         if block.kind not in _SUPPORTED_KINDS:
             raise RefusedError(
                 f"{block.where}: log blocks of kind '{block.kind}' are not supported"
             )
+        _check_base(block, view.timeline)
     return ordered
+
+
+def _check_base(block: LogBlock, timeline: Timeline) -> None:
+    """The base file that a block was written over belongs to a write that had been completed.
+
+    Its rows do not count if the timeline has lost the completion, and nothing else tells it.
+    """
+    base = block.base_instant
+    if base and not timeline.is_committed(base):
+        raise InputError(
+            f"{block.where}: its records are those of rows of the base file of {base}, which the "
+            "timeline does not know as completed; restore the file of that instant in "
+            f"{timeline.storage.full(timeline.config.timeline_folder)}"
+        )
 
 
 def _contents(slice_: FileSlice, storage: Storage) -> Iterable[memoryview]:
@@ -127,20 +146,6 @@ def _contents(slice_: FileSlice, storage: Storage) -> Iterable[memoryview]:
     at_once = min(storage.parallel, len(slice_.logs))
     with ThreadPoolExecutor(at_once, thread_name_prefix="seambench-log") as pool:
         return list(pool.map(lambda log: memoryview(storage.map(log.path)), slice_.logs))
-
-
-def _tell_missing_end(
-    log: LogFile, name: str, size_bytes: int, strict: bool, warnings: list[ScanWarning]
-) -> None:
-    """A log of whole blocks alone may have had more of them.
-
-    Raises:
-        InputError: it had, and damage is not to be skipped.
-    """
-    told_bytes = max(log.size_bytes, log.told_bytes or 0)
-    if size_bytes < told_bytes:
-        reason = f"the file ends here, but was written with {told_bytes} bytes"
-        _warn(ScanWarning(name, size_bytes, reason), strict, warnings)
 
 
 def _warn(warning: ScanWarning, strict: bool, warnings: list[ScanWarning]) -> None:

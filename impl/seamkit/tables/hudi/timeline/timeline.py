@@ -8,7 +8,7 @@ Instants are compared as strings.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -212,7 +212,24 @@ class Timeline:
         Raises:
             InputError: the plan cannot be read.
         """
-        name = f"{instant.requested}.compaction.requested"
+        found = self._operations(instant, "compaction", ("partitionPath", "fileId"))
+        return [(partition or "", file_id) for partition, file_id in found]
+
+    def put_together_by(self, instant: Instant) -> set[str]:
+        """Instants whose logs a log compaction has put together; from version 8 on.
+
+        Raises:
+            InputError: its plan cannot be read.
+        """
+        found = self._operations(instant, "logcompaction", ("deltaFilePaths",))
+        paths = [path for (paths,) in found for path in paths]
+        return {path.rpartition(".log.")[0].rpartition("_")[2] for path in paths}
+
+    def _operations(
+        self, instant: Instant, action: str, names: Sequence[str]
+    ) -> list[tuple[Any, ...]]:
+        """What the plan of a compaction says of each slice."""
+        name = f"{instant.requested}.{action}.requested"
         path = f"{self.config.timeline_folder}/{name}"
         content = self.storage.read(path)
         if not content and self.config.version < 6:  # kept beside the timeline up to version 5
@@ -222,10 +239,8 @@ class Timeline:
         if not content:
             raise InputError(f"{where}: an empty file where a compaction's plan should be")
         try:
-            return [
-                (operation["partitionPath"] or "", operation["fileId"])
-                for operation in parse_body(content, where).get("operations") or []
-            ]
+            operations = parse_body(content, where).get("operations") or []
+            return [tuple(operation[name] for name in names) for operation in operations]
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: not readable as a compaction's plan ({error!r})") from error
 

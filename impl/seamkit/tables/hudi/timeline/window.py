@@ -104,11 +104,13 @@ def incremental_window(
 def _idle(timeline: Timeline, changes: frozenset[str]) -> set[str]:
     """Log compactions that only put older changes elsewhere.
 
-    Its rows bear the instant of the log compaction. They are changes only if the writes that it
-    put together lie in the window (Hudi 1.2.0 reads such a block in the place of those), which
-    come before it.
+    Their rows bear the instant of the log compaction. They are changes if one of the writes that it
+    put together lies in the window (Hudi 1.2.0 reads such a block in the place of those).
     """
-    active = [i for i in timeline.writes() if i.requested in changes]
-    compacted = {i.requested for i in active if is_log_compaction(timeline.metadata(i))}
-    first = min(changes - compacted, default=None)
-    return {requested for requested in compacted if first is None or requested < first}
+    active = [instant for instant in timeline.writes() if instant.requested in changes]
+    compactions = [i for i in active if is_log_compaction(timeline.metadata(i))]
+    idle = {instant.requested for instant in compactions}
+    for instant in compactions:  # the oldest first: it may be among what a later one put together
+        if timeline.put_together_by(instant) & (changes - idle):
+            idle.remove(instant.requested)
+    return idle
