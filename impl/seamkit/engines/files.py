@@ -152,6 +152,8 @@ def _why_not_these(reader: ParquetReader, wanted: pa.Schema) -> str | None:
         return "one of its columns has no name"
     if len(set(folded)) < len(folded):
         return "two of its columns differ in upper and lower case alone"
+    if reader.names_extensions:
+        return "its writer named types for columns that Parquet does not know"
     for field in wanted:
         number = own.get_field_index(field.name)
         if number < 0:

@@ -16,7 +16,11 @@ from seamkit.core.arrow_data import batch_of
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.equalities import named_values
-from seamkit.files.footers.chunks import check_chunks
+from seamkit.files.footers.chunks import (
+    check_chunks,
+    footer_without_arrow,
+    names_extensions,
+)
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
@@ -50,6 +54,8 @@ _HEADER_BYTES = 100
 def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
     """Open a Parquet file, whoever made it; pages that have a checksum are held to it.
 
+    Columns have the types of Parquet, and not those that the writer's Arrow schema names.
+
     Args:
         source: what `pyarrow.parquet.ParquetFile` takes.
         where: what messages call it.
@@ -60,10 +66,13 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
         RefusedError: a column chunk is encrypted, or its codec is not known.
     """
     try:
+        # One that is known was made and checked when it was read.
+        is_known = "metadata" in options
+        if not is_known and (footer := footer_without_arrow(source)) is not None:
+            options["metadata"] = footer
         file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
-        # One that is known was checked when it was read.
-        if "metadata" not in options:
+        if not is_known:
             check_chunks(source, file.metadata, where)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
@@ -93,6 +102,7 @@ def _how(source: Any) -> dict[str, Any]:
         "page_checksum_verification": True,
         "pre_buffer": False,
         "buffer_size": buffer_bytes,
+        "arrow_extensions_enabled": False,
     }
 
 
@@ -220,6 +230,11 @@ class ParquetReader:
     def local_path(self) -> str | None:
         """Where the file lies on this machine; None if it lies elsewhere."""
         return self.name if self._storage.is_local else None
+
+    @property
+    def names_extensions(self) -> bool:
+        """Whether its writer named types of its own for columns, by which engines may go."""
+        return names_extensions(self._file.metadata)
 
     @property
     def created_by(self) -> str:
@@ -463,7 +478,10 @@ class ParquetReader:
         own = self._file.schema_arrow
         try:
             if counted is None and not any(_holds_floats(own.field(name).type) for name in alike):
-                fragment = ds.ParquetFileFormat().make_fragment(self._opened_again())
+                # A file of nothing but the footer, as it was read: of Parquet's types alone.
+                footer = pa.BufferOutputStream()
+                self._file.metadata.write_metadata_file(footer)
+                fragment = ds.ParquetFileFormat().make_fragment(pa.BufferReader(footer.getvalue()))
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]
             known = pa.schema([own.field(n) for n in alike if counted is None or n in counted])

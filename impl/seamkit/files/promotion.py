@@ -11,7 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.files.texts import check_texts
 
 __all__ = [
@@ -23,6 +23,15 @@ __all__ = [
     "resolve_column",
 ]
 
+
+# Types that files may have, and tables of no format: the file is none that its writer should mend.
+_FOREIGN = (
+    pa.types.is_unsigned_integer,
+    pa.types.is_float16,
+    pa.types.is_time,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_decimal256,
+)
 
 Leaf = Callable[[pa.Array, pa.DataType], pa.Array]
 
@@ -132,6 +141,7 @@ def resolve_batch(
 
     Raises:
         InputError: a column cannot be promoted to the table's type, or a text is no UTF-8.
+        RefusedError: its type is one that tables do not have.
     """
     check_texts(batch, source)
     if batch.schema.equals(schema):
@@ -162,6 +172,7 @@ def resolve_column(
 
     Raises:
         InputError: it cannot be promoted.
+        RefusedError: its type is one that tables do not have.
     """
     return _Resolver(rules, source, leaf).resolve(column, field.type, field.name)
 
@@ -200,11 +211,16 @@ class _Resolver:
             return pa.Array.from_buffers(
                 want, len(column), column.buffers(), column.null_count, column.offset
             )
+        if pa.types.is_null(have):  # Parquet's type of a column that has no value
+            return pa.nulls(len(column), want)
+        if pa.types.is_fixed_size_binary(have) and pa.types.is_binary(want):
+            return pc.cast(column, want)
         if self._rules.relabels(have, want):
             numbers = pa.int32() if want.bit_width == 32 else pa.int64()
             return pc.cast(pc.cast(column, numbers), want)
         if not self._rules.promotes(have, want):
-            raise InputError(
+            known = not any(test(have) for test in _FOREIGN)
+            raise (InputError if known else RefusedError)(
                 f"{self._source}: column '{name}' is {have}, which does not promote to the table's "
                 f"{want}"
             )

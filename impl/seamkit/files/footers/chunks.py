@@ -1,12 +1,17 @@
-"""Column chunks of a Parquet footer: whether pyarrow can look at each without ending the process.
+"""Parquet footers: without their writer's Arrow types, and with chunks that pyarrow can look at.
 
 pyarrow checks a chunk where `RowGroupMetaData.column` makes an object of it, or a filter does, and
 there no exception of C++ is caught: a damaged histogram of levels, or a bound that is too short,
 would end the process.
+
+Writers that have Arrow data put its schema beside their own under `ARROW:schema`, and pyarrow gives
+columns these types: views, dictionaries, other zones. A table's types are Parquet's, which say the
+same of one column whoever wrote it, so that word of the footer is hidden from pyarrow.
 """
 
 from __future__ import annotations
 
+import binascii
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +20,11 @@ import pyarrow.parquet as pq
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
-__all__ = ["check_chunks", "footer_bytes"]
+__all__ = ["check_chunks", "footer_bytes", "footer_without_arrow", "names_extensions"]
 
 _TAIL_BYTES = 8  # the footer's length, and the magic again
+# The name of an entry in Thrift's compact form: a text, its length, and another text behind it.
+_ARROW_KEY = b"\x18\x0cARROW:schema\x18"
 _TYPES = (
     *("BOOLEAN", "INT32", "INT64", "INT96"),
     *("FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"),
@@ -39,6 +46,43 @@ def footer_bytes(source: pa.NativeFile) -> tuple[int, pa.Buffer]:
     begin = max(end - int.from_bytes(source.read(4), "little"), 0)
     source.seek(begin)
     return begin, source.read_buffer(end - begin)
+
+
+def footer_without_arrow(source: pa.NativeFile) -> pq.FileMetaData | None:
+    """The footer of a file without the Arrow types of its writer; None if it names none.
+
+    Args:
+        source: the file.
+
+    Raises:
+        OSError: the file cannot be read, or is no Parquet file.
+    """
+    if source.size() < _TAIL_BYTES:
+        return None
+    begin, body = footer_bytes(source)
+    # Behind the column chunks, whose statistics may hold the same bytes.
+    at = body.to_pybytes().rfind(_ARROW_KEY)
+    found: pq.FileMetaData | None = None
+    while at >= 0 and (found is None or b"ARROW:schema" in (found.metadata or {})):
+        source.seek(begin)
+        whole = bytearray(source.read())
+        whole[at : at + len(_ARROW_KEY)] = _ARROW_KEY.lower()
+        found = pq.read_metadata(pa.BufferReader(whole))
+        at = whole.rfind(_ARROW_KEY, 0, at)
+    return found
+
+
+def names_extensions(footer: pq.FileMetaData) -> bool:
+    """Whether the writer's Arrow schema names types of its own, which readers may make of columns.
+
+    Args:
+        footer: as `footer_without_arrow` gives it.
+    """
+    told = (footer.metadata or {}).get(b"arrow:schema", b"")
+    try:
+        return b"ARROW:extension:name" in binascii.a2b_base64(told)
+    except binascii.Error:
+        return True  # nobody knows what a reader makes of it
 
 
 def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> None:

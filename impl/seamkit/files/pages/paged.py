@@ -209,6 +209,7 @@ class PagedFile:
         file = pq.ParquetFile(
             pa.BufferReader(column_file(chunk, data)),
             page_checksum_verification=True,
+            arrow_extensions_enabled=False,
             **self._options,
         )
         values = file.read_row_group(0, use_threads=False).column(0)

@@ -56,7 +56,7 @@ _COLUMNS: dict[str, tuple[pa.DataType, Any]] = {
     "time32": (pa.time32("s"), lambda n: (_EPOCH + dt.timedelta(seconds=n)).time()),
     "time64": (pa.time64("us"), lambda n: (_EPOCH + dt.timedelta(seconds=n)).time()),
     "seconds": (pa.timestamp("s"), lambda n: _EPOCH + dt.timedelta(seconds=n)),
-    "millis": (pa.timestamp("ms", "Europe/Berlin"), lambda n: n * 1000 - 2_000_000),
+    "millis": (pa.timestamp("ms", "UTC"), lambda n: n * 1000 - 2_000_000),
     "micros": (pa.timestamp("us", "UTC"), lambda n: n * 1000 - 2_000_000),
     "nanos": (pa.timestamp("ns"), lambda n: n - 2000),
     "duration": (pa.duration("ms"), lambda n: dt.timedelta(seconds=n)),
