@@ -69,6 +69,12 @@ def missing_capability(case: Case, implementation: Any) -> str | None:
     return next((need for need in case.needs if not stated.get(need)), None)
 
 
+def _lacks_features_alone(case: Case, implementation: Any) -> bool:
+    """Whether all that an implementation does not state is what it may meet without being asked."""
+    stated = implementation.capabilities
+    return all(need in case.must_honour for need in case.needs if not stated.get(need))
+
+
 def _judge(seam: Seam, case: Case, implementation: Any) -> None:
     """Put a case to an implementation.
 
@@ -77,8 +83,7 @@ def _judge(seam: Seam, case: Case, implementation: Any) -> None:
         Mismatch: it does, and its answer is wrong, or memory is still held afterwards.
     """
     missing = missing_capability(case, implementation)
-    # Whoever knows nothing of a format at all is not asked what only its readers may get wrong.
-    if missing is not None and (not case.never_wrong or missing.startswith("formats.")):
+    if missing is not None and not _lacks_features_alone(case, implementation):
         raise NotOffered(f"no {missing}")
     held = _held(implementation)
     if missing is not None:

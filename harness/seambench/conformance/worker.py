@@ -11,7 +11,6 @@ prints goes to standard error.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
@@ -24,13 +23,12 @@ from typing import IO, Any
 from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambench.conformance.judge import Verdict, outcome_of, verdict
 from seambench.conformance.load import load_cases
+from seambench.conformance.private_process import make_private
 from seambench.contracts import registry
 from seambench.contracts.seam import Case, Seam
 
 __all__ = ["main", "serve"]
 
-
-_PR_SET_DUMPABLE = 4
 
 Answer = Callable[[Seam, Any, Mapping[str, Any]], Mapping[str, Any]]
 """What comes of a request to an implementation of a seam, as members of an answer."""
@@ -95,8 +93,7 @@ def _private_channel() -> tuple[IO[str], IO[str]]:
     channel = os.dup(0)
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    make_private()
     requests = os.fdopen(channel, encoding="utf-8")
     return requests, os.fdopen(os.dup(channel), "w", encoding="utf-8")
 

@@ -184,7 +184,9 @@ class TableFormat:
         home: where the bytes of a table say that its folder lies; None where they name no place.
         peers: Python packages of others that read its tables, and what their readers are called.
         capabilities: words that readers of its tables may state besides those of the scan seam,
-            each with its meaning.
+            each with its meaning: features of tables, which a reader that does not state them must
+            refuse.
+        asked: those among them that are about what is asked of a reader, not what a table has.
     """
 
     name: str
@@ -200,6 +202,12 @@ class TableFormat:
     home: Callable[[Path], Path] | None = None
     peers: Mapping[str, str] = field(default_factory=dict)
     capabilities: Mapping[str, str] = field(default_factory=dict, hash=False)
+    asked: frozenset[str] = frozenset()
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Words for what a table of the format may have."""
+        return frozenset(self.capabilities) - self.asked
 
 
 def format_names() -> list[str]:

@@ -63,12 +63,13 @@ class Case:
         return ()
 
     @property
-    def never_wrong(self) -> bool:
-        """Whether an implementation without the capabilities must refuse or be right all the same.
+    def must_honour(self) -> Sequence[str]:
+        """Those of `needs` that tell what lies in the data, not what is asked of an implementation.
 
+        Whoever lacks nothing but such ones meets the data all the same: it must refuse or be right.
         Otherwise the case is not put to it.
         """
-        return False
+        return ()
 
 
 def refusal_in_words(case: Case) -> str:

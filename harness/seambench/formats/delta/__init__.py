@@ -63,5 +63,6 @@ FORMAT = TableFormat(
     layouts=LAYOUTS,
     writer=writer,
     capabilities=_CAPABILITIES,
+    asked=frozenset({"delta.row-tracking"}),
     peers={"deltalake": "deltalake", "polars": "polars-delta", "daft": "daft-delta"},
 )

@@ -72,5 +72,6 @@ FORMAT = TableFormat(
     layouts=LAYOUTS,
     writer=writer,
     capabilities=_CAPABILITIES,
+    asked=frozenset({"paimon.tags"}),
     peers={"pypaimon": "pypaimon"},
 )

@@ -36,6 +36,8 @@ __all__ = ["attempt_exchange", "check_exchange"]
 _PATIENCE = 30.0
 #: All writers and readers of a case must run at once; started are only as many as one has needed.
 _MOST_THREADS = 4096
+#: Keys, or batches at random, of which each receiver must have some: 2 * 0.5 ** 20 is small.
+_FOR_EACH = 10
 
 
 def check_exchange(case: ExchangeCase, exchange: Exchange) -> None:
@@ -226,6 +228,7 @@ def _check_rows(case: ExchangeCase, course: _Course) -> None:
                 numbers[part].append(row[-1])
     _check_once(case, numbers, len(given))
     _check_parts(case, numbers)
+    _check_spread(case, numbers)
     if case.request.order != "none":
         _check_order(case, numbers)
 
@@ -321,6 +324,28 @@ def _check_parts(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> No
                 key = texts[row]
                 if seen.setdefault(key, part) != part:
                     raise Mismatch(f"rows with key {key} came to parts {seen[key]} and {part}")
+
+
+def _check_spread(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
+    """Where much is to be spread, every receiver has a part of it.
+
+    With so many keys or batches for each, a hash or chance that leaves one without any comes up
+    less than once in a million times.
+    """
+    request = case.request
+    if request.partition == "hash":
+        keys = [plain_values(case.key(name)) for name in request.keys]
+        spread = len({_text(key) for key in zip(*keys, strict=True)})
+    elif request.partition == "random" and not request.pass_through:
+        spread = sum(1 for sender in range(request.senders) for _ in case.batches(sender))
+    else:
+        return
+    if spread < _FOR_EACH * request.receivers:
+        return
+    for receiver in range(request.receivers):
+        parts = range(receiver * request.drivers, (receiver + 1) * request.drivers)
+        if not any(numbers.get(part) for part in parts):
+            raise Mismatch(f"no row came to receiver {receiver} of {request.receivers}")
 
 
 def _check_order(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:

@@ -35,8 +35,9 @@ Commits are given by the number of the step that made them. Bounds of incrementa
 completion time where the table's timeline has those.
 
 Columns left out of a row are null; an unknown key anywhere is an error. Where a scanner lacks a
-capability that the case needs, the case is not asked of it; with `otherwise = "never-wrong"` it is
-asked all the same, and the scanner may refuse but not answer wrongly.
+capability that the case needs, the case is not asked of it, unless all that it lacks are features
+of the table (`delta.vectors`, `merge.event-time`, ...): those it meets whether it states them or
+not, so it may refuse the table but not answer wrongly.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.plain import typed
@@ -57,6 +58,10 @@ from seambench.contracts.tables import CommitRequest, Edit
 from seambench.formats.golden import GoldenTable, golden_table
 
 __all__ = ["ExpectSpec", "ScanCase", "load_scan_cases", "scan_cases"]
+
+
+#: Features that tables of many formats have.
+_FEATURES = frozenset({"partitioned", "schema-evolution"})
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,6 @@ class _CaseFile(CaseFile):
     variants: Sequence[str] = ()
     edit: Sequence[Edit] = ()
     focus: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    otherwise: Literal["not-offered", "never-wrong"] = "not-offered"
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,6 @@ class ScanCase(Case):
     focus: Mapping[str, Sequence[Any]]
     expect: ExpectSpec
     extra_needs: Sequence[str]
-    otherwise: str
     file: Path
     one_of_many: bool = False
 
@@ -125,9 +128,10 @@ class ScanCase(Case):
         return self.expect.says
 
     @property
-    def never_wrong(self) -> bool:
+    def must_honour(self) -> Sequence[str]:
         """See `Case`."""
-        return self.otherwise == "never-wrong"
+        features = self.table.format.features | _FEATURES
+        return [need for need in self.needs if need in features]
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
@@ -246,7 +250,6 @@ def _case(id_: str, read: _CaseFile, table: GoldenTable, file: Path) -> ScanCase
         focus=read.focus,
         expect=read.expect,
         extra_needs=read.needs,
-        otherwise=read.otherwise,
         file=file,
         one_of_many=bool(read.ask),
     )

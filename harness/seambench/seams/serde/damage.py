@@ -20,6 +20,7 @@ import pyarrow as pa
 from seambase import errors
 from seambase.serde import SerdeRequest
 from seambase.walk import Met
+from seambench.conformance.private_process import open_to_itself
 from seambench.conformance.refusals import NO_REFUSAL
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Serde
@@ -89,7 +90,8 @@ def _fresh_peak_kib() -> int:
         UnavailableError: this system does not let a process forget its peak.
     """
     try:
-        Path("/proc/self/clear_refs").write_text("5")
+        with open_to_itself():
+            Path("/proc/self/clear_refs").write_text("5")
     except OSError as error:
         raise errors.UnavailableError(
             f"memory over damaged input cannot be measured: /proc/self/clear_refs: {error}"

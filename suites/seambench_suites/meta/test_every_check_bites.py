@@ -1,0 +1,615 @@
+"""Wherever the judge finds an answer wrong, somebody who is wrong on purpose gets there."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import struct
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import seambench
+from seambase.dataset import ScanDataset
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import ScanWarning
+from seambench.conformance.judge import run_one
+from seambench.conformance.load import load_cases
+from seambench.contracts.outcomes import Mismatch
+from seambench.contracts.registry import resolve
+from seambench.contracts.seam import Case
+from seambench.seams.exchange import check as exchange_check
+from seambench_suites.meta.bent import (
+    Bend,
+    Bent,
+    chunks,
+    each,
+    exchanges,
+    members,
+    read_batches,
+    scans,
+    written,
+)
+
+_HARNESS = Path(seambench.__file__).parent
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong implementation, and a case that tells.
+
+    Attributes:
+        case: pattern of ids; the first that matches is put to it.
+        bend: what is wrong.
+        says: part of the reason.
+        right: the implementation that is bent.
+    """
+
+    case: str
+    bend: Bend
+    says: str
+    right: str = ""
+
+
+def _raising(error: Exception) -> Callable[..., Any]:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return fail
+
+
+# ---------------------------------------------------------------------------------------- scans
+
+_ROWS = "scan/hudi/event-v9/all-rows"
+_WARNED = "scan/hudi/damage/truncated-log-warning"
+
+
+def _less(table: pa.Table) -> pa.Table:
+    return table.slice(1)
+
+
+def _where_asked(asks: Callable[[Any], bool], bend: Bend) -> Bend:
+    """A reader that is wrong where something is asked of it, and right elsewhere."""
+    return lambda reader: Bent(
+        reader,
+        open=lambda request: (bend(reader) if asks(request) else reader).open(request),
+    )
+
+
+def _opened(**others: Callable[[Any], Any]) -> Bend:
+    """A reader whose scans have other members, each made of the right scan."""
+    return lambda reader: Bent(
+        reader,
+        open=lambda request: _scan_with(reader.open(request), others),
+    )
+
+
+def _scan_with(scan: Any, others: Mapping[str, Callable[[Any], Any]]) -> Any:
+    return Bent(scan, **{name: make(scan) for name, make in others.items()})
+
+
+def _fewer(scan: Any) -> Callable[[], pa.RecordBatchReader]:
+    """A stream that lacks a row of each batch, of batches without columns, too."""
+    return lambda: pa.RecordBatchReader.from_batches(
+        scan.schema, [batch.slice(1) for batch in scan.to_reader()]
+    )
+
+
+def _deaf_dataset(scan: Any) -> Callable[[], Any]:
+    """A dataset that hands out all rows, whatever is asked for."""
+    return lambda: ScanDataset(
+        scan.schema,
+        lambda names, _: scan.to_reader().read_all().select(names).to_reader(),
+    )
+
+
+def _short_relation(scan: Any) -> Callable[[Any], Any]:
+    return lambda engine: scan.relation(engine).limit(1)
+
+
+def _states_less(reader: Any) -> Any:
+    """It does not say that it knows deletion vectors, and leaves them out."""
+    stated = {word: has for word, has in reader.capabilities.items() if word != "delta.vectors"}
+    return Bent(scans(table=lambda t: pa.concat_tables([t, t]))(reader), capabilities=stated)
+
+
+def _empty_scan(_: Any) -> Any:
+    none = pa.table({"a": pa.array([], pa.int32())})
+    return Bent(None, schema=none.schema, to_reader=none.to_reader, report=None)
+
+
+_SCANS = [
+    Wrong(_ROWS, scans(table=_less), "rows expected"),
+    Wrong(_ROWS, scans(schema=lambda s: s.set(0, s.field(0).with_name("x"))), "the schema says"),
+    Wrong(
+        "scan/iceberg/types/ntz",
+        scans(schema=lambda s: pa.schema([f.with_type(pa.string()) for f in s])),
+        "must be timestamp[us]",
+    ),
+    Wrong(_ROWS, scans(report=lambda r: replace(r, rows=r.rows + 1)), "the report says"),
+    Wrong(_WARNED, scans(report=lambda r: replace(r, warnings=[])), "warnings expected"),
+    Wrong(
+        _WARNED,
+        scans(report=lambda r: replace(r, warnings=[ScanWarning("", -1, "lost")])),
+        "names no file",
+    ),
+    Wrong(
+        "scan/hudi/slices/mixed-paths", scans(report=lambda r: replace(r, paths={"x": 1})), "paths"
+    ),
+    Wrong(
+        _ROWS, _where_asked(lambda r: r.columns == [], _opened(to_reader=_fewer)), "without columns"
+    ),
+    Wrong(_ROWS, _where_asked(lambda r: r.batch_rows == 1, scans(table=_less)), "one row at a"),
+    Wrong(_ROWS, _where_asked(lambda r: bool(r.columns), scans(table=_less)), "alone differs"),
+    Wrong(_ROWS, scans(dataset=_less), "the dataset differs"),
+    Wrong(_ROWS, _opened(dataset=_deaf_dataset), "differs from the full read"),
+    Wrong(_ROWS, _opened(relation=_short_relation), "the relation differs", "engine"),
+    Wrong("scan/delta/vectors/*", _states_less, "is not offered, yet it answers wrongly"),
+    Wrong(_ROWS, members(open=_raising(RefusedError("no"))), "refused what it offers"),
+    Wrong(
+        "scan/delta/damage/protocol-feature",
+        members(open=_raising(RefusedError("no"))),
+        "does not name",
+    ),
+    Wrong(
+        "scan/delta/damage/protocol-feature", members(open=_raising(UsageError("no"))), "instead of"
+    ),
+    Wrong("scan/delta/damage/protocol-feature", members(open=_empty_scan), "nothing was refused"),
+]
+
+
+# -------------------------------------------------------------------------------------- columns
+
+_COLUMNS = [
+    Wrong("column/offheap/array*", chunks(lambda found: found[:-1]), "chunks expected"),
+    Wrong("column/offheap/array*", members(live_blocks=lambda: 1), "after the last chunk"),
+    Wrong("column/batches/*", members(batch_steps=None), "no batch_steps"),
+    Wrong("column/batches/*", members(batch_steps=dict), "changes of kind"),
+    Wrong("column/batches/*", members(live_handles=lambda: 1), "not released"),
+    Wrong(
+        "column/fixed/int/some/*",
+        chunks(lambda found: [replace(c, num_rows=c.num_rows + 1) for c in found]),
+        "rows expected",
+    ),
+    Wrong(
+        "column/fixed/int/some/*",
+        chunks(lambda found: [replace(c, slots=c.slots[::-1]) for c in found]),
+        "the chain must be",
+    ),
+    Wrong(
+        "column/fixed/int/some/*",
+        chunks(
+            lambda found: [
+                replace(c, slots=[replace(s, content=b"") if s.content else s for s in c.slots])
+                for c in found
+            ]
+        ),
+        "bytes expected",
+    ),
+    Wrong("column/offheap/type*", members(parse_type=None), "no parse_type"),
+    Wrong("column/offheap/type*", members(parse_type=lambda _: {}), "parsed was {}"),
+]
+
+
+# --------------------------------------------------------------------------------------- serdes
+
+
+def _asked(options: Callable[[Mapping[str, Any]], Mapping[str, Any]], call: str) -> Bend:
+    """A serde that hears other options."""
+
+    def bend(serde: Any) -> Any:
+        def heard(request: Any, *more: Any) -> Any:
+            return getattr(serde, call)(replace(request, options=options(request.options)), *more)
+
+        return Bent(serde, **{call: heard})
+
+    return bend
+
+
+def _given(change: Callable[[pa.RecordBatch], pa.RecordBatch], call: str = "serialize") -> Bend:
+    """A serde that is given other batches."""
+
+    def bend(serde: Any) -> Any:
+        def heard(request: Any, batches: Sequence[pa.RecordBatch], *more: Any) -> Any:
+            return getattr(serde, call)(request, [change(batch) for batch in batches], *more)
+
+        return Bent(serde, **{call: heard})
+
+    return bend
+
+
+def _keeps(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**options, "encodings": "preserve"}
+
+
+def _flattens(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**options, "encodings": "flatten"}
+
+
+def _unchecked(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**options, "checksum": not options.get("checksum")}
+
+
+def _odd(batches: list[pa.RecordBatch], _: Any, data: Any) -> list[pa.RecordBatch]:
+    return batches[:-1] if isinstance(data, memoryview) else batches
+
+
+def _shorter(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.slice(0, max(0, batch.num_rows - 1))
+
+
+def _begin_lost(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The buffers as they lie, whatever row a slice begins with."""
+    return _shorter(batch) if any(column.offset for column in batch.columns) else batch
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [
+        c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _on_damage(answer: Callable[..., Any]) -> Bend:
+    """A serde that does something else where the right one refuses."""
+
+    def bend(serde: Any) -> Any:
+        def deserialize(request: Any, data: Any) -> Any:
+            try:
+                return serde.deserialize(request, data)
+            except (InputError, RefusedError):
+                return answer()
+
+        return Bent(serde, deserialize=deserialize)
+
+    return bend
+
+
+def _careless(serde: Any) -> Any:
+    """It passes over the half of a page's checksum that is always zero, and then reads less."""
+
+    def deserialize(request: Any, data: Any) -> Any:
+        mended = bytearray(data)
+        mended[17:21] = bytes(4)
+        batches = serde.deserialize(request, mended)
+        return batches if mended == data else [_shorter(batch) for batch in batches]
+
+    return Bent(serde, deserialize=deserialize)
+
+
+def _always(answer: Callable[..., Any]) -> Bend:
+    return members(deserialize=lambda *_: answer())
+
+
+def _unsound() -> list[pa.RecordBatch]:
+    far = pa.py_buffer(struct.pack("<3i", 0, 1 << 30, 1))
+    text = pa.Array.from_buffers(pa.string(), 2, [None, far, pa.py_buffer(b"x")])
+    return [pa.record_batch([text], ["a"])]
+
+
+def _vast() -> list[pa.RecordBatch]:
+    return [
+        pa.record_batch(
+            [
+                pa.FixedSizeBinaryArray.from_buffers(
+                    pa.binary(1 << 20), 70, [None, pa.py_buffer(bytes(70 << 20))]
+                )
+            ],
+            ["a"],
+        )
+    ]
+
+
+def _hoards(batches: Any, *_: Any) -> Any:
+    return batches if len(b"\1" * (300 << 20)) else None
+
+
+def _doubled(content: bytes) -> bytes:
+    return content * 2
+
+
+def _rereads(blocks: Sequence[int], *, keep: bool = True) -> Bend:
+    def bend(serde: Any) -> Any:
+        def reread(request: Any, data: Any, times: int) -> Any:
+            batches, _ = serde.reread(request, data, times)
+            return (batches if keep else [_shorter(b) for b in batches]), blocks
+
+        return Bent(serde, reread=reread)
+
+    return bend
+
+
+_PAGE = "serde/presto/bigint_1_rows/"
+_SERDES = [
+    Wrong("serde/presto/*dictionary*/decode", _asked(_keeps, "deserialize"), "is still encoded"),
+    Wrong("serde/presto/*dictionary*/decode", _asked(_flattens, "deserialize"), "as a dictionary"),
+    Wrong("serde/presto/rle_*/decode", _asked(_flattens, "deserialize"), "came as a run"),
+    Wrong(f"{_PAGE}decode", read_batches(each(_shorter)), "rows"),
+    Wrong(f"{_PAGE}decode", read_batches(_odd), "from an odd address"),
+    Wrong(f"{_PAGE}encode", written(lambda content: content[:-1]), "no valid pages"),
+    Wrong("serde/presto/bigint_some_nulls/encode", _given(_begin_lost), "a slice of a longer"),
+    Wrong("serde/presto/*dictionary*/encode", _given(_begin_lost), "a slice of a longer"),
+    Wrong("serde/unsaferow/*/re-encode", written(lambda content: content[:-1]), ""),
+    Wrong(f"{_PAGE}re-encode", written(lambda _: b"\1"), "no valid pages"),
+    Wrong(f"{_PAGE}re-encode", written(_doubled), "pages expected"),
+    Wrong(f"{_PAGE}re-encode", _given(_shorter), "is written differently"),
+    Wrong(f"{_PAGE}re-encode", _asked(_unchecked, "serialize"), "marker"),
+    Wrong("serde/stream/ranges/stream", written(lambda content: content[:-1], "stream"), ""),
+    Wrong("serde/stream/encodings-kept/stream", _given(_plain, "stream"), "has columns"),
+    Wrong("serde/stream/*/reread", _rereads([2, 2, 2], keep=False), "read 3 times"),
+    Wrong("serde/stream/*/reread", _rereads([1, 2, 3]), "blocks allocated until"),
+    Wrong("serde/stream/*/reread", _rereads([0, 0, 0]), "no block of memory"),
+    Wrong(f"{_PAGE}truncate", read_batches(_hoards), "memory grew"),
+    Wrong(f"{_PAGE}truncate", _always(_raising(InputError("byte 0"))), "leaves a whole stream"),
+    Wrong(f"{_PAGE}truncate", _on_damage(_raising(InputError("no"))), "names no offset"),
+    Wrong(f"{_PAGE}truncate", _on_damage(_raising(UsageError("no 1"))), "UsageError"),
+    Wrong(f"{_PAGE}truncate", _on_damage(_raising(IndexError("no"))), "no refusal but IndexError"),
+    Wrong(f"{_PAGE}truncate", _on_damage(list), "was not noticed"),
+    Wrong(f"{_PAGE}flip", _always(_unsound), "gives an invalid batch"),
+    Wrong(f"{_PAGE}flip", _always(_vast), "bytes"),
+    Wrong(f"{_PAGE}flip", _careless, "under a checksum"),
+    Wrong("serde/unsaferow/*/truncate", read_batches(each(_shorter)), "cut to"),
+]
+
+
+# ------------------------------------------------------------------------------------ exchanges
+
+_SENT = "exchange/order/sender/*"
+
+
+def _changed(change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Bend:
+    """An exchange of which every batch comes out changed."""
+
+    def read(right: Any, *asked: Any) -> Any:
+        batch = right(*asked)
+        return change(batch) if batch is not None and batch.num_rows else batch
+
+    return exchanges(receiver={"read": read})
+
+
+def _with_column(at: int, change: Callable[[pa.Array], pa.Array]) -> Bend:
+    def changed(batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = list(batch.columns)
+        columns[at] = change(columns[at])
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+    return _changed(changed)
+
+
+def _first_again(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.concat_batches([batch, batch.slice(0, 1)])
+
+
+def _by_sender(right: Any, *asked: Any) -> Any:
+    """All rows of one sender after all of another, each in its order."""
+    key = (id(right.__self__), asked[0])
+    if key not in _HELD:
+        found = list(iter(lambda: right(*asked), None))
+        if not found:
+            return None
+        whole = pa.Table.from_batches(found)
+        numbers = whole.columns[-1].to_pylist()
+        order = sorted(range(len(numbers)), key=lambda at: numbers[at] % 4)
+        _HELD[key] = iter(whole.take(order).combine_chunks().to_batches())
+    return next(_HELD[key], None)
+
+
+_HELD: dict[tuple[int, Any], Iterator[Any]] = {}
+
+
+def _once_more(right: Any, *asked: Any) -> Any:
+    """Rows after the end."""
+    batch = right(*asked)
+    if batch is None:
+        key = (id(right.__self__), asked[0])
+        _ENDED[key] += 1
+        return pa.record_batch({"k": [1]}) if _ENDED[key] > 1 else None
+    return batch
+
+
+_ENDED: dict[tuple[int, Any], int] = defaultdict(int)
+
+
+def _swallowing(right: Any, *asked: Any) -> Any:
+    try:
+        return right(*asked)
+    except Exception:
+        return None
+
+
+def _waits(right: Any, *asked: Any) -> Any:  # noqa: ARG001 - it never asks
+    time.sleep(0.5)
+    raise InputError("nothing came")
+
+
+def _count(**counts: int) -> Bend:
+    return exchanges(sender={"counters": lambda right: {**right(), **counts}})
+
+
+def _open_as(**other: Any) -> Bend:
+    """An exchange that does something else than it is asked for."""
+    return lambda whole: Bent(whole, open=lambda request: whole.open(replace(request, **other)))
+
+
+def _to_the_first(whole: Any) -> Any:
+    """All rows at the first receiver."""
+
+    def opened(request: Any) -> Any:
+        one = whole.open(replace(request, partition="single", keys=(), receivers=1, function=None))
+        ended = Bent(None, read=lambda *_: None, cancel=lambda *_: None)
+        others = [ended] * (request.receivers - 1)
+        return Bent(one, receivers=[*one.receivers, *others])
+
+    return Bent(whole, open=opened)
+
+
+_EXCHANGES = [
+    Wrong(
+        "exchange/rows/flat*",
+        exchanges(opened=lambda o: Bent(o, receivers=o.receivers[:-1])),
+        "receivers were asked for",
+    ),
+    Wrong("exchange/rows/single*", exchanges(receiver={"read": _waits}), "nothing came in"),
+    Wrong("exchange/rows/single*", exchanges(receiver={"read": _once_more}), "after the end"),
+    Wrong(
+        "exchange/rows/single*",
+        exchanges(sender={"write": _raising(InputError("no"))}),
+        "sender 0 failed",
+    ),
+    Wrong(
+        "exchange/rows/single*",
+        exchanges(receiver={"read": _raising(InputError("no"))}),
+        "reading part 0 failed",
+    ),
+    Wrong(
+        "exchange/faults/sender-cancels*",
+        exchanges(receiver={"read": _raising(ValueError("no"))}),
+        "no error of the seam",
+    ),
+    Wrong(
+        "exchange/faults/sender-cancels*",
+        exchanges(receiver={"read": _swallowing}),
+        "ended as if all had come",
+    ),
+    Wrong(
+        "exchange/faults/receiver-cancels*",
+        exchanges(sender={"write": _swallowing, "finish": _swallowing}),
+        "was told that all arrived",
+    ),
+    Wrong(_SENT, _changed(lambda b: b.rename_columns([*b.schema.names[:-1], "x"])), "columns"),
+    Wrong(_SENT, _with_column(0, lambda c: c.cast(pa.int64())), "must be int32"),
+    Wrong(_SENT, _with_column(-1, lambda c: pa.array([10**6] * len(c), c.type)), "nobody sent"),
+    Wrong(_SENT, _with_column(1, lambda c: pa.array(["x"] * len(c))), "came"),
+    Wrong(_SENT, _changed(lambda b: b.slice(1)), "is lost"),
+    Wrong(_SENT, _changed(_first_again), "came 2 times"),
+    Wrong("exchange/bucket/dropped*", _count(rows_of_unused_buckets=0), "were counted"),
+    Wrong("exchange/mixed/hash*", _count(bytes_pass_through=0), "bytes_pass_through is 0"),
+    Wrong(
+        "exchange/partition/fnv/*",
+        exchanges(opened=lambda o: Bent(o, receivers=o.receivers[::-1])),
+        "belongs to part",
+    ),
+    Wrong(_SENT, _open_as(keys=("s",)), "came to parts"),
+    Wrong(_SENT, _changed(lambda b: b.take(list(range(b.num_rows))[::-1])), "changed their order"),
+    Wrong("exchange/order/merge/4-*", exchanges(receiver={"read": _by_sender}), "is out of order"),
+    Wrong("exchange/rows/random/3-*", _to_the_first, "no row came to"),
+    Wrong("exchange/rows/flat*", _to_the_first, "no row came to"),
+]
+
+_ALL = {
+    "scan": ("auto", _SCANS),
+    "column": ("offheap", _COLUMNS),
+    "serde": ("seambench", _SERDES),
+    "exchange": ("seambench", _EXCHANGES),
+}
+
+#: Places of the part that all seams share, and who reaches them.
+_ELSEWHERE = {"blocks of memory are still held afterwards": "test_finds_wrong_serdes.Leaking"}
+
+
+@cache
+def _cases(seam: str) -> Sequence[Case]:
+    return load_cases(seam)
+
+
+def _case(seam: str, pattern: str, implementation: Any) -> Case:
+    """The first case that a pattern means and that the right implementation passes."""
+    for case in _cases(seam):
+        if fnmatch.fnmatchcase(case.id, pattern) and run_one(case, implementation)[0] == "pass":
+            return case
+    raise AssertionError(f"no case {pattern} passes")
+
+
+def _places(folder: Path) -> set[tuple[str, int, int, str]]:
+    """Every `raise Mismatch(...)` below a folder: file, first and last line, text."""
+    found = set()
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            if ast.unparse(node.exc.func) == "Mismatch":
+                last = node.end_lineno or node.lineno
+                found.add((str(file), node.lineno, last, ast.unparse(node.exc)))
+    return found
+
+
+@pytest.fixture
+def met(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
+    """File and line of every mismatch that is raised from now on."""
+    found: set[tuple[str, int]] = set()
+    before = Mismatch.__init__
+
+    def noted(self: Mismatch, *given: Any) -> None:
+        frame = sys._getframe(1)
+        found.add((frame.f_code.co_filename, frame.f_lineno))
+        before(self, *given)
+
+    monkeypatch.setattr(Mismatch, "__init__", noted)
+    monkeypatch.setattr(exchange_check, "_PATIENCE", 0.3)
+    return found
+
+
+def _missed(places: set[tuple[str, int, int, str]], met: set[tuple[str, int]]) -> list[str]:
+    return sorted(
+        text
+        for file, first, last, text in places
+        if not any((file, line) in met for line in range(first, last + 1))
+        and not any(known in text for known in _ELSEWHERE)
+    )
+
+
+@pytest.mark.parametrize("seam", _ALL)
+def test_every_check_of_a_seam_has_somebody_to_find(seam: str, met: set[tuple[str, int]]) -> None:
+    """Each wrong one fails for its reason, and together they reach each place that says wrong."""
+    right, wrong = _ALL[seam]
+    for one in wrong:
+        implementation = resolve(seam, one.right or right)
+        case = _case(seam, one.case, implementation)
+        word, reason = run_one(case, one.bend(implementation))
+        assert (word, one.says in reason) == ("fail", True), (
+            f"{case.id}, {one.says!r}: {word}: {reason}"
+        )
+
+    assert _missed(_places(_HARNESS / "seams" / seam), met) == []
+    if seam == "scan":
+        assert _missed(_places(_HARNESS / "conformance"), met) == []
+
+
+# ------------------------------------------------------------------------------- all formats
+
+_ANY_FORMAT: Mapping[str, Callable[[pa.Table], pa.Table]] = {
+    "a row lost": _less,
+    "a row twice": lambda table: pa.concat_tables([table, table.slice(0, 1)]),
+    "a value of another row": lambda table: table.set_column(
+        0, table.schema.names[0], table.column(0).take([*range(1, table.num_rows), 0])
+    ),
+    "nulls in place of values": lambda table: table.set_column(
+        0, table.schema.names[0], pa.nulls(table.num_rows, table.schema.types[0])
+    ),
+    "all rows of nothing": lambda table: table.slice(0, 0),
+}
+
+
+@pytest.mark.parametrize("format_", ["delta", "hive", "hudi", "iceberg", "paimon"])
+@pytest.mark.parametrize("what", _ANY_FORMAT)
+def test_wrong_rows_of_any_format_are_found(format_: str, what: str) -> None:
+    """What is wrong with rows is found whatever wrote them."""
+    reader = resolve("scan", "auto")
+    for case in _cases("scan"):
+        rows: Sequence[Any] = () if case.refused else case.expected_answers()[0]  # type: ignore[attr-defined]
+        distinct = {repr(row[0]) for row in rows if row and row[0] is not None}
+        if case.group == format_ and len(distinct) > 1 and not case.focus:  # type: ignore[attr-defined]
+            break
+    else:
+        raise AssertionError(f"no case of {format_} has rows to change")
+    word, reason = run_one(case, scans(table=_ANY_FORMAT[what])(reader))
+
+    assert word == "fail", reason
