@@ -15,7 +15,7 @@ from seambench.conformance.load import load_cases
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.streams import replayed
 from seambench_suites.cases import ROOT
-from seambench_suites.meta import plain_serde, plain_streams
+from seambench_suites.meta import plain_serde
 from seambench_suites.meta.plain_serde import PlainSerde
 
 
@@ -83,8 +83,7 @@ def test_wrong_serdes_are_found(serde: str, case: str, word: str, says: str) -> 
 )
 def test_wrong_streams_are_found(serde: str, case: str, word: str, says: str) -> None:
     """What forgets too much or too little, or allocates without need, fails."""
-    module = plain_serde if serde == "PlainSerde" else plain_streams
-    found, reason = run_one(_cases()[f"serde/stream/{case}"], getattr(module, serde)())
+    found, reason = run_one(_cases()[f"serde/stream/{case}"], getattr(plain_serde, serde)())
 
     assert (found, says in reason) == (word, True), reason
 
