@@ -1,0 +1,1 @@
+"""What is expected: the oracles and witnesses held against what real engines wrote."""
