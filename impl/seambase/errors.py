@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError", "RefusedError", "SeambenchError", "UnavailableError", "UsageError"]
+import re
+
+__all__ = [
+    "InputError",
+    "RefusedError",
+    "SeambenchError",
+    "UnavailableError",
+    "UsageError",
+    "without_secrets",
+]
+
+_PASSWORD = re.compile(r"(://[^\s/@'\"]*:)[^\s/@'\"]+@")
+_USER = re.compile(r"((?:https?|ftps?)://)[^\s/@:'\"]+@")
+_QUERY = re.compile(r"(\w://[^\s?'\"]*\?)[^\s'\",;)]+")
+
+
+def without_secrets(text: str) -> str:
+    """A text whose addresses have lost passwords, tokens in place of a user, and queries."""
+    if "://" not in text:
+        return text
+    return _QUERY.sub(r"\1...", _USER.sub(r"\1...@", _PASSWORD.sub(r"\1...@", text)))
 
 
 class SeambenchError(Exception):
-    """Base of everything Seambench raises on purpose. `exit_code` is the command line's."""
+    """Base of everything Seambench raises on purpose. `exit_code` is the command line's.
+
+    No message has what opens doors: see `without_secrets`.
+    """
 
     exit_code = 1
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in args))
 
 
 class UsageError(SeambenchError):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import random
+import re
+import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from seambase.errors import UnavailableError, UsageError
+from seambase.errors import UnavailableError, UsageError, without_secrets
 from seamkit.files.ranges import FarFile, Ranges
 
 __all__ = ["RemoteFiles", "Retry"]
@@ -28,6 +31,14 @@ _MARKS = ("generation", "versionId", "ETag", "etag")
 _TIMES = ("mtime", "LastModified", "last_modified", "updated")
 # The clock of a storage may go otherwise than ours, and its times may be whole seconds.
 _SETTLED_SECONDS = 600.0
+#: Bytes in a second, of the slowest storage that is waited for.
+_LEAST_RATE = 64 << 10
+#: What a whole file of unknown size is waited for as.
+_UNKNOWN_BYTES = 64 << 20
+
+
+_SECRET = re.compile("secret|pass|token|key|auth|sas|credential|signature|cookie|header|connection")
+_LEAST_SECRET = 4
 
 
 @dataclass(frozen=True)
@@ -39,32 +50,61 @@ class Retry:
         first_wait_seconds: the wait before the second; each is twice the one before, and up to
             half of it is left to chance, so that many readers do not come back at once.
         sleep: called with the seconds to wait.
+        most_seconds: how long one request may take, and for how long another is made; those for
+            much data have a second more for each `_LEAST_RATE` bytes.
     """
 
     attempts: int = 5
     first_wait_seconds: float = 0.1
     sleep: Callable[[float], None] = time.sleep
+    most_seconds: float = 60.0
 
-    def call(self, request: Callable[[], _T]) -> _T:
+    def call(self, request: Callable[[], _T], size_bytes: int = 0) -> _T:
         """The request's answer.
+
+        Args:
+            request: called in a thread of its own, which is left alone if no answer comes.
+            size_bytes: what is asked for at most.
 
         Raises:
             OSError: what the last request raised. What no patience mends is raised at once.
+            TimeoutError: nobody answered in time.
         """
         wait = self.first_wait_seconds
+        most_seconds = self.most_seconds + size_bytes / _LEAST_RATE
+        begun = time.monotonic()
         for attempt in range(1, self.attempts + 1):
             try:
-                return request()
+                return _within(most_seconds, request)
             except _FINAL:
                 raise
             except OSError as error:
-                if attempt == self.attempts:
+                if attempt == self.attempts or time.monotonic() - begun >= most_seconds:
                     raise OSError(f"{_text(error)} ({attempt} attempts)") from error
             except Exception as error:  # libraries of storages raise what they like
                 raise OSError(_text(error)) from error
             self.sleep(wait * random.uniform(0.5, 1))
             wait *= 2
         raise AssertionError("unreachable")
+
+
+def _within(seconds: float, request: Callable[[], _T]) -> _T:
+    """The answer of a request, unless it takes longer: libraries of storages may wait for ever."""
+    answer: Future[_T] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(request())
+        except BaseException as error:  # whoever waits raises it
+            answer.set_exception(error)
+
+    threading.Thread(target=ask, name="seambench-request", daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except TimeoutError as error:
+        if answer.done():
+            raise
+        raise TimeoutError(f"no answer within {seconds:.0f} seconds") from error
 
 
 class RemoteFiles:
@@ -94,6 +134,8 @@ class RemoteFiles:
         self._tags: dict[str, Hashable] = {}
         # Another user's table may be another one. Secrets themselves are not kept.
         told = repr((root.partition("://")[0], sorted(options.items()))).encode()
+        secrets = {*_texts(options), *re.findall(r"://[^/@]*:([^/@]+)@", root)}
+        self._secrets = sorted(secrets, key=len, reverse=True)
         self._store = hashlib.sha256(told).hexdigest()
         self._read_ahead: dict[str, Future[bytes]] = {}
         self._listed_ahead: dict[str, Future[list[dict[str, Any]]]] = {}
@@ -101,13 +143,15 @@ class RemoteFiles:
         # A table changes while it is read: a listing that was kept is a wrong one.
         fixed = {"use_listings_cache": False, "skip_instance_cache": True}
         try:
-            self._fs, _ = fsspec.url_to_fs(root, **{**fixed, **options})
+            made = partial(fsspec.url_to_fs, root, **{**fixed, **options})
+            self._fs, _ = _within(self._retry.most_seconds, made)
         except ImportError as error:
             raise UnavailableError(f"{root}: {error}") from error
         except (ValueError, TypeError) as error:
-            raise UsageError(f"{root}: {error}") from error
+            raise UsageError(f"{root}: {self._plain(error)}") from None
         except Exception as error:  # a file system may connect when it is made
-            raise UnavailableError(f"{root}: {_text(error)}") from error
+            reason = self._plain(OSError(_text(error)))
+            raise UnavailableError(f"{root}: {reason}") from None
 
     def ahead(self, files: Iterable[str], folders: Iterable[str]) -> None:
         """Ask at once for files and listings that will be read soon, each by one call."""
@@ -118,12 +162,28 @@ class RemoteFiles:
             if path not in self._listed_ahead:
                 self._listed_ahead[path] = self._pool.submit(self._list, path)
 
+    def _ask(self, request: Callable[[], _T], size_bytes: int = 0) -> _T:
+        """As `Retry.call`; what goes wrong is told without the secrets of the options."""
+        try:
+            return self._retry.call(request, size_bytes)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(self._plain(error)) from None
+        except OSError as error:
+            raise OSError(self._plain(error)) from None
+
+    def _plain(self, error: BaseException) -> str:
+        text = without_secrets(str(error))
+        for secret in self._secrets:
+            text = text.replace(secret, "...")
+        return text
+
     def _list(self, path: str) -> list[dict[str, Any]]:
-        return list(self._retry.call(lambda: self._fs.ls(path, detail=True)))
+        return list(self._ask(lambda: self._fs.ls(path, detail=True)))
 
     def _whole(self, path: str) -> bytes:
         """A range of an empty object would be an error on some storages."""
-        return bytes(self._retry.call(lambda: self._fs.cat_file(path)))
+        size = self._sizes.get(path.strip("/"), _UNKNOWN_BYTES)
+        return bytes(self._ask(lambda: self._fs.cat_file(path), size))
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
         asked = self._listed_ahead.pop(path, None)
@@ -150,7 +210,7 @@ class RemoteFiles:
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder: a failure is no answer, as it is for fsspec's own."""
         try:
-            self._retry.call(lambda: self._fs.info(self._path(path)))
+            self._ask(lambda: self._fs.info(self._path(path)))
         except FileNotFoundError:
             return False
         return True
@@ -197,11 +257,11 @@ class RemoteFiles:
         plain = self._path(path)
         size = self._sizes.get(plain.strip("/"))
         if size is None:
-            size = int(self._retry.call(lambda: self._fs.info(plain))["size"])
+            size = int(self._ask(lambda: self._fs.info(plain))["size"])
             self._sizes[plain.strip("/")] = size
 
         def fetch(begin: int, end: int) -> bytes:
-            return self._retry.call(lambda: self._range(plain, begin, end))
+            return self._ask(lambda: self._range(plain, begin, end), end - begin)
 
         return FarFile.of(fetch, size, self._ranges, self._pool)
 
@@ -225,7 +285,7 @@ class RemoteFiles:
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970."""
-        moment = self._retry.call(lambda: self._fs.modified(self._path(path)))
+        moment = self._ask(lambda: self._fs.modified(self._path(path)))
         return int(moment.replace(tzinfo=moment.tzinfo or dt.UTC).timestamp() * 1000)
 
     def _path(self, full: str) -> str:
@@ -243,6 +303,15 @@ def _tag(info: Mapping[str, Any]) -> Hashable | None:
     if not isinstance(written, int | float) or time.time() - written < _SETTLED_SECONDS:
         return None
     return "written", written
+
+
+def _texts(value: Any, name: str = "") -> Iterator[str]:
+    """Texts among options that no message may have: those whose names sound like it."""
+    if isinstance(value, Mapping):
+        for key, own in value.items():
+            yield from _texts(own, f"{name}.{key}".lower())
+    elif isinstance(value, str) and len(value) >= _LEAST_SECRET and _SECRET.search(name):
+        yield value
 
 
 def _text(error: BaseException) -> str:

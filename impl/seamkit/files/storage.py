@@ -1,11 +1,13 @@
 """Files of a table: listing, reading and mapping, relative to the table's folder.
 
-Nothing outside the table's folder is read: a path with `..` in it, as names in manifests and
-properties may have it, is refused; links are followed, as the owner of the folder made them. Only
-regular files are opened. A file that changes under a read comes out as a wrong length or broken
-bytes, and is told as such. But those that are asked for as a whole, such as logs, are mapped beyond
-`LARGE_BYTES`, which spares a tenth of the work: whoever cuts one of these while it is read ends the
-process (SIGBUS). Hudi never does: it writes new files, and adds to the end of old ones.
+Nothing outside the table's folder is read through its storage: a path with `..` in it, as names in
+manifests and properties may have it, is refused; links are followed, as the owner of the folder
+made them. What metadata names by a whole address is `elsewhere`: on the table's own host, which
+alone is given the caller's credentials, on this machine if the table is, or where the caller
+allows. Only regular files are opened. A file that changes under a read comes out as a wrong length
+or broken bytes, and is told as such. But those that are asked for as a whole, such as logs, are
+mapped beyond `LARGE_BYTES`, which spares a tenth of the work: whoever cuts one of these while it is
+read ends the process (SIGBUS). Hudi never does: it writes new files, and adds to the end of others.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
@@ -43,6 +45,34 @@ def is_far(root: str) -> bool:
     """Whether a folder's path is an address elsewhere than on this machine."""
     scheme, separator, _ = root.partition("://")
     return bool(separator) and scheme != "file"
+
+
+#: Schemes whose authority is a bucket: the host is the service's, told by options or known.
+_SERVICES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "oss": "oss"}
+#: Schemes that are told as `container@account`; of the container alone the account is an option.
+_ACCOUNTS = frozenset(("abfs", "abfss", "wasb", "wasbs", "adl", "az"))
+
+
+def _host(root: str) -> tuple[str, str]:
+    """Who is asked for the files of a folder, and how; of this machine `("file", "")`."""
+    if not is_far(root):
+        return "file", ""
+    scheme, _, rest = root.lower().partition("://")
+    if "::" in root:  # one address within another
+        return scheme, root
+    authority = rest.partition("/")[0]
+    if scheme in _SERVICES or scheme == "memory":
+        return _SERVICES.get(scheme, scheme), ""
+    if scheme in _ACCOUNTS and "@" not in authority:
+        return scheme, ""
+    return scheme, authority.rpartition("@")[2]
+
+
+def _checked_allow(allow: Sequence[str]) -> tuple[str, ...]:
+    """Folders that metadata may name, those of this machine as paths."""
+    if isinstance(allow, str) or not all(isinstance(one, str) and one for one in allow):
+        raise UsageError(f"allow is {allow!r}: a list of addresses is meant, such as s3://bucket")
+    return tuple(one if is_far(one) else _local_path(one) for one in allow)
 
 
 def read_part(file: pa.NativeFile, offset: int, length: int) -> bytes:
@@ -105,6 +135,8 @@ class Storage:
             local folder has none.
         retry: how often to try again.
         ranges: which parts of files elsewhere are one request; of no meaning for a local folder.
+        allow: addresses of folders that the table's metadata may name beside its own host; see
+            `elsewhere`.
 
     Raises:
         UsageError: no path at all, options for a local folder, options that the file system does
@@ -120,9 +152,11 @@ class Storage:
         *,
         retry: Retry | None = None,
         ranges: Ranges | None = None,
+        allow: Sequence[str] = (),
     ) -> None:
         self._files: _Files
         self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
+        self._allow, self._home = _checked_allow(allow), _host(root)
         if is_far(root):
             self.root = root.rstrip("/")
             self._files = RemoteFiles(self.root, options or {}, retry or Retry(), ranges)
@@ -143,16 +177,32 @@ class Storage:
         return child
 
     def elsewhere(self, root: str) -> Storage:
-        """Another folder, with the same options where it is on the same kind of storage.
+        """Another folder that the table's metadata names, with the same options if it is at home.
+
+        At home is what the table's own host has: any bucket of the same service, any path of the
+        same host and port, any folder of this machine if the table lies on it. Other hosts get
+        none of the options, and are asked only if they lie in a folder that is allowed.
 
         Raises:
+            RefusedError: it is neither at home nor allowed; nobody was asked.
             InputError: there is no such local folder.
         """
-        kind, other = (
-            text.partition("://")[0] if "://" in text else "" for text in (self.root, root)
-        )
-        options = self._options if kind == other else None
-        return Storage(root, options, retry=self._retry, ranges=self._ranges)
+        at_home = _host(root) == self._home
+        if not at_home and not self._is_allowed(root):
+            raise RefusedError(
+                f"{self.root}: its metadata names {root!r}, which is on another host or storage "
+                "than the table; if that is meant, give its address, or one above it, in allow="
+            )
+        options = self._options if at_home else None
+        found = Storage(root, options, retry=self._retry, ranges=self._ranges, allow=self._allow)
+        found._home = self._home
+        return found
+
+    def _is_allowed(self, root: str) -> bool:
+        plain = root if is_far(root) else _local_path(root)
+        if ".." in plain.split("/") or "::" in plain:
+            return False
+        return any(f"{plain}/".startswith(f"{one.rstrip('/')}/") for one in self._allow)
 
     @property
     def options(self) -> Mapping[str, Any]:

@@ -40,7 +40,9 @@ def open_table(
             a local folder has none.
         format: the table's format, such as `delta`, where a folder is a table of several; None for
             the one that its metadata tells.
-        **options: of the format's own class.
+        **options: of the format's own class. Each has `allow`, addresses of folders (or schemes,
+            such as `s3://`) in which files may lie that the metadata names on another host or
+            storage than the table's; others are refused, and nobody is asked.
 
     Returns:
         A table of the format's own class, such as `HudiTable`.

@@ -42,14 +42,22 @@ class DeltaTable:
     Args:
         path: the table's folder, or its address on any storage that fsspec reaches.
         storage_options: arguments of the fsspec file system; a local folder has none.
+        allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
+            metadata names may lie although they are on another host or storage than the table.
 
     Raises:
         InputError: the folder is no Delta table, or its log is broken.
         RefusedError: the table asks for a reader version or feature that is not supported.
     """
 
-    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
-        self._storage = Storage(str(path), storage_options)
+    def __init__(
+        self,
+        path: str,
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        allow: Sequence[str] = (),
+    ) -> None:
+        self._storage = Storage(str(path), storage_options, allow=allow)
         self._files = TableFiles(self._storage)
         self._log = list_log(self._storage)
 

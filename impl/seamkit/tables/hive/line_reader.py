@@ -21,7 +21,7 @@ __all__ = ["LineReader", "without_first", "without_last"]
 
 _BLOCK_BYTES = 4 << 20
 _GROUP_BYTES = 16 << 20
-_MOST_LINE_BYTES = 1 << 30
+_MOST_LINE_BYTES = 256 << 20
 #: Text of one batch, after which no more is read for it: several batches wait in memory at a time,
 #: and rows may be long.
 _MOST_BATCH_BYTES = 8 << 20

@@ -49,6 +49,8 @@ class HiveTable:
         properties: of the table and its serde, as `CREATE TABLE` states them.
         folders: gives the partitions where they are not listed but known. Each may lie anywhere,
             and have a format of its own.
+        allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
+            metadata names may lie although they are on another host or storage than the table.
 
     Raises:
         UsageError: what is said of the table makes no sense.
@@ -66,8 +68,9 @@ class HiveTable:
         file_format: str = "text",
         properties: Mapping[str, str] | None = None,
         folders: Folders | None = None,
+        allow: Sequence[str] = (),
     ) -> None:
-        self._storage = Storage(str(path), storage_options)
+        self._storage = Storage(str(path), storage_options, allow=allow)
         root = self._storage.root
         if columns is None and (partitions or properties):
             raise UsageError(f"{root}: partitions or properties of a table without columns")

@@ -73,6 +73,8 @@ class HudiTable:
         listing: where the names of files come from: `files` lists folders, `metadata` asks the
             metadata table, `auto` asks it where the table has one and looking is slow (any storage
             but a local folder), and lists folders if it is broken.
+        allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
+            metadata names may lie although they are on another host or storage than the table.
 
     Raises:
         InputError: the folder is no Hudi table, or its timeline is broken.
@@ -85,10 +87,11 @@ class HudiTable:
         storage_options: Mapping[str, Any] | None = None,
         *,
         listing: ListingSource = "auto",
+        allow: Sequence[str] = (),
     ) -> None:
         check_choice("listing", listing, get_args(ListingSource))
-        self._storage = Storage(str(path), storage_options)
-        self._address = str(path), storage_options
+        self._storage = Storage(str(path), storage_options, allow=allow)
+        self._address = str(path), storage_options, tuple(allow)
         self._storage.ahead([PROPERTIES], [TIMELINE])
         self.config = load_config(self._storage)
         self._timeline = load_timeline(self._storage, self.config)
@@ -364,11 +367,12 @@ class HudiTable:
 
 
 def _plan_anew(
-    address: tuple[str, Mapping[str, Any] | None],
+    address: tuple[str, Mapping[str, Any] | None, Sequence[str]],
     listing: ListingSource,
     asked: Mapping[str, Any],
 ) -> ReadPlan:
     """The plan of a scan of a table as it is now; `asked` are arguments of `HudiTable.scan`."""
-    scan = HudiTable(*address, listing=listing).scan(**asked)
+    path, storage_options, allow = address
+    scan = HudiTable(path, storage_options, listing=listing, allow=allow).scan(**asked)
     assert isinstance(scan, UnitScan)
     return scan.plan

@@ -48,6 +48,8 @@ class IcebergTable:
             `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.tables.iceberg.catalog`).
         storage_options: arguments of the fsspec file system; a local folder has none. Of a table
             in a catalog they count in the place of what its catalog says.
+        allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
+            metadata names may lie although they are on another host or storage than the table.
 
     Raises:
         InputError: the folder is no Iceberg table, or its metadata is broken.
@@ -56,10 +58,16 @@ class IcebergTable:
         UnavailableError: its catalog does not answer, or what asks it is not installed.
     """
 
-    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        allow: Sequence[str] = (),
+    ) -> None:
         address, catalogs_options = metadata_address(str(path))
         root, file = split_address(address)
-        self._storage = Storage(root, storage_options or catalogs_options)
+        self._storage = Storage(root, storage_options or catalogs_options, allow=allow)
         self._metadata = load(self._storage, file or newest_metadata(self._storage))
         self._files = TableFiles(self._storage, self._metadata.location)
 

@@ -37,6 +37,8 @@ class PaimonTable:
         path: the table's folder, or its address on any storage that fsspec reaches.
         storage_options: arguments of the fsspec file system; a local folder has none.
         branch: name of a branch; `main`, and the address `TABLE/branch/branch-NAME`, are known too.
+        allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
+            metadata names may lie although they are on another host or storage than the table.
 
     Raises:
         UsageError: no such branch, or an address of another one.
@@ -50,9 +52,10 @@ class PaimonTable:
         storage_options: Mapping[str, Any] | None = None,
         *,
         branch: str | None = None,
+        allow: Sequence[str] = (),
     ) -> None:
         root, self._branch = branch_address(str(path), branch)
-        self._storage = Storage(root, storage_options)
+        self._storage = Storage(root, storage_options, allow=allow)
         metadata = branch_folder(self._storage, self._branch)
         self._schemas = Schemas(metadata)
         self._newest_schema = self._schemas.newest()

@@ -203,7 +203,7 @@ def test_a_storage_goes_to_other_processes(local: Path, address: str, kind: str)
 
 def test_a_folder_elsewhere_has_the_options_of_its_own_kind_of_storage(tmp_path: Path) -> None:
     """The files of a bootstrapped table lie on the same storage; a local folder has no options."""
-    storage = Storage("unsteady:///table", {"failures": 2})
+    storage = Storage("unsteady:///table", {"failures": 2}, allow=[f"file://{tmp_path}"])
     other = storage.elsewhere("unsteady:///old")
     assert other._options == {"failures": 2}
     assert storage.elsewhere(str(tmp_path)).is_local
