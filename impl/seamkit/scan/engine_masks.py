@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,9 +25,10 @@ from seamkit.engines.files import CHUNK_ROWS
 from seamkit.scan.events_cache import EventsSource, Matches
 from seamkit.scan.masks import GoneRows, SharedMask
 from seamkit.scan.merge_path import UnitMerge
-from seamkit.scan.merging.log_index import KEEP, REMOVE, Words
+from seamkit.scan.merging.log_index import KEEP, REMOVE
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.options import DEFAULT_BATCH_ROWS
+from seamkit.scan.stretches import Neighbours, Stretch
 from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext, ReadUnit
 
 if TYPE_CHECKING:
@@ -64,29 +65,28 @@ class UnitMatches:
         with self._lock:
             alone = self._alone.setdefault(id(changes), threading.Lock())
         with alone:
-            known = self.events.matches(changes)
-            if known is not None:
-                return known
-            events = self.events.load(changes, self.columns, context)
+            source = self.events.of(changes)
+            if source.known is not None:
+                return source.known
+            events = source.load(self.columns, context)
             if isinstance(events, np.ndarray):
                 found = _removed(events, file)
             elif events.fills:
                 return None
             else:
                 found = self._met(events, file)
-            self.events.keep_matches(changes, found)
+            if source.keep is not None:
+                source.keep(found)
             return found
 
     def _met(self, events: Events, file: DataFile) -> Matches:
         reader = file.open()
         names = dict.fromkeys(events.columns(reader))
         schema = pa.schema([self._schema.field(name) for name in names])
-        pieces: list[Words] = [np.empty(0, np.int32)]
-        done = 0
-        for batch in reader.batches(schema, DEFAULT_BATCH_ROWS, use_threads=False):
-            pieces.append(events.meet(batch, done, reader.name, None))
-            done += batch.num_rows
-        return Matches(np.concatenate(pieces), events.rest(), events.data.num_rows)
+        batches = reader.batches(schema, DEFAULT_BATCH_ROWS, use_threads=False)
+        at = Neighbours(range(reader.num_row_groups), 0, reader.num_rows)
+        met = Stretch.meeting(batches, events, at, reader.name, keeps=False)
+        return Matches(met.sources, events.rest(), events.data.num_rows)
 
 
 def _removed(positions: Positions, file: DataFile) -> Matches:
@@ -143,40 +143,16 @@ def changed_rows(
         wanted: what to hand out.
         context: what the read lends.
     """
-    events = changed.matches.events
-    found = changed.matches.of(changed.file, changed.changes, context)
+    changes, file = changed.changes, changed.file
+    found = changed.matches.of(file, changes, context)
+    source = changed.matches.events.of(changes)
     if found is None:
-        merge = UnitMerge(changed.file, changed.changes, schema, wanted, context, events)
-        return merge.all_rows()
+        return UnitMerge(file, changes, schema, wanted, context, source).all_rows()
     if not len(found.changed):
         return iter(())
-    only = _OnlyRows(events, found.changed, found.n_events)
-    return UnitMerge(None, changed.changes, schema, wanted, context, only).all_rows()
-
-
-class _OnlyRows:
-    """Events of which some rows are handed out; no row of a file meets them."""
-
-    keeps_matches = False
-
-    def __init__(self, events: EventsSource, rows: Words, n_events: int) -> None:
-        self._events = events
-        self._matches = Matches(np.empty(0, np.int32), rows, n_events)
-
-    def load(
-        self, changes: Keyed, names: Sequence[str], context: ReadContext
-    ) -> Events | Positions:
-        """See `EventsSource.load`."""
-        return self._events.load(changes, names, context)
-
-    def matches(self, changes: Keyed) -> Matches:
-        """The rows."""
-        del changes
-        return self._matches
-
-    def keep_matches(self, changes: Keyed, matches: Matches) -> None:
-        """Nothing is kept."""
-        del changes, matches
+    only = Matches(np.empty(0, np.int32), found.changed, found.n_events)
+    source = replace(source, known=only, keep=None)
+    return UnitMerge(None, changes, schema, wanted, context, source).all_rows()
 
 
 class MaskedFiles:

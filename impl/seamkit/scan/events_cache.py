@@ -8,9 +8,9 @@ plan of the scan is fixed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from seamkit.files.kept import CACHE_BYTES, Kept
 from seamkit.scan.merging.log_index import KEEP, Words
 from seamkit.scan.units import Events, Keyed, Positions, ReadContext
 
-__all__ = ["EventsCache", "EventsSource", "FreshEvents", "Matches"]
+__all__ = ["EventsCache", "EventsSource", "FreshEvents", "Matches", "UnitSource"]
 
 
 @dataclass(frozen=True)
@@ -64,48 +64,38 @@ class Matches:
 _CHANGED = "a log of the table changed while it was read; plan the scan again"
 
 
-class EventsSource(Protocol):
-    """Gives the events of units to the threads of a read.
+Load = Callable[[Sequence[str], ReadContext], Events | Positions]
+
+
+@dataclass(frozen=True)
+class UnitSource:
+    """The events of one unit as a read takes them, whoever keeps them.
 
     Attributes:
-        keeps_matches: whether there is a use for `keep_matches`.
+        load: gives them; see `Keyed.load`.
+        known: what they do to the unit's file, where an earlier read has found it.
+        keep: takes what a read has found of the whole file; None where nobody asks again.
     """
 
-    keeps_matches: bool
+    load: Load
+    known: Matches | None = None
+    keep: Callable[[Matches], None] | None = None
 
-    def load(
-        self, changes: Keyed, names: Sequence[str], context: ReadContext
-    ) -> Events | Positions:
-        """The events of a unit; see `Keyed.load`."""
-        ...
 
-    def matches(self, changes: Keyed) -> Matches | None:
-        """What an earlier read found of a unit's file; None if it is not known."""
-        ...
+class EventsSource(Protocol):
+    """Gives the events of units to the threads of a read."""
 
-    def keep_matches(self, changes: Keyed, matches: Matches) -> None:
-        """Take what a read has found of a whole file."""
+    def of(self, changes: Keyed) -> UnitSource:
+        """Those of one unit."""
         ...
 
 
 class FreshEvents:
     """Decodes and folds anew each time."""
 
-    keeps_matches = False
-
-    def load(
-        self, changes: Keyed, names: Sequence[str], context: ReadContext
-    ) -> Events | Positions:
-        """See `Keyed.load`."""
-        return changes.load(names, context)
-
-    def matches(self, changes: Keyed) -> None:
-        """None."""
-        del changes
-
-    def keep_matches(self, changes: Keyed, matches: Matches) -> None:
-        """Nothing is kept."""
-        del changes, matches
+    def of(self, changes: Keyed) -> UnitSource:
+        """Those of one unit, of which nothing is known before."""
+        return UnitSource(changes.load)
 
 
 _BYTES_A_KEY = 64  # of the index and the keys in it, about
@@ -124,14 +114,22 @@ class EventsCache:
         shared: what scans share; None to share nothing.
     """
 
-    keeps_matches = True
-
     def __init__(self, most_bytes: int = CACHE_BYTES, shared: Kept | None = None) -> None:
         self._own = Kept(most_bytes)
         self._shared = shared
         self._alone: dict[int, threading.Lock] = {}
         self._in_part: set[Hashable] = set()
         self._lock = threading.Lock()
+
+    def of(self, changes: Keyed) -> UnitSource:
+        """Those of one unit, and what an earlier read found of its file."""
+        store, key = self._place(changes)
+        known = store.get(("matches", key))
+        return UnitSource(
+            partial(self.load, changes),
+            None if known is None else known[1],
+            partial(self._keep_matches, changes),
+        )
 
     def load(
         self, changes: Keyed, names: Sequence[str], context: ReadContext
@@ -169,13 +167,7 @@ class EventsCache:
                     self._keep(store, key, changes, events)
         return events.fork(names, context.allocator)
 
-    def matches(self, changes: Keyed) -> Matches | None:
-        """What an earlier read found of a unit's file; None if it is not known."""
-        store, key = self._place(changes)
-        known = store.get(("matches", key))
-        return None if known is None else known[1]
-
-    def keep_matches(self, changes: Keyed, matches: Matches) -> None:
+    def _keep_matches(self, changes: Keyed, matches: Matches) -> None:
         """Keep them beside the events that they were found with, if these are kept."""
         store, key = self._place(changes)
         events = store.get(("events", key))

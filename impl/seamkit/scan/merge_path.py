@@ -20,7 +20,7 @@ from seamkit.core.arrow_data import batch_of
 from seamkit.core.tasks import read_ahead
 from seamkit.core.turns import Turns, begun
 from seamkit.files.reader import Fetching, FileReader
-from seamkit.scan.events_cache import EventsSource, Matches
+from seamkit.scan.events_cache import Matches, UnitSource
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merging.log_index import KEEP, Words
 from seamkit.scan.native_path import Wanted, matching_groups, native_rows, tested_rows
@@ -46,7 +46,7 @@ class UnitMerge:
         schema: all columns of the table that events may be met by.
         wanted: what to hand out.
         context: what the read lends.
-        events: where the events come from.
+        source: where the events come from, and what is known of them.
         threads: that read at once. If these are several, events are decoded and columns of the file
             read in parallel: a unit has few stretches, and they differ in size.
         row_groups: says which row groups of the file to read; None for all. Others may be left out
@@ -60,7 +60,7 @@ class UnitMerge:
         schema: pa.Schema,
         wanted: Wanted,
         context: ReadContext,
-        events: EventsSource,
+        source: UnitSource,
         *,
         threads: int = 1,
         row_groups: Callable[[FileReader], Sequence[int]] | None = None,
@@ -70,7 +70,7 @@ class UnitMerge:
         self._table_schema = schema
         self._wanted = wanted
         self._context = replace(context, threads=threads)
-        self._source = events
+        self._source = source
         # By thread, but owned by this object: what a thread-local holds is freed by a thread that
         # ends, and engines' own threads end without the interpreter.
         self._readers: dict[tuple[int, bool], FileReader] = {}
@@ -79,13 +79,13 @@ class UnitMerge:
         self._unit: UnitEvents | GoneRows | None = None
         self._stretches: list[Neighbours] = []
         self._may_match: frozenset[int] | None = None
-        self._matches = events.matches(changes)
-        whole = self._matches is None and row_groups is None
-        self._found: list[Words] | None = [] if whole and events.keeps_matches else None
+        self._known = source.known
+        whole = self._known is None and row_groups is None
+        self._found: list[Words] | None = [] if whole and source.keep is not None else None
         if file is not None:
             reader = self._reader()
             # Which rows meet events is known: then the condition itself rules out groups.
-            choose = None if self._matches else row_groups
+            choose = None if self._known else row_groups
             groups = range(reader.num_row_groups) if choose is None else choose(reader)
             self._stretches = stretches(reader, frozenset(groups), wanted.batch_rows)
         self._use_threads = threads > 1
@@ -120,17 +120,17 @@ class UnitMerge:
         if stretch is not None:
             yield from self._merged(unit, number, stretch, ahead)
         if number + 1 == self.n_stretches:
-            rest = self._matches.rest if self._matches else unit.events.rest()
-            self._keep_matches(unit.events, rest)
+            rest = self._known.rest if self._known else unit.events.rest()
+            self._keep(unit.events, rest)
             yield from unit.rows_of(unit.chosen(rest))
 
-    def _keep_matches(self, events: Events, rest: Words) -> None:
+    def _keep(self, events: Events, rest: Words) -> None:
         """Hand on what was found, if all stretches of the file came here."""
-        if self._found is None or events.fills or len(self._found) < len(self._stretches):
+        keep, found = self._source.keep, self._found
+        if keep is None or found is None or events.fills or len(found) < len(self._stretches):
             return
-        sources = np.concatenate([*self._found, np.empty(0, dtype=np.int32)])
-        found = Matches(sources, rest, events.data.num_rows)
-        self._source.keep_matches(self._changes, found)
+        sources = np.concatenate([*found, np.empty(0, dtype=np.int32)])
+        keep(Matches(sources, rest, events.data.num_rows))
 
     def _left(self, gone: GoneRows, number: int) -> Iterator[pa.RecordBatch]:
         """The rows of a stretch of which some are gone and none has changed."""
@@ -161,13 +161,12 @@ class UnitMerge:
                 names = self._wanted.read(self._wanted.schema.names).names
                 # What was found of all events is of no use with some of them.
                 whole = replace(self._context, condition=None)
-                context = self._context if self._matches is None else whole
-                loaded = self._source.load(self._changes, names, context)
+                loaded = self._source.load(names, self._context if self._known is None else whole)
                 if isinstance(loaded, np.ndarray):
                     self._unit = self._checked(loaded)
                 else:
-                    if self._matches is not None:
-                        self._matches.check(loaded)
+                    if self._known is not None:
+                        self._known.check(loaded)
                     self._unit = UnitEvents(loaded, self._wanted)
             return self._unit
 
@@ -200,7 +199,7 @@ class UnitMerge:
 
         That is all but the keys, where it will be of use: several threads, and no condition.
         """
-        waits = self._stretches and self._matches is None
+        waits = self._stretches and self._known is None
         if not self._use_threads or not waits or self._wanted.condition is not None:
             return None
         keys = self._changes.key_columns
@@ -211,8 +210,8 @@ class UnitMerge:
     def _stretch(self, unit: UnitEvents, number: int) -> Stretch:
         """Where the rows of a stretch come from; its keys meet the events in its turn."""
         at, reader, events = self._stretches[number], self._reader(), unit.events
-        if self._matches is not None:
-            sources = self._matches.sources[at.first_row : at.first_row + at.rows]
+        if self._known is not None:
+            sources = self._known.sources[at.first_row : at.first_row + at.rows]
             return Stretch([], sources, None)
         names = list(events.columns(reader))
         shown = [] if unit.selects else events.data.schema.names

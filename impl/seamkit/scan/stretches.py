@@ -133,6 +133,8 @@ class Stretch:
             done = end
             if keeps:
                 kept.append(batch)
+        if done != at.rows:
+            raise InputError(f"{source}: {at.rows} rows, but {done} keys")
         return cls(kept, sources, all_losers)
 
     @property

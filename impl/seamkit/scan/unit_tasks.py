@@ -178,16 +178,15 @@ class UnitTasks:
         """Tasks for a unit that is merged."""
         condition = None if by_key is None else wanted.condition
         lacks = surely_lacks(unit, condition, self.plan.schema, wanted.tested)
-        merge = functools.partial(
-            UnitMerge,
-            unit.files[0] if unit.files and not lacks else None,
-            changes,
-            self.plan.schema,
-            wanted,
-            replace(self.context(), condition=condition),
-            events,
-            row_groups=by_key,
-        )
+        file = unit.files[0] if unit.files and not lacks else None
+        context = replace(self.context(), condition=condition)
+
+        def merge(threads: int = 1) -> UnitMerge:
+            source, schema = events.of(changes), self.plan.schema
+            return UnitMerge(
+                file, changes, schema, wanted, context, source, threads=threads, row_groups=by_key
+            )
+
         if parts == 1:
             # Opened by the task: a scan may have more units than files can be open.
             reads: list[Task] = [lambda: merge().all_rows()]

@@ -69,5 +69,7 @@ def slice_rows(
     file = unit.files[0] if unit.files else None
     columns = pa.schema([source.schema.field(name) for name in names])
     wanted = Wanted(columns, names, None, (), {}, batch_rows)
-    merge = UnitMerge(file, unit.changes, source.schema, wanted, context, FreshEvents())
+    merge = UnitMerge(
+        file, unit.changes, source.schema, wanted, context, FreshEvents().of(unit.changes)
+    )
     return merge.all_rows()
