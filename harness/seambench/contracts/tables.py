@@ -150,6 +150,7 @@ class Origin:
         completions: the time at which each completed, where bounds of windows mean that.
         sha256: of the archive.
         spec: SHA-256 of the `table.toml` it was made from, empty if that is not known.
+        confirmed: other readers that read the rows which cases expect, when it was made.
     """
 
     writer: str
@@ -158,6 +159,7 @@ class Origin:
     sha256: str
     completions: Sequence[str] = ()
     spec: str = ""
+    confirmed: Sequence[str] = ()
 
 
 @dataclass

@@ -25,6 +25,8 @@ class SteppedTable:
         partition: its partition columns, where they are columns.
         features: words of capabilities that reading it takes.
         settings: of the Spark session, for all steps.
+        recipe: the program that made the table where Spark did not: a module, its steps told in
+            words; empty for Spark.
     """
 
     name: str
@@ -34,6 +36,7 @@ class SteppedTable:
     partition: Sequence[str] = ()
     features: Sequence[str] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    recipe: str = ""
 
 
 _Table = TypeVar("_Table", bound=SteppedTable)

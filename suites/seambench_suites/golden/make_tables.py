@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from seambase.errors import UsageError
 from seambench.contracts.formats import TableFormat, format_names, resolve_format
 from seambench.formats.golden import declaration, load_origin, table_folders
 from seambench.formats.writing import file_digest, origin_text, pack, small_session
@@ -48,6 +49,8 @@ def _is_fresh(folder: Path) -> bool:
 def _build(session: Any, format_: TableFormat, folder: Path) -> None:
     """Write one golden table and its origin into `folder`."""
     spec: Any = format_.golden.load_table(folder)
+    if recipe := getattr(spec, "recipe", ""):
+        raise UsageError(f"another writer made it: python -m {recipe}")
     table = WORK / f"golden-{format_.name}" / spec.name
     shutil.rmtree(table, ignore_errors=True)
     table.parent.mkdir(parents=True, exist_ok=True)

@@ -58,6 +58,20 @@ def test_golden_tables_unpack(table: GoldenTable, tmp_path: Path) -> None:
     assert table.format.name in table.origin.writer
 
 
+@pytest.mark.parametrize(
+    "table",
+    [table for table in TABLES if getattr(table.spec, "recipe", "")],
+    ids=lambda t: f"{t.format.name}/{t.spec.name}",
+)
+def test_tables_of_other_writers_have_a_recipe(table: GoldenTable) -> None:
+    """What another writer than Spark made has its recipe, and a reader that confirmed it."""
+    recipe: Any = table.spec
+    file = ROOT.parent / Path(*recipe.recipe.split(".")).with_suffix(".py")
+
+    assert file.exists()
+    assert table.origin.confirmed
+
+
 def test_golden_tables_stay_small() -> None:
     """The archives together stay below 8 MB."""
     assert sum((t.folder / "table.zip").stat().st_size for t in TABLES) < 8_000_000

@@ -1,0 +1,250 @@
+"""Iceberg tables that pyiceberg writes, confirmed by Polars' own reader.
+
+pyiceberg's catalogue names metadata files as catalogues do, and then only it knows the newest. The
+archive names each `vN.metadata.json`, as tables without a catalogue are kept; no byte is changed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyiceberg
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.expressions import EqualTo, GreaterThan
+from pyiceberg.table import StaticTable, Table
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    IdentityTransform,
+    TruncateTransform,
+)
+from pyiceberg.types import DoubleType, LongType, StringType
+
+from seambench_suites.writers.keeping import Recipe, Row, carry_out
+from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
+
+TITLE = f"pyiceberg {pyiceberg.__version__}"
+#: Columns of moments without a zone.
+WALL = {"wall": pa.timestamp("us")}
+
+
+def by_polars(path: Path, snapshot: str) -> pa.Table:
+    """What Polars' own reader reads of a snapshot."""
+    newest = max(path.glob("metadata/v*.metadata.json"), key=_number)
+    lazy = pl.scan_iceberg(str(newest), snapshot_id=int(snapshot), reader_override="native")
+    return lazy.collect().to_arrow()
+
+
+def by_itself(path: Path, snapshot: str) -> pa.Table:
+    """What pyiceberg reads of a snapshot."""
+    newest = max(path.glob("metadata/v*.metadata.json"), key=_number)
+    found = StaticTable.from_metadata(str(newest)).scan(snapshot_id=int(snapshot)).to_arrow()
+    assert isinstance(found, pa.Table)
+    return found
+
+
+def _number(file: Path) -> int:
+    return int(file.name.removeprefix("v").partition(".")[0])
+
+
+class Making:
+    """A table that pyiceberg writes, with the recipe that keeps it."""
+
+    def __init__(
+        self,
+        name: str,
+        note: str,
+        columns: Mapping[str, str],
+        *,
+        version: str = "2",
+        first: Mapping[str, str] | None = None,
+        **declared: Any,
+    ) -> None:
+        declared = {"features": [f"iceberg.v{version}"]} | declared
+        second = {f"Polars {pl.__version__}": by_polars, TITLE: by_itself}
+        self.at = Recipe(
+            "iceberg",
+            "pyiceberg",
+            TITLE,
+            name,
+            note,
+            f"{note}, as pyiceberg writes it",
+            columns,
+            second,
+            declared,
+        )
+        work = Path(tempfile.mkdtemp(prefix="pyiceberg-"))
+        self.catalogue = SqlCatalog("c", uri=f"sqlite:///{work}/c.db", warehouse=str(work))
+        self.catalogue.create_namespace("n")
+        self.table: Table = self.catalogue.create_table(
+            "n.t",
+            schema=arrow([], first or columns, WALL).schema,
+            location=str(self.at.path),
+            properties={"format-version": version},
+        )
+        self.at.step("create the table")
+
+    def done(self, said: str) -> int:
+        """Note a commit; the number of the step."""
+        current = self.table.current_snapshot()
+        return self.at.step(said, current.snapshot_id if current else "")
+
+    def append(
+        self, rows: Sequence[Row], said: str, columns: Mapping[str, str] | None = None
+    ) -> int:
+        """Append rows."""
+        self.table.append(arrow(rows, columns or self.at.columns, WALL))
+        return self.done(said)
+
+    def keep(self) -> None:
+        """Name the metadata files by number, and keep all."""
+        folder = self.at.path / "metadata"
+        for file in folder.glob("*.metadata.json"):
+            number = int(file.name.partition("-")[0]) + 1
+            file.rename(folder / f"v{number}.metadata.json")
+        newest = max(folder.glob("v*.metadata.json"), key=_number)
+        assert json.loads(newest.read_text())["table-uuid"]
+        (folder / "version-hint.text").write_text(str(_number(newest)))
+        self.at.keep()
+
+
+def types() -> None:
+    """Every flat type, and nesting."""
+    columns = {**FLAT, "wall": "timestamp", **NESTED}
+    made = Making("types", "flat and nested types, nulls and edges", columns)
+    walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
+    rows = [
+        flat | {"wall": wall} | nested
+        for flat, wall, nested in zip(flat_rows(), walls, nested_rows(), strict=True)
+    ]
+    rows[2]["ls"] = []  # so pyiceberg 0.12.0 writes a null list of structs
+    step = made.append(rows[:2], "append two rows")
+    made.append(rows[2:], "append a row of nulls")
+    made.at.ask("newest", rows)
+    made.at.ask("first", rows[:2], step=step)
+    made.keep()
+
+
+def changed() -> None:
+    """Rows appended, deleted by condition, overwritten, upserted."""
+    columns = {"k": "bigint", "v": "string", "n": "decimal(9,2)"}
+    made = Making("changed", "rows deleted, overwritten and upserted by copying files", columns)
+    rows: list[Row] = [{"k": k, "v": f"v{k}", "n": Decimal(f"{k}.50")} for k in range(6)]
+    step = made.append(rows, "append k = 0 to 5")
+    made.at.ask("first", rows, step=step)
+    made.append([{"k": 6, "v": None, "n": None}], "append k = 6")
+    rows.append({"k": 6, "v": None, "n": None})
+    made.table.delete("k = 2 or v is null")
+    step = made.done("delete k = 2 and rows without v")
+    rows = [row for row in rows if row["k"] not in (2, 6)]
+    made.at.ask("deleted", rows, step=step)
+    new: list[Row] = [{"k": 5, "v": "over", "n": Decimal("-1.00")}]
+    made.table.overwrite(arrow(new, columns), overwrite_filter=GreaterThan("k", 3))
+    step = made.done("overwrite where k > 3")
+    rows = [row for row in rows if row["k"] <= 3] + new
+    made.at.ask("overwritten", rows, step=step)
+    source: list[Row] = [
+        {"k": 1, "v": "up", "n": None},
+        {"k": 7, "v": "", "n": Decimal("0.00")},
+    ]
+    made.table.upsert(arrow(source, columns), join_cols=["k"])
+    made.done("upsert k = 1, k = 7")
+    made.at.ask("newest", [row for row in rows if row["k"] != 1] + source)
+    made.keep()
+
+
+def evolved() -> None:
+    """Columns added, renamed, moved, dropped, widened, within a struct, too."""
+    first = {"k": "int", "s": "struct<a:int,b:string>", "gone": "string", "old": "float"}
+    columns = {"k": "bigint", "s": "struct<a:bigint,c:string>", "new": "double", "late": "string"}
+    made = Making(
+        "evolved", "columns renamed, widened, moved, dropped and added", columns, first=first
+    )
+    rows: list[Row] = [
+        {"k": 1, "s": {"a": 1, "b": "x"}, "gone": "g", "old": 0.5},
+        {"k": 2, "s": None, "gone": None, "old": None},
+    ]
+    made.append(rows, "append with k, s.a: int, gone, old: float", first)
+    with made.table.update_schema(allow_incompatible_changes=True) as update:
+        update.update_column("k", LongType())
+        update.update_column(("s", "a"), LongType())
+        update.rename_column("s.b", "c")
+        update.rename_column("old", "new")
+        update.delete_column("gone")
+    with made.table.update_schema() as update:
+        update.update_column("new", DoubleType())
+        update.add_column("late", StringType())
+    made.done("widen k, s.a, rename s.b to c, old to new: double, drop gone, add late")
+    now: list[Row] = [
+        {"k": 1, "s": {"a": 1, "c": "x"}, "new": 0.5, "late": None},
+        {"k": 2, "s": None, "new": None, "late": None},
+    ]
+    more: list[Row] = [{"k": 2**40, "s": {"a": 2**40, "c": None}, "new": 0.1, "late": "z"}]
+    made.append(more, "append with the new schema")
+    made.at.ask("newest", now + more)
+    made.keep()
+
+
+def partitioned() -> None:
+    """Partitions by identity, day, bucket and prefix, and another layout later."""
+    columns = {"k": "bigint", "p": "string", "t": "timestamp", "v": "string"}
+    note = "partitions by value, day, bucket and prefix, laid out anew later"
+    made = Making("partitioned", note, columns)
+    with made.table.update_spec() as update:
+        update.add_field("p", IdentityTransform())
+        update.add_field("t", DayTransform())
+        update.add_field("k", BucketTransform(2))
+    rows: list[Row] = [
+        {"k": 1, "p": "a", "t": dt.datetime(2024, 2, 29, 23, 59, tzinfo=dt.UTC), "v": "xyz"},
+        {
+            "k": 2,
+            "p": "b c/d=%20+&?#:é",
+            "t": dt.datetime(1969, 12, 31, 23, tzinfo=dt.UTC),
+            "v": "",
+        },
+        {"k": 3, "p": None, "t": None, "v": None},
+    ]
+    step = made.append(rows, "append by p, day of t, bucket of k")
+    made.at.ask("first", rows, step=step)
+    with made.table.update_spec() as update:
+        update.remove_field("p")
+        update.add_field("v", TruncateTransform(2))
+    new: list[Row] = [
+        {"k": 4, "p": "a", "t": dt.datetime(2024, 3, 1, tzinfo=dt.UTC), "v": "xyq"},
+        {"k": 5, "p": "b", "t": None, "v": "漢字かな"},
+    ]
+    made.append(new, "lay out by day, bucket, prefix of v; append")
+    made.table.delete(EqualTo("p", "a"))
+    made.done("delete where p = 'a'")
+    made.at.ask("newest", [row for row in rows + new if row["p"] != "a"])
+    made.at.ask("laid-out-anew", rows + new, step=3)
+    made.keep()
+
+
+def replaced() -> None:
+    """Partitions replaced by those that came, and a branch."""
+    columns = {"k": "int", "p": "string"}
+    made = Making("replaced", "partitions replaced by those that were written", columns)
+    with made.table.update_spec() as update:
+        update.add_identity("p")
+    rows: list[Row] = [{"k": 1, "p": "a"}, {"k": 2, "p": "b"}, {"k": 3, "p": None}]
+    made.append(rows, "append a, b and null")
+    new: list[Row] = [{"k": 4, "p": "a"}, {"k": 5, "p": None}]
+    made.table.dynamic_partition_overwrite(arrow(new, columns))
+    made.done("overwrite the partitions a and null")
+    made.at.ask("newest", [rows[1], *new])
+    made.at.ask("first", rows, step=2)
+    made.keep()
+
+
+if __name__ == "__main__":
+    recipes: Sequence[Callable[[], None]] = (types, changed, evolved, partitioned, replaced)
+    carry_out(recipes)

@@ -1,0 +1,229 @@
+"""Keep what a recipe made: archive, declaration and origin of a golden table, and its cases.
+
+A recipe carries out its steps with a writer and, beside it, on plain Python rows. What these say
+becomes the expected rows of cases; another reader is asked for the same rows before anything is
+kept, and what it answers is the table's witness.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import SeambenchError
+from seambench.conformance.plain import difference, in_key_order, rows_of, typed
+from seambench.contracts.tables import Written
+from seambench.formats.writing import origin_text, pack
+from seambench_suites.cases import ROOT
+
+__all__ = ["Recipe", "Row", "carry_out", "literal"]
+
+Row = dict[str, Any]
+"""A row by column: Python's own values, with `Decimal`, `bytes` and aware moments; None is null."""
+
+Second = Callable[[Path, str], pa.Table]
+"""Another reader: the rows of a table's folder, of the commit with this name."""
+
+
+@dataclass
+class Recipe:
+    """A golden table while it is made.
+
+    Attributes:
+        format: name of the table format.
+        writer: name of the writer in ids.
+        title: writer and version, for the origin.
+        name: what the table is about; with the writer it names the folder.
+        note: the same as a sentence.
+        requirement: what its cases require.
+        columns: the latest schema, with the types of cases.
+        second: what other reader was asked, by its name and version.
+        declared: further keys of the declaration, such as `partition`.
+        compared: the columns that cases name; None for all.
+    """
+
+    format: str
+    writer: str
+    title: str
+    name: str
+    note: str
+    requirement: str
+    columns: Mapping[str, str]
+    second: Mapping[str, Second] = field(default_factory=dict)
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    compared: Sequence[str] | None = None
+    _steps: list[str] = field(default_factory=list)
+    _done: Written = field(default_factory=Written)
+    _asks: dict[str, tuple[int | None, Mapping[str, str], list[Row]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Make way for the table."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def path(self) -> Path:
+        """Where it is written: no path of a machine may stand in it."""
+        return Path(tempfile.gettempdir()) / f"golden-{self.format}" / self.folder
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder among the golden tables."""
+        return f"{self.writer}-{self.name}"
+
+    def step(self, said: str, commit: object = "") -> int:
+        """Note a step that was carried out, and the commit that it made; the step's number."""
+        self._steps.append(said)
+        self._done.instants.append(str(commit))
+        return len(self._steps)
+
+    def ask(
+        self,
+        name: str,
+        rows: Sequence[Row],
+        *,
+        step: int | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
+        """Let a case ask for the rows after a step; those of the last where none is given.
+
+        Args:
+            name: of the question.
+            rows: what must come.
+            step: the step's number.
+            columns: the schema then, where it was another.
+        """
+        self._asks[name] = step, columns or self.columns, [dict(row) for row in rows]
+
+    def keep(self) -> None:
+        """Ask the other readers, then write everything below the suite's root.
+
+        Raises:
+            SeambenchError: a reader answers otherwise than the rows say; nothing is written.
+        """
+        for reader, second in self.second.items():
+            for name in self._asks:
+                self._confirm(name, reader, second)
+        folder = ROOT / "golden" / self.format / self.folder
+        folder.mkdir(exist_ok=True)
+        declared = self._declaration()
+        (folder / "table.toml").write_text(declared, encoding="utf-8")
+        pack(self.path, folder / "table.zip")
+        shutil.rmtree(self.path)
+        title = f"{self.title}, a table of {self.format}"
+        origin = origin_text(title, folder / "table.zip", folder / "table.toml", self._done)
+        origin += f"confirmed = {literal(list(self.second))}\n"
+        (folder / "origin.toml").write_text(origin, encoding="utf-8")
+        cases = ROOT / "cases" / "scan" / self.format / "writers" / self.writer
+        cases.mkdir(parents=True, exist_ok=True)
+        (cases / f"{self.name}.toml").write_text(self._cases(), encoding="utf-8")
+        size = (folder / "table.zip").stat().st_size
+        sys.stderr.write(f"{self.format}/{self.folder}: {size} bytes\n")
+
+    def _expected(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Names and typed rows of a question."""
+        _, columns, rows = self._asks[name]
+        names = [one for one in columns if self.compared is None or one in self.compared]
+        return names, [
+            tuple(typed(_plain(row.get(one)), columns[one]) for one in names) for row in rows
+        ]
+
+    def _confirm(self, name: str, reader: str, second: Second) -> None:
+        step = self._asks[name][0] or len(self._steps)
+        names, expected = self._expected(name)
+        found = second(self.path, self._done.instants[step - 1]).select(names)
+        rows = [tuple(map(in_key_order, row)) for row in rows_of(found.to_batches(), names)]
+        wanted = [tuple(map(in_key_order, row)) for row in expected]
+        if told := difference(wanted, rows, names):
+            raise SeambenchError(f"{self.folder}, {name}: {reader} reads otherwise: {told}")
+
+    def _declaration(self) -> str:
+        """Text of `table.toml`."""
+        lines = [f"note = {literal(self.note)}", 'recipe = "' + _recipe(self.writer) + '"']
+        lines += [
+            f"{key} = {literal(value)}"
+            for key, value in self.declared.items()
+            if not isinstance(value, Mapping)
+        ]
+        lines.append(f"columns = {literal(dict(self.columns))}")
+        lines += ["steps = [", *(f"    {literal(step)}," for step in self._steps), "]"]
+        for key, value in self.declared.items():
+            if isinstance(value, Mapping):
+                lines += ["", f"[{key}]", *(f"{k} = {literal(v)}" for k, v in value.items())]
+        return "\n".join(lines) + "\n"
+
+    def _cases(self) -> str:
+        """Text of the case file."""
+        lines = [
+            'level = "must"',
+            f"requirement = {literal(self.requirement)}",
+            f"table = {literal(self.folder)}",
+        ]
+        for name, (step, columns, rows) in self._asks.items():
+            names, _ = self._expected(name)
+            lines += ["", f"[ask.{name}]"]
+            if step is not None:
+                lines.append(f"as_of = {step}")
+            if names != list(self.columns):
+                lines.append(f"columns = {literal(names)}")
+            told = [{key: _plain(row.get(key)) for key in names} for row in rows]
+            lines += ["rows = [", *(f"    {literal(row)}," for row in told), "]"]
+            del columns
+        return "\n".join(lines) + "\n"
+
+
+def _recipe(writer: str) -> str:
+    return f"seambench_suites.writers.by_{writer.replace('-', '_')}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as cases spell it: what TOML lacks is text."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items() if inner is not None}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def literal(value: Any) -> str:
+    """A value in TOML; nulls of a table are left out."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return ("nan" if math.isnan(value) else repr(value)).replace("e+", "e")
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dt.datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, dict):
+        inner = ", ".join(
+            f"{name if name.replace('_', '').isalnum() and name.isascii() else literal(name)}"
+            f" = {literal(one)}"
+            for name, one in value.items()
+            if one is not None
+        )
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return value.isoformat() if isinstance(value, dt.date) else str(value)
+
+
+def carry_out(recipes: Sequence[Callable[[], None]]) -> None:
+    """Carry out the recipes that the command line names, all if it names none."""
+    chosen = set(sys.argv[1:])
+    for recipe in recipes:
+        if not chosen or recipe.__name__ in chosen:
+            recipe()

@@ -1,0 +1,176 @@
+"""Rows that every writer is given: edges of the flat types, nested values, nulls, in Arrow, too."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from seambench_suites.writers.keeping import Row
+
+__all__ = ["FLAT", "NESTED", "arrow", "arrow_type", "flat_rows", "nested_rows"]
+
+FLAT = {
+    "b": "boolean",
+    "i": "int",
+    "l": "bigint",
+    "f": "float",
+    "d": "double",
+    "s": "string",
+    "y": "binary",
+    "day": "date",
+    "ts": "timestamp",
+    "n9": "decimal(9,2)",
+    "n18": "decimal(18,4)",
+    "n38": "decimal(38,10)",
+}
+"""Columns of the flat types that all formats have."""
+
+NESTED = {
+    "li": "array<int>",
+    "st": "struct<a:int,b:string>",
+    "ma": "map<string,bigint>",
+    "ls": "array<struct<a:int,b:string>>",
+    "ll": "array<array<int>>",
+    "sl": "struct<l:array<string>,s:struct<d:double>>",
+    "ml": "map<string,array<int>>",
+}
+"""Columns of nested types."""
+
+_ARROW = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}
+
+
+def flat_rows() -> list[Row]:
+    """Three rows of `FLAT`: plain values, edges, nulls."""
+    return [
+        {
+            "b": True,
+            "i": 1,
+            "l": 2,
+            "f": 1.5,
+            "d": 2.5,
+            "s": "text é 漢 😀",
+            "y": b"\x00\xff",
+            "day": dt.date(2024, 2, 29),
+            "ts": dt.datetime(2024, 2, 29, 12, 34, 56, 123456, dt.UTC),
+            "n9": Decimal("1.23"),
+            "n18": Decimal("4.5678"),
+            "n38": Decimal("9.0123456789"),
+        },
+        {
+            "b": False,
+            "i": -(2**31),
+            "l": -(2**63),
+            "f": math.nan,
+            "d": -math.inf,
+            "s": "",
+            "y": b"",
+            "day": dt.date(1969, 12, 31),
+            "ts": dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC),
+            "n9": Decimal("-9999999.99"),
+            "n18": Decimal("-99999999999999.9999"),
+            "n38": Decimal("-9999999999999999999999999999.9999999999"),
+        },
+        dict.fromkeys(FLAT),
+    ]
+
+
+def nested_rows() -> list[Row]:
+    """Three rows of `NESTED`: values, with nulls where cases can spell them; empty; null."""
+    return [
+        {
+            "li": [1, -2, 3],
+            "st": {"a": 1, "b": None},
+            "ma": {"x": 1, "y": -2},
+            "ls": [{"a": 1, "b": "q"}, {"a": None, "b": ""}],
+            "ll": [[1], [], [2, 3]],
+            "sl": {"l": ["m", ""], "s": {"d": 0.5}},
+            "ml": {"k": [1, 2], "e": []},
+        },
+        {
+            "li": [],
+            "st": {"a": None, "b": None},
+            "ma": {},
+            "ls": [],
+            "ll": [],
+            "sl": {"l": None, "s": {"d": None}},
+            "ml": {},
+        },
+        dict.fromkeys(NESTED),
+    ]
+
+
+def arrow(
+    rows: Sequence[Row], columns: Mapping[str, str], types: Mapping[str, pa.DataType] | None = None
+) -> pa.Table:
+    """Rows as Arrow.
+
+    Args:
+        rows: the rows.
+        columns: the columns, with the types of cases.
+        types: Arrow types of some columns, where the usual one is not meant.
+    """
+    fields = [
+        pa.field(name, (types or {}).get(name) or arrow_type(kind))
+        for name, kind in columns.items()
+    ]
+    arrays = [
+        pa.array([_pairs(row.get(one.name), one.type) for row in rows], one.type) for one in fields
+    ]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """The usual Arrow type of a case's type."""
+    if kind.startswith("decimal"):
+        precision, scale = kind[8:-1].split(",")
+        return pa.decimal128(int(precision), int(scale))
+    if not kind.endswith(">"):
+        return _ARROW[kind]
+    head, _, inner = kind[:-1].partition("<")
+    if head == "array":
+        return pa.list_(arrow_type(inner))
+    parts = _split(inner)
+    if head == "map":
+        return pa.map_(arrow_type(parts[0]), arrow_type(parts[1]))
+    named = [part.partition(":") for part in parts]
+    return pa.struct([pa.field(name, arrow_type(of)) for name, _, of in named])
+
+
+def _split(inner: str) -> list[str]:
+    """What stands between the commas that lie in no brackets."""
+    parts, depth = [""], 0
+    for char in inner:
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
+def _pairs(value: Any, kind: pa.DataType) -> Any:
+    """A value as Arrow takes it: entries of a map are pairs."""
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return [(name, _pairs(inner, kind.item_type)) for name, inner in value.items()]
+    if pa.types.is_list(kind):
+        return [_pairs(item, kind.value_type) for item in value]
+    if pa.types.is_struct(kind):
+        return {one.name: _pairs(value.get(one.name), one.type) for one in kind}
+    return value
