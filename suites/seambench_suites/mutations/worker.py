@@ -1,22 +1,19 @@
 """The process that reads mutated tables, so that a crash or a hang takes nothing else with it.
 
-`python -m seambench_suites.mutations.worker scan IMPLEMENTATION` says whether it is ready, then
-answers each line of JSON, a request, with one: `outcome` is `read` with a digest of schema and rows
+It is asked as `seambench.conformance.worker` is. A request names a table and how it is read; of the
+answer `outcome` is `read` with a digest of schema and rows
 and the number of warnings, `named` for one of the errors that readers are to raise, or `raw`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import resource
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from seambase.errors import SeambenchError, UnavailableError
-from seambench.contracts import registry
+from seambase.errors import SeambenchError
+from seambench.conformance.worker import serve
 from seambench.contracts.scan import Scanner, ScanRequest
 
 __all__ = ["main"]
@@ -26,26 +23,15 @@ _MEMORY_BYTES = 12 << 30
 
 
 def main() -> None:
-    """Answer requests until standard input ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    """Answer requests until there are no more."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
-    try:
-        scanner: Scanner = registry.resolve(*sys.argv[1:3])
-    except UnavailableError as error:
-        ready: dict[str, Any] = {"ready": False, "outcome": "unavailable", "reason": str(error)}
-    else:
-        ready = {"ready": True, "version": str(scanner.version), "xfails": None}
-    answers.write(json.dumps(ready) + "\n")
-    answers.flush()
-    for line in sys.stdin:
-        answers.write(json.dumps(_answer(scanner, json.loads(line))) + "\n")
-        answers.flush()
+    serve(_answer)
 
 
-def _answer(scanner: Scanner, request: Mapping[str, Any]) -> Mapping[str, Any]:
+def _answer(_: object, scanner: Scanner, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    asked = {word: value for word, value in request.items() if word != "number"}
     try:
-        scan = scanner.open(ScanRequest(**request, threads=1))
+        scan = scanner.open(ScanRequest(**asked, threads=1))
         with scan.to_reader() as reader:
             read = reader.read_all()
         rows = sorted(map(repr, read.to_pylist()))
