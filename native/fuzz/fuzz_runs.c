@@ -1,6 +1,7 @@
 /* Sorted runs made of random bytes, in batches of random lengths, merged both ways: of each key the
  * last row is left, or all rows come out in order. What comes is what looking at all rows at once
- * says; runs in disorder are refused.
+ * says; runs in disorder are refused. Keys are numbers, floats of which the greatest are NaN in
+ * many forms, or texts.
  *
  * Input: a byte of options; of each run its rows, a byte for the step to the next key and the end
  * of batches, one for order and kind. */
@@ -12,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 3, ROWS = 12, ALL_ROWS = RUNS * ROWS };
+enum { RUNS = 3, ROWS = 12, ALL_ROWS = RUNS * ROWS, NAN_KEY = 20 };
+/* What keys are columns of. */
+enum { NUMBERS, FLOATS, TEXTS };
 
 struct row {
     int64_t key;
@@ -50,7 +53,7 @@ static int is_sorted(const struct run *run) {
     return 1;
 }
 
-static void make_run(struct run *run, struct input *input) {
+static void make_run(struct run *run, struct input *input, int keys) {
     memset(run, 0, sizeof *run);
     int64_t key = 0;
     int wanted = take(input) % (ROWS + 1);
@@ -58,13 +61,27 @@ static void make_run(struct run *run, struct input *input) {
         uint8_t step = take(input), value = take(input);
         /* One step in 32 goes nowhere: a key that is there twice. */
         key += (step & 31) == 31 ? 0 : (step & 3) + 1;
+        key = keys == FLOATS && key > NAN_KEY ? NAN_KEY : key;
         run->rows[run->count] = (struct row){
             .key = key, .order = value >> 4, .kind = value & 3, .ends_batch = step >> 6 == 0};
     }
 }
 
+/* Keys in the form of their column: two doubles or bytes for each number, the same order. */
+static void turn_keys(int64_t *values, int rows, int keys, uint8_t *texts, int32_t *offsets) {
+    for (int i = 0; i < rows; i++) {
+        double number = (double)values[i] - 8;
+        uint64_t nan = UINT64_C(0x7FF8000000000000) + (uint64_t)i + ((uint64_t)(i & 1) << 63);
+        texts[i] = (uint8_t)('0' + values[i]);
+        offsets[i + 1] = i + 1;
+        if (keys == FLOATS) {
+            memcpy(&values[i], values[i] == NAN_KEY ? (void *)&nan : &number, sizeof nan);
+        }
+    }
+}
+
 /* Gives a run its next batch; what it is made of is gone after the call. */
-static int give(struct seam_runs *runs, struct run *run, int number, int32_t *sources,
+static int give(struct seam_runs *runs, struct run *run, int number, int keys, int32_t *sources,
                 struct seam_error *error) {
     free(run->kinds);
     run->kinds = NULL;
@@ -83,7 +100,14 @@ static int give(struct seam_runs *runs, struct run *run, int number, int32_t *so
         values[rows + i] = run->rows[run->given + i].order;
         run->kinds[i] = run->rows[run->given + i].kind;
     }
-    const void *buffers[2][2] = {{NULL, values}, {NULL, values + rows}};
+    uint8_t texts[ROWS];
+    int32_t offsets[ROWS + 1] = {0};
+    turn_keys(values, rows, keys, texts, offsets);
+    const void *buffers[2][3] = {{NULL, values, NULL}, {NULL, values + rows, NULL}};
+    if (keys == TEXTS) {
+        buffers[0][1] = offsets;
+        buffers[0][2] = texts;
+    }
     const void *none[1] = {NULL};
     struct ArrowArray columns[2], *arrays[2] = {&columns[0], &columns[1]};
     struct ArrowSchema kinds[2], *schemas[2] = {&kinds[0], &kinds[1]};
@@ -91,6 +115,8 @@ static int give(struct seam_runs *runs, struct run *run, int number, int32_t *so
         columns[i] = (struct ArrowArray){.length = rows, .n_buffers = 2, .buffers = buffers[i]};
         kinds[i] = (struct ArrowSchema){.format = "l", .name = "column"};
     }
+    kinds[0].format = keys == NUMBERS ? "l" : keys == FLOATS ? "g" : "u";
+    columns[0].n_buffers = keys == TEXTS ? 3 : 2;
     struct ArrowArray batch = {
         .length = rows, .n_buffers = 1, .buffers = none, .n_children = 2, .children = arrays};
     struct ArrowSchema schema = {.format = "+s", .n_children = 2, .children = schemas};
@@ -101,8 +127,8 @@ static int give(struct seam_runs *runs, struct run *run, int number, int32_t *so
 }
 
 /* Merges the runs; SEAM_OK, or why not. */
-static int merge(struct run *own, const struct seam_runs_options *options, struct result *result,
-                 struct seam_error *error) {
+static int merge(struct run *own, const struct seam_runs_options *options, int keys,
+                 struct result *result, struct seam_error *error) {
     struct seam_allocator *allocator = seam_allocator_new(0);
     struct seam_runs *runs = NULL;
     struct row taken[ALL_ROWS];
@@ -128,7 +154,7 @@ static int merge(struct run *own, const struct seam_runs_options *options, struc
                 n_taken = 0;
             }
             ended += run->given == run->count;
-            code = give(runs, run, wanted, wanted == options->base ? sources : NULL, error);
+            code = give(runs, run, wanted, keys, wanted == options->base ? sources : NULL, error);
             continue;
         }
         struct seam_runs_rows out;
@@ -179,7 +205,7 @@ static int alike(const struct row *one, const struct row *other) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct input input = {data, size};
     uint8_t flags = take(&input);
-    int all = flags & 1, sorted = 1;
+    int all = flags & 1, keys = (flags >> 5) % 3, sorted = 1;
     const struct seam_runs_options options = {.n_runs = 1 + (flags >> 1 & 1) + (flags >> 2 & 1),
                                               .base = all ? -1 : 0,
                                               .n_keys = 1,
@@ -191,7 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memset(own, 0, sizeof own);
     struct result expected = {.count = 0}, found = {.count = 0};
     for (int i = 0; i < options.n_runs; i++) {
-        make_run(&own[i], &input);
+        make_run(&own[i], &input, keys);
         sorted = sorted && is_sorted(&own[i]);
         for (int k = 0; k < own[i].count; k++) {
             if (!(options.ignores_retracts && (own[i].rows[k].kind & 1))) {
@@ -200,7 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
     }
     struct seam_error error;
-    int code = merge(own, &options, &found, &error);
+    int code = merge(own, &options, keys, &found, &error);
     expect(code == (sorted ? SEAM_OK : SEAM_BAD_INPUT));
     if (!sorted) {
         return 0;

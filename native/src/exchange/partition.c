@@ -362,7 +362,8 @@ static int hash_batch(struct seam_partitioner *partitioner, const struct seam_no
                       int64_t block, struct seam_error *error) {
     const struct seam_partition_rule *rule = &partitioner->rule;
     int wide = seam_hash_is_wide(rule->function);
-    int code = resized(&partitioner->hashes, batch->view.length * (wide ? 8 : 4), error);
+    /* One more: C forbids to move NULL even by nothing. */
+    int code = resized(&partitioner->hashes, (batch->view.length + 1) * (wide ? 8 : 4), error);
     if (code == SEAM_OK) {
         code = resized(&partitioner->parts, block * 4, error);
     }
