@@ -4,13 +4,15 @@ Each mutation is read as a snapshot, as of a commit, or through another address 
 outcome is `same` (the rows as before), `warning` (other rows, and a warning), `error` (a named
 one), or one that is listed: `silent` (other rows without a word), `raw` (another exception),
 `crash` or `timeout`. A silent difference that no reader could have noticed has its reason in
-`explained.toml`.
+`explained.toml`. A reason there must be needed: one whose pattern fits many of the mutations that
+were read, none of them silent, is listed as `needless` and fails the run.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import re
 import sys
 import tempfile
 import tomllib
@@ -29,10 +31,14 @@ from seambench.formats.golden import GoldenTable, golden_table, table_folders
 from seambench_suites.mutations.changes import contents, mutated, random_mutation
 from seambench_suites.mutations.places import place
 
-__all__ = ["main"]
+__all__ = ["Reasons", "main"]
 
 _SUITES = Path(__file__).parent.parent
 _LISTED = ("silent", "raw", "crash", "timeout")
+#: So many mutations as a pattern says, none of them silent, show that nothing has to be explained.
+_ENOUGH = 300
+#: A run of all tables with so many mutations comes by whatever a pattern can name.
+_WHOLE = 20_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,20 +60,68 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     if not tables:
         parser.error(f"no golden table of {args.format} is called {args.table}")
+    explained = tomllib.loads((Path(__file__).parent / "explained.toml").read_text())
+    patterns = [reason["pattern"] for reason in explained.get(args.format, {}).get("silent", [])]
+    is_whole = args.count >= _WHOLE and args.table == "*"
     unexplained = 0
     for name in args.impl:
         counts: Counter[str] = Counter()
+        reasons = Reasons(patterns)
         for word, line in _run(name, tables, args):
+            if word != "unread" and reasons.explain(line, is_silent=word == "silent"):
+                word = "explained"
             counts[word] += 1
             if word in _LISTED:
                 sys.stdout.write(f"{name}: {word}: {line}\n")
         unexplained += sum(counts[word] for word in _LISTED)
+        for pattern in reasons.needless(is_whole):
+            sys.stdout.write(f"{name}: needless: {pattern}\n")
+            unexplained += 1
         told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
         sys.stdout.write(f"{name}: {told}\n")
         if not set(counts) - {"unread"}:
             sys.stdout.write(f"{name}: nothing was read, so nothing is known\n")
             unexplained += 1
     return 1 if unexplained else 0
+
+
+class Reasons:
+    """Why some differences are silent, and whether each reason is needed.
+
+    Args:
+        patterns: what lines of such differences look like.
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = [(pattern, re.compile(fnmatch.translate(pattern))) for pattern in patterns]
+        self._fitting: Counter[str] = Counter()
+        self._silent: Counter[str] = Counter()
+
+    def explain(self, line: str, *, is_silent: bool) -> bool:
+        """Whether a mutation was silent, and a reason says why; every one that was read counts.
+
+        Args:
+            line: what is said of the mutation.
+            is_silent: whether its rows were others and no word was said.
+        """
+        fitting = [pattern for pattern, form in self._patterns if form.match(line)]
+        self._fitting.update(fitting)
+        self._silent.update(fitting if is_silent else ())
+        return is_silent and bool(fitting)
+
+    def needless(self, is_whole: bool) -> list[str]:
+        """Patterns that explain nothing.
+
+        Args:
+            is_whole: whether there were mutations enough for a pattern that no line fits to be one
+                of damage that is never done.
+        """
+        return [
+            pattern
+            for pattern, _ in self._patterns
+            if not self._silent[pattern]
+            and (self._fitting[pattern] >= _ENOUGH or (is_whole and not self._fitting[pattern]))
+        ]
 
 
 def _name(folder: Path) -> str:
@@ -79,8 +133,6 @@ def _run(
 ) -> Iterator[tuple[str, str]]:
     """Outcome and description of each mutation."""
     scanner = registry.resolve("scan", name)
-    explained = tomllib.loads((Path(__file__).parent / "explained.toml").read_text())
-    reasons = explained.get(args.format, {}).get("silent", [])
     random = Random(args.seed)
     shares = Counter(random.choices(range(len(tables)), k=args.count))
     limits = Limits(args.timeout, hung=0)
@@ -88,10 +140,7 @@ def _run(
         for number, share in sorted(shares.items()):
             table = tables[number]
             if all(scanner.capabilities.get(w) for w in table.needs(CommitRequest())):
-                for word, line in _of_table(table, share, random, reader, args.address):
-                    if word == "silent" and _is_explained(line, reasons):
-                        word = "explained"
-                    yield word, line
+                yield from _of_table(table, share, random, reader, args.address)
 
 
 def _of_table(
@@ -127,10 +176,6 @@ def _outcome(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
     if answer["digest"] == expected["digest"]:
         return "same"
     return "warning" if len(answer["warnings"]) > len(expected["warnings"]) else "silent"
-
-
-def _is_explained(line: str, reasons: Sequence[Mapping[str, str]]) -> bool:
-    return any(fnmatch.fnmatchcase(line, reason["pattern"]) for reason in reasons)
 
 
 if __name__ == "__main__":

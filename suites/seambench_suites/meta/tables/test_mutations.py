@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambench_suites.mutations.__main__ import main
+from seambench_suites.mutations.__main__ import Reasons, main
 from seambench_suites.mutations.changes import (
     OPERATIONS,
     Mutation,
@@ -64,10 +64,25 @@ def test_mutations_come_from_the_seed_alone(table: Path) -> None:
     assert {mutation.file for mutation in first} == set(whole)
 
 
-def test_readers_tell_of_damage(capsys: pytest.CaptureFixture[str]) -> None:
+FORMATS = ("delta", "hive", "hudi", "iceberg", "paimon")
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_readers_tell_of_damage(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
     """No crash, no hang, no exception without a name, no other rows in silence."""
-    code = main(["--format", "hudi", "--impl", "auto", "--count", "500", "--seed", "1"])
+    code = main(["--format", format_, "--impl", "auto", "--count", "100", "--seed", "1"])
     assert code == 0, capsys.readouterr().out
+
+
+def test_a_reason_that_explains_nothing_is_told() -> None:
+    """One that fits many mutations of which none is silent, or none at all in a whole run."""
+    reasons = Reasons(["*: flip * a {*", "*: flip * b {*", "*: cut * {*"])
+    for number in range(400):
+        assert not reasons.explain(f"table: flip bit {number} a {{}}", is_silent=False)
+    assert reasons.explain("table: flip bit 1 b {}", is_silent=True)
+    assert not reasons.explain("table: flip bit 1 c {}", is_silent=True)
+    assert reasons.needless(False) == ["*: flip * a {*"]
+    assert reasons.needless(True) == ["*: flip * a {*", "*: cut * {*"]
 
 
 def test_a_reader_that_reads_on_is_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,9 +102,10 @@ def test_a_reader_that_reads_nothing_is_no_pass(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.slow
-def test_readers_tell_of_much_damage(capsys: pytest.CaptureFixture[str]) -> None:
-    """Twenty thousand of them."""
-    code = main(["--format", "hudi", "--impl", "auto", "--count", "20000", "--seed", "2"])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_readers_tell_of_much_damage(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twenty thousand of them; and every reason in `explained.toml` is needed."""
+    code = main(["--format", format_, "--impl", "auto", "--count", "20000", "--seed", "2"])
     assert code == 0, capsys.readouterr().out
 
 
