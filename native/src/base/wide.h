@@ -4,9 +4,11 @@
 
 /* Stands before a function whose loops the compiler turns into vector instructions, helpers that it
  * inlines included; which of the copies runs is settled when the library is loaded. Elsewhere than
- * on GCC and glibc for x86-64, and under sanitizers, there is one copy. */
+ * on GCC and glibc for x86-64, and under sanitizers, there is one copy: what they watch is no loop
+ * of vectors, whatever machine it is compiled for (native/watched.py looks at those in another
+ * way). */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&   \
-    !defined(__SANITIZE_ADDRESS__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if __GNUC__ >= 12
 #define SEAM_WIDE __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
