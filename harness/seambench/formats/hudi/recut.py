@@ -23,12 +23,17 @@ __all__ = ["recut_base_files"]
 _COMPLETED = frozenset((".commit", ".deltacommit", ".replacecommit"))
 
 
-def recut_base_files(table: Path, group_rows: int) -> int:
+def recut_base_files(table: Path, group_rows: int, *, restate: bool = True) -> int:
     """Rewrite a table's Parquet base files with row groups of so many rows.
 
     Rows, their order and types, and what the footer says for Hudi (ranges of keys, Bloom filters)
-    stay. The completed instants of the active timeline state the new lengths. The metadata table
-    lists the old ones: of base files a reader takes no more than their names from it.
+    stay.
+
+    Args:
+        table: its folder.
+        group_rows: most rows in a row group.
+        restate: let the completed instants of the active timeline state the new lengths. Not so for
+            readers that list files by the metadata table: both state the old ones then.
 
     Returns:
         How many files have several row groups now.
@@ -42,7 +47,7 @@ def recut_base_files(table: Path, group_rows: int) -> int:
         lengths[str(file.relative_to(table))] = file.stat().st_size
         several += rows.num_rows > group_rows
     own = table / ".hoodie"
-    for file in own.rglob("*"):
+    for file in own.rglob("*") if restate else ():
         if file.suffix in _COMPLETED and file.relative_to(own).parts[0] != "metadata":
             _state(file, lengths)
     return several
