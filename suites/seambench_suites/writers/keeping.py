@@ -51,6 +51,7 @@ class Recipe:
         second: what other reader was asked, by its name and version.
         declared: further keys of the declaration, such as `partition`.
         compared: the columns that cases name; None for all.
+        recipe: its module, where that is not named like the writer.
     """
 
     format: str
@@ -63,6 +64,7 @@ class Recipe:
     second: Mapping[str, Second] = field(default_factory=dict)
     declared: Mapping[str, Any] = field(default_factory=dict)
     compared: Sequence[str] | None = None
+    recipe: str = ""
     _steps: list[str] = field(default_factory=list)
     _done: Written = field(default_factory=Written)
     _asks: dict[str, tuple[int | None, Mapping[str, str], list[Row]]] = field(default_factory=dict)
@@ -148,9 +150,12 @@ class Recipe:
         if told := difference(wanted, rows, names):
             raise SeambenchError(f"{self.folder}, {name}: {reader} reads otherwise: {told}")
 
+    def _module(self) -> str:
+        return self.recipe or f"seambench_suites.writers.by_{self.writer}"
+
     def _declaration(self) -> str:
         """Text of `table.toml`."""
-        lines = [f"note = {literal(self.note)}", 'recipe = "' + _recipe(self.writer) + '"']
+        lines = [f"note = {literal(self.note)}", f"recipe = {literal(self._module())}"]
         lines += [
             f"{key} = {literal(value)}"
             for key, value in self.declared.items()
@@ -181,10 +186,6 @@ class Recipe:
             lines += ["rows = [", *(f"    {literal(row)}," for row in told), "]"]
             del columns
         return "\n".join(lines) + "\n"
-
-
-def _recipe(writer: str) -> str:
-    return f"seambench_suites.writers.by_{writer.replace('-', '_')}"
 
 
 def _plain(value: Any) -> Any:

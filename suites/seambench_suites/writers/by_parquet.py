@@ -1,0 +1,193 @@
+"""Parquet files that Arrow and DuckDB write, under Hive tables; each reads the other's.
+
+A table's files hold the same kinds of rows in other forms: versions of pages, encodings, codecs,
+row groups and pages of a few rows, page indexes and Bloom filters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seambench.formats.hive.golden import DESCRIPTOR
+from seambench_suites.writers.keeping import Recipe, Row, Second, carry_out
+from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
+
+COLUMNS = {"k": "bigint", **FLAT, **NESTED}
+#: Hive's moments are readings of a clock.
+MOMENTS = {"ts": pa.timestamp("us")}
+
+
+def by_polars(path: Path, _: str) -> pa.Table:
+    """What Polars' reader makes of all files."""
+    return pl.scan_parquet(f"{path}/**/*.parquet", hive_partitioning=True).collect().to_arrow()
+
+
+def by_duckdb(path: Path, _: str) -> pa.Table:
+    """What DuckDB's reader makes of all files."""
+    with duckdb.connect() as connection:
+        connection.execute("SET timezone = 'UTC'")
+        found = connection.read_parquet(f"{path}/**/*.parquet", union_by_name=True)
+        return found.to_arrow_table()
+
+
+class Making:
+    """A Hive table whose files a recipe writes."""
+
+    def __init__(
+        self, writer: str, name: str, note: str, columns: Mapping[str, str], **declared: Any
+    ) -> None:
+        titles = {"arrow": f"pyarrow {pa.__version__}", "duckdb": f"DuckDB {duckdb.__version__}"}
+        second: dict[str, Second] = {f"Polars {pl.__version__}": by_polars}
+        if writer == "arrow":
+            second = {titles["duckdb"]: by_duckdb}
+        partition = declared.get("partition", [])
+        listed = [
+            {"name": one, "type": kind} for one, kind in columns.items() if one not in partition
+        ]
+        descriptor: dict[str, Any] = {"format": "parquet", "columns": listed}
+        if partition:
+            descriptor["partitions"] = [{"name": p, "type": columns[p]} for p in partition]
+        self.at = Recipe(
+            "hive",
+            writer,
+            titles[writer],
+            name,
+            note,
+            f"{note}, as {titles[writer].split()[0]} writes it",
+            columns,
+            second,
+            {"features": ["hive.parquet"], **declared, "descriptor": descriptor},
+            recipe="seambench_suites.writers.by_parquet",
+        )
+        self.at.path.mkdir(parents=True)
+        text = json.dumps(descriptor, indent=2)
+        (self.at.path / DESCRIPTOR).write_text(text + "\n", encoding="utf-8")
+        self.rows: list[Row] = []
+
+    def arrow(self, rows: Sequence[Row], said: str, **options: Any) -> None:
+        """Write a file with Arrow."""
+        number = len(self.at._steps) + 1
+        table = arrow(rows, self.at.columns, MOMENTS)
+        pq.write_table(table, self.at.path / f"{number}.parquet", **options)
+        self.rows += rows
+        self.at.step(said, number)
+
+    def duckdb(self, rows: Sequence[Row], said: str, *options: str) -> None:
+        """Write a file, or a folder of partitions, with DuckDB."""
+        number = len(self.at._steps) + 1
+        partition = any(option.startswith("PARTITION") for option in options)
+        to = self.at.path if partition else self.at.path / f"{number}.parquet"
+        told = arrow(rows, self.at.columns, MOMENTS)
+        with duckdb.connect() as connection:
+            connection.register("told", told)
+            listed = ", ".join(["FORMAT parquet", *options])
+            connection.execute(f"COPY told TO '{to}' ({listed})")
+        self.rows += rows
+        self.at.step(said, number)
+
+    def keep(self) -> None:
+        """Ask for all rows, and keep the table."""
+        self.at.ask("all-rows", self.rows)
+        self.at.keep()
+
+
+def _rows(first: int) -> list[Row]:
+    """The sample, and rows whose values repeat."""
+    sample = [a | b for a, b in zip(flat_rows(), nested_rows(), strict=True)]
+    sample = [*sample, sample[0], sample[2], sample[1], sample[0]]
+    return [{"k": first + n} | row for n, row in enumerate(sample)]
+
+
+def encodings() -> None:
+    """Every encoding and codec that Arrow writes, in row groups and pages of few rows."""
+    note = "encodings, codecs and versions of pages, row groups of two rows"
+    made = Making("arrow", "encodings", note, COLUMNS)
+    small: dict[str, Any] = {"row_group_size": 2, "data_page_size": 16, "write_batch_size": 1}
+    made.arrow(_rows(0), "dictionaries, pages of version 1, snappy", **small)
+    plain: dict[str, Any] = {"use_dictionary": False, "compression": "none", **small}
+    made.arrow(
+        _rows(10),
+        "plain, page indexes, checksums",
+        write_page_index=True,
+        write_page_checksum=True,
+        **plain,
+    )
+    encoded = {
+        **dict.fromkeys(("k", "i", "l", "day", "ts"), "DELTA_BINARY_PACKED"),
+        **dict.fromkeys(("s",), "DELTA_BYTE_ARRAY"),
+        **dict.fromkeys(("y",), "DELTA_LENGTH_BYTE_ARRAY"),
+        **dict.fromkeys(("f", "d"), "BYTE_STREAM_SPLIT"),
+        "b": "RLE",
+        "st.b": "DELTA_BYTE_ARRAY",
+        "st.a": "BYTE_STREAM_SPLIT",
+    }
+    made.arrow(
+        _rows(20),
+        "encodings of version 2 in pages of version 2, zstd",
+        data_page_version="2.0",
+        use_dictionary=False,
+        column_encoding=encoded,
+        compression="zstd",
+        **small,
+    )
+    made.arrow(
+        _rows(30),
+        "pages of version 2 with dictionaries, decimals as whole numbers, gzip",
+        data_page_version="2.0",
+        store_decimal_as_integer=True,
+        compression="gzip",
+        **small,
+    )
+    made.arrow(
+        _rows(40),
+        "INT96, brotli, no statistics, no Arrow schema",
+        use_deprecated_int96_timestamps=True,
+        write_statistics=False,
+        store_schema=False,
+        compression="brotli",
+        row_group_size=3,
+    )
+    made.arrow(_rows(50), "Parquet 1.0, LZ4", version="1.0", compression="lz4", row_group_size=7)
+    made.keep()
+
+
+def duckdb_types() -> None:
+    """Every type, by both versions of DuckDB's pages."""
+    note = "flat and nested types in two versions of pages, with Bloom filters"
+    made = Making("duckdb", "types", note, COLUMNS)
+    made.duckdb(_rows(0), "version 1, snappy", "PARQUET_VERSION v1")
+    near = [row | {"i": None if row["i"] is None else row["i"] // 4} for row in _rows(10)]
+    # DuckDB 2.0.0 packs differences of 32-bit numbers into 33 bits, which pyarrow 26 takes for the
+    # end of the page: no two neighbours are that far apart here.
+    made.duckdb(near, "version 2, zstd", "PARQUET_VERSION v2", "COMPRESSION zstd")
+    made.duckdb(_rows(20), "no dictionaries, gzip", "DICTIONARY_SIZE_LIMIT 0", "COMPRESSION gzip")
+    made.keep()
+
+
+def duckdb_partitions() -> None:
+    """Partitions of Hive as DuckDB writes them."""
+    columns = {"k": "bigint", "v": "string", "p": "string", "n": "int"}
+    # DuckDB escapes bytes of UTF-8, Hive's rule means characters: 'é' would come as two.
+    note = "partitions by text and number, with signs that are escaped"
+    made = Making("duckdb", "partitions", note, columns, partition=["p", "n"])
+    rows: list[Row] = [
+        {"k": 1, "v": "x", "p": "a", "n": 1},
+        {"k": 2, "v": None, "p": "b c/d=%20+&?#:", "n": -1},
+        {"k": 3, "v": "", "p": "a", "n": 1},
+        {"k": 4, "v": "z", "p": "a", "n": 2},
+    ]
+    made.duckdb(rows, "COPY with PARTITION_BY p, n", "PARTITION_BY (p, n)", "OVERWRITE_OR_IGNORE")
+    made.keep()
+
+
+if __name__ == "__main__":
+    recipes: Sequence[Callable[[], None]] = (encodings, duckdb_types, duckdb_partitions)
+    carry_out(recipes)
