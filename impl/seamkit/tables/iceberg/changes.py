@@ -3,30 +3,44 @@
 Each snapshot is held against the one before it, as Iceberg's `IncrementalChangelogScan` documents
 its tasks: a data file that is new gives inserted rows, without those that its own commit deleted;
 one that is gone gives deleted rows, those that were live; one that is in both gives the rows that
-new deletes took out. Compactions change nothing and are left out. Rows that a commit only wrote
-anew into another file are told as deleted and inserted, as that scan tells them.
+new deletes took out. Compactions change nothing and are left out. So are rows that a commit only
+wrote anew into another file, as Spark's `create_changelog_view` leaves carry-over rows out: of rows
+that are alike in all columns of the table, as many are left out as one commit has both deleted and
+inserted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seamkit.core.held_rows import concat_batches
 from seamkit.files.roaring import Positions
-from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, ReadContext, ReadUnit
+from seamkit.scan.options import ScanOptions
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import (
+    Changes,
+    KeyMask,
+    KeyTest,
+    Mask,
+    ReadContext,
+    ReadPlan,
+    ReadUnit,
+)
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.deletes import DeleteIndex
 from seamkit.tables.iceberg.metadata.document import Snapshot
 from seamkit.tables.iceberg.metadata.manifests import DATA, EQUALITY_DELETES, Entry
 from seamkit.tables.iceberg.planning import Planner, mask_of
 
-__all__ = ["CHANGE_COLUMNS", "changed_units"]
+__all__ = ["CHANGE_COLUMNS", "CommitChanges", "changed_units"]
 
 CHANGE_COLUMNS = pa.schema(
     {"_change_type": pa.string(), "_change_ordinal": pa.int32(), "_commit_snapshot_id": pa.int64()}
@@ -34,7 +48,94 @@ CHANGE_COLUMNS = pa.schema(
 """Columns of a change besides the row's: `INSERT` or `DELETE`; the number of its snapshot among
 those that changed rows, from 0; the snapshot."""
 
+_OF_COMMIT = CHANGE_COLUMNS.names[1:]
+
 _Keys = Sequence[tuple[pa.Schema, Callable[[ReadContext], KeyTest]]]
+
+
+@dataclass(frozen=True)
+class CommitChanges:
+    """Reads units that stand for commits; rows that a commit only wrote anew are left out.
+
+    Of a commit that both deleted and inserted rows all of these are held in memory.
+
+    Attributes:
+        commits: by unit what its commit deleted, and what it inserted; units that are not there are
+            read as they are.
+        columns: of the table, by which rows are alike.
+    """
+
+    commits: Mapping[str, tuple[ReadPlan, ReadPlan]]
+    columns: Sequence[str]
+
+    def __call__(
+        self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        """The changes of a unit.
+
+        Raises:
+            InputError: a file is broken.
+            LimitError: the rows do not fit into the memory that is allowed.
+        """
+        options = ScanOptions(batch_rows, threads=1)
+        if unit.name not in self.commits:
+            whole = ReadPlan(unit.name, schema, [unit])
+            yield from UnitScan(whole, schema.names, None, options).to_reader()
+            return
+        names = list(dict.fromkeys([*self.columns, *schema.names]))
+        sides = []
+        for plan in self.commits[unit.name]:
+            batches = list(UnitScan(plan, names, None, options).to_reader())
+            sides.append(concat_batches(batches, pa.schema([plan.schema.field(n) for n in names])))
+        with context.allocator.reserve(2 * sum(side.nbytes for side in sides)):
+            left = _not_in_both(sides[0], sides[1], self.columns)
+            for side, kept in zip(sides, left, strict=True):
+                rows = side.select(schema.names).filter(pa.array(kept))
+                for begin in range(0, rows.num_rows, batch_rows):
+                    yield rows.slice(begin, batch_rows)
+
+
+def _not_in_both(
+    one: pa.RecordBatch, other: pa.RecordBatch, columns: Iterable[str]
+) -> list[npt.NDArray[np.bool_]]:
+    """Which rows of two batches are left when those that are alike are taken out in pairs."""
+    numbers = np.zeros(one.num_rows + other.num_rows, np.int64)
+    for name in columns:
+        values = _numbered(pa.concat_arrays([one.column(name), other.column(name)]))
+        _, numbers = np.unique(numbers * (values.max(initial=0) + 1) + values, return_inverse=True)
+    sides = numbers[: one.num_rows], numbers[one.num_rows :]
+    count = numbers.max(initial=-1) + 1
+    pairs = np.minimum(*(np.bincount(side, minlength=count) for side in sides))
+    return [_ranks(side) >= pairs[side] for side in sides]
+
+
+def _ranks(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many times the number of each place stands before it."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    first = np.searchsorted(ordered, ordered, "left")
+    ranks = np.empty(len(numbers), np.int64)
+    ranks[order] = np.arange(len(numbers)) - first
+    return ranks
+
+
+def _numbered(column: pa.Array) -> npt.NDArray[np.int64]:
+    """A number for each value, the same for values that are alike: null is null, and NaN is NaN."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    if pa.types.is_nested(column.type):
+        column = pa.array([repr(value) for value in column.to_pylist()], pa.string())
+    elif pa.types.is_floating(column.type):
+        # By their bits: zero has two signs.
+        words = np.int32 if column.type.bit_width == 32 else np.int64
+        one_nan = pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
+        bits = pc.fill_null(one_nan, 0.0).to_numpy(zero_copy_only=False).view(words)
+        column = pc.if_else(pc.is_valid(column), pa.array(bits), None)
+    codes = column.dictionary_encode(null_encoding="encode").indices
+    found: npt.NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
 
 
 @dataclass(frozen=True)
@@ -46,14 +147,22 @@ class _State:
     index: DeleteIndex
 
 
-def changed_units(planner: Planner, line: Sequence[Snapshot]) -> list[ReadUnit]:
-    """Read units of the changes of some snapshots, each the parent of the next.
+def changed_units(
+    planner: Planner, line: Sequence[Snapshot], schema: pa.Schema
+) -> tuple[list[ReadUnit], CommitChanges]:
+    """Read units of the changes of some snapshots, each the parent of the next, and their reader.
+
+    Args:
+        planner: of the read.
+        line: the snapshots.
+        schema: columns that a change may have, those of `CHANGE_COLUMNS` among them.
 
     Raises:
         InputError: the metadata of a snapshot is broken.
         RefusedError: a snapshot brought deleted rows back.
     """
     units: list[ReadUnit] = []
+    commits: dict[str, tuple[ReadPlan, ReadPlan]] = {}
     ordinal = 0
     before: tuple[int | None, _State] | None = None
     for snapshot in line:
@@ -63,11 +172,27 @@ def changed_units(planner: Planner, line: Sequence[Snapshot]) -> list[ReadUnit]:
         if before is None or before[0] != parent:
             before = parent, _state(planner, planner.metadata.snapshots.get(parent or -1))
         after = _state(planner, snapshot)
+        sides: dict[str, list[ReadUnit]] = {"DELETE": [], "INSERT": []}
         for kind, unit in _of_snapshot(planner, snapshot, before[1], after):
-            units.append(_told(unit, kind, ordinal, snapshot))
+            sides[kind].append(_told(unit, kind, ordinal, snapshot))
+        both = [*sides["DELETE"], *sides["INSERT"]]
+        if all(sides.values()):
+            name = f"snapshot {snapshot.id}"
+            where = planner.metadata.where
+            old, new = (ReadPlan(where, schema, side) for side in sides.values())
+            commits[name] = old, new
+            both = [_of_commit(name, both)]
+        units += both
         ordinal += 1
         before = snapshot.id, after
-    return units
+    return units, CommitChanges(commits, planner.schema.arrow.names)
+
+
+def _of_commit(name: str, units: Sequence[ReadUnit]) -> ReadUnit:
+    """One unit for what a commit deleted and inserted."""
+    files = [file for unit in units for file in unit.files]
+    shared = {key: value for key, value in units[0].partition.items() if key in _OF_COMMIT}
+    return ReadUnit(name, files, shared, None, "rows that it only wrote anew are left out")
 
 
 def _state(planner: Planner, snapshot: Snapshot | None) -> _State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seamkit.tables.iceberg.buckets import ColumnBuckets
-from seamkit.tables.iceberg.changes import all_but_new, load_inverted
+from seamkit.tables.iceberg.changes import CommitChanges, all_but_new, load_inverted
 from seamkit.tables.iceberg.content.equality_deletes import DeletedKeys
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.position_deletes import PositionDeletes, deleted_rows
@@ -19,6 +19,7 @@ __all__ = ["WORDS"]
 
 WORDS = (
     ColumnBuckets,
+    CommitChanges,
     DeletedKeys,
     DeletedKeys.test,
     Entry,

@@ -23,7 +23,7 @@ from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.describe import described
 from seamkit.tables.iceberg.appends import appended_files, line_between, snapshots_between
 from seamkit.tables.iceberg.catalog import metadata_address
-from seamkit.tables.iceberg.changes import CHANGE_COLUMNS, changed_units
+from seamkit.tables.iceberg.changes import CHANGE_COLUMNS, CommitChanges, changed_units
 from seamkit.tables.iceberg.content.columns import NameMapping, name_mapping
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.reader import LINEAGE
@@ -161,7 +161,7 @@ class IcebergTable:
         if query == "snapshot":
             _require_none("incremental", begin=begin, end=end)
             view = chosen_view(self._metadata, as_of)
-            plan = self._plan(view, (), ())
+            plan, read = self._plan(view, (), ()), None
         elif query == "read-optimized":
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Iceberg tables are not supported"
@@ -170,7 +170,11 @@ class IcebergTable:
             _require_none("snapshot", as_of=as_of)
             view = chosen_view(self._metadata, end)
             first = None if begin is None else chosen_view(self._metadata, begin).snapshot
-            plan = (self._appended if query == "incremental" else self._changed)(view, first)
+            read = None
+            if query == "incremental":
+                plan = self._appended(view, first)
+            else:
+                plan, read = self._changed(view, first)
         shown = [*view.schema.arrow.names, *(CHANGE_COLUMNS.names if query == "cdc" else ())]
         names = chosen_columns(columns, plan.schema, shown, self._storage.root)
 
@@ -178,7 +182,8 @@ class IcebergTable:
             own = self._of_snapshot(view, condition) if query == "snapshot" else plan
             if strict and own.warnings:
                 raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
-            return UnitScan(own, columns, condition, options)
+            scan = UnitScan(own, columns, condition, options)
+            return scan if read is None else scan.read_by("changes", read)
 
         return filtered_scan(make, names, filter, plan.schema)
 
@@ -193,16 +198,18 @@ class IcebergTable:
         found = appended_files(self._files, window.appends, self._metadata)
         return self._plan(view, self._planner(view).untouched(found), window.notes)
 
-    def _changed(self, view: View, begin: Snapshot | None) -> ReadPlan:
+    def _changed(self, view: View, begin: Snapshot | None) -> tuple[ReadPlan, CommitChanges]:
         line = line_between(self._metadata, begin, view.snapshot)
-        plan = self._plan(view, changed_units(self._planner(view), line), ())
+        plan = self._plan(view, (), ())
         for name in CHANGE_COLUMNS.names:
             if name in plan.schema.names:
                 raise RefusedError(
                     f"{self._storage.root}: the table has a column {name!r}, which is one of those "
                     "that changes have"
                 )
-        return replace(plan, schema=pa.schema([*plan.schema, *CHANGE_COLUMNS]))
+        schema = pa.schema([*plan.schema, *CHANGE_COLUMNS])
+        units, read = changed_units(self._planner(view), line, schema)
+        return replace(self._plan(view, units, ()), schema=schema), read
 
     def _planner(self, view: View) -> Planner:
         return Planner(self._metadata, view.schema, FileOpener(self._files, self._mapping()))

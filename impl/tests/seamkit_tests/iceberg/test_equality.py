@@ -5,14 +5,16 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import RefusedError, SeambenchError
 from seamkit.scan.units import KeyMask
 from seamkit.tables.iceberg.table import IcebergTable
-from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
 
 
 @pytest.fixture
@@ -85,3 +87,62 @@ def test_a_key_of_a_nested_type_is_refused(tmp_path: Path) -> None:
     for id_ in (2, 9999):
         with pytest.raises(RefusedError, match=f"by the field {id_}"):
             key_columns(table._metadata, [id_], "here")
+
+
+class _NestedKey(MadeTable):
+    """A table whose column `x` may lie in a struct `s`."""
+
+    def _write_rows(self, one: MadeFile) -> None:
+        rows = one.rows.combine_chunks()
+        ids = {"k": 1, "x": 2, "s": 3}
+        fields = {
+            own.name: own.with_metadata({"PARQUET:field_id": str(ids[own.name])})
+            for own in rows.schema
+        }
+        columns = dict(zip(rows.column_names, rows.columns, strict=True))
+        if "s" in self._ids:
+            inner = columns.pop("x").combine_chunks()
+            struct = pa.StructArray.from_arrays([inner], fields=[fields.pop("x")])
+            columns["s"] = struct
+            fields["s"] = pa.field("s", struct.type).with_metadata({"PARQUET:field_id": "3"})
+        made = pa.Table.from_arrays(
+            list(columns.values()), schema=pa.schema([fields[name] for name in columns])
+        )
+        pq.write_table(made, self.folder / "data" / one.name, store_schema=False)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 1000])
+@pytest.mark.parametrize("key", ["x", "s"], ids=["column", "in-struct"])
+@pytest.mark.parametrize("deleted", [0, 1, 2], ids=["7ff8-0", "7ff8-1", "fff8-0"])
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_a_deleted_nan_takes_out_every_nan(
+    kind: str, deleted: int, key: str, batch_rows: int, tmp_path: Path
+) -> None:
+    """What is not a number equals itself, of whatever bits: 0/0 has a sign on one machine.
+
+    Zero keeps its two signs.
+    """
+    words, width = (np.uint32, np.float32) if kind == "float" else (np.uint64, np.float64)
+    shift = 0 if kind == "float" else 32
+    nans = [0x7FF80000 << shift, (0x7FF80000 << shift) + 1, 0xFFF80000 << shift]
+    values = pa.array(np.array(nans, words).view(width))
+    rows = pa.concat_arrays([values, pa.array([1.0, -0.0, 0.0, None], values.type)])
+    column = {"id": 2, "name": "x", "required": False, "type": kind}
+    if key == "s":
+        struct = {"type": "struct", "fields": [column]}
+        column = {"id": 3, "name": "s", "required": False, "type": struct}
+    number = {"id": 1, "name": "k", "required": False, "type": "long"}
+    table = _NestedKey(tmp_path / "t", [number, column])
+    numbers = pa.array(range(7), pa.int64())
+    table.commit(MadeCommit([MadeFile("a.parquet", pa.table({"k": numbers, "x": rows}))]))
+    gone = MadeFile(
+        "d.parquet",
+        pa.table({"x": values[deleted : deleted + 1]}),
+        content=2,
+        changed={"equality_ids": [2]},
+    )
+    table.commit(MadeCommit([gone], operation="delete"))
+
+    found = IcebergTable(str(table.folder)).scan(["k"], batch_rows=batch_rows).to_table()
+
+    assert found["k"].to_pylist() == [3, 4, 5, 6]

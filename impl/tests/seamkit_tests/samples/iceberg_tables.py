@@ -218,7 +218,7 @@ class MadeTable:
             "partition": {name: one.partition.get(name) for name in kinds},
             "record_count": one.rows.num_rows,
             "file_size_in_bytes": (self.folder / "data" / one.name).stat().st_size,
-            "equality_ids": [self._ids[name] for name in one.rows.column_names]
+            "equality_ids": [self._ids.get(name) for name in one.rows.column_names]
             if one.content == 2
             else None,
             **one.changed,
