@@ -21,8 +21,10 @@ from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
 from seamkit.files.renamed import NOWHERE, RenamedReader
 from seamkit.files.storage import Storage
+from seamkit.tables.paimon.metadata.binary_row import row_values
 from seamkit.tables.paimon.metadata.manifests import FileEntry
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
+from seamkit.tables.paimon.metadata.system import KIND, SEQUENCE
 from seamkit.tables.paimon.metadata.types import Field
 from seamkit.tables.paimon.paths import located
 
@@ -70,6 +72,8 @@ def open_data_file(
     entry: FileEntry,
     schemas: Schemas,
     schema: TableSchema,
+    *,
+    is_live: bool = True,
 ) -> FileReader:
     """Open a data file.
 
@@ -79,6 +83,7 @@ def open_data_file(
         entry: the file, as the manifest has it.
         schemas: of the table.
         schema: the one that is read.
+        is_live: whether it is one of a snapshot, whose rows lie in the order of their keys.
 
     Raises:
         InputError: the file is missing, broken, or not the one that the manifest describes.
@@ -99,9 +104,69 @@ def open_data_file(
     lost = [name for name in expected if name not in reader.schema.names]
     if lost and not set(lost) <= set(schema.partition_keys):
         raise InputError(f"{reader.name}: the column {lost[0]!r} of its schema is missing")
+    _check_columns(reader, schema, expected)
+    if is_live and isinstance(reader, ParquetReader) and schema.primary_keys:
+        _check_ranges(reader, entry, written)
     if _alike(schema.fields, written.fields):
         return reader
     return RenamedReader(reader, partial(_file_schema, schema.fields, written.fields))
+
+
+def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[str]) -> None:
+    """Hold a file's columns against its schema, beyond those that are missing.
+
+    A file of a table without a key may have more: it may be one that Hive wrote.
+    """
+    if not schema.primary_keys:
+        if KIND in reader.schema.names:
+            raise InputError(
+                f"{reader.name}: it has the column {KIND}, as files of tables with a primary key, "
+                f"and {schema.where} has none"
+            )
+        return
+    for name in reader.schema.names:
+        if name not in expected and not name.startswith("_"):
+            raise InputError(f"{reader.name}: its schema does not know the column {name!r}")
+
+
+def _check_ranges(reader: ParquetReader, entry: FileEntry, written: TableSchema) -> None:
+    """Hold what a footer says of keys and sequence numbers against what the manifest says.
+
+    Of sequence numbers only Java's writer is believed: pypaimon states ranges of a whole batch for
+    the first of the files that it is split into.
+    """
+    if reader.created_by.startswith("parquet-mr"):
+        _check_range(reader, SEQUENCE, pa.int64(), (entry.min_sequence, entry.max_sequence))
+    types = [written.field(name).type for name in written.merge_keys]
+    if types and (pa.types.is_integer(types[0]) or pa.types.is_date32(types[0])):
+        name = f"_KEY_{written.merge_keys[0]}"
+        if name not in reader.schema.names:
+            name = written.merge_keys[0]
+        where = f"{entry.where}: {entry.name}"
+        low, high = (
+            row_values(data, types, where)[0].cast(_wide(types[0])).as_py()
+            for data in (entry.min_key, entry.max_key)
+        )
+        if low is not None and high is not None:
+            _check_range(reader, name, types[0], (low, high))
+
+
+def _wide(kind: pa.DataType) -> pa.DataType:
+    return pa.int32() if pa.types.is_date32(kind) else pa.int64()
+
+
+def _check_range(
+    reader: ParquetReader, name: str, kind: pa.DataType, stated: tuple[int, int]
+) -> None:
+    greatest, leasts = reader.greatest(name, kind), reader.leasts(name, kind)
+    if greatest is None or not leasts:
+        return
+    least = min(one.cast(_wide(kind)).as_py() for one in leasts)
+    if not stated[0] <= least <= greatest <= stated[1]:
+        raise InputError(
+            f"{reader.name}: the values of {name} are from {least} to {greatest}, and its manifest "
+            f"says {stated[0]} to {stated[1]}"
+        )
 
 
 def _reader(storage: Storage, path: str) -> FileReader:

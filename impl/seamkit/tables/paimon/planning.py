@@ -54,6 +54,7 @@ class Planner:
         self._schemas = schemas
         self._schema = schema
         self._options = options
+        self._is_of_snapshot = snapshot is not None
         self._vectors = {} if snapshot is None else live_vectors(storage, snapshot)
         self._keys = list(schema.merge_keys)
         self._partition_types = [schema.arrow.field(name).type for name in schema.partition_keys]
@@ -122,6 +123,8 @@ class Planner:
     def _bucket(self, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
         known = self._partition(files[0])
         folder = bucket_folder(known, bucket, self._schema.options)
+        if not self._schema.primary_keys:
+            _check_keyless(files, self._schema.where)
         if not self._schema.primary_keys or self._is_raw(files):
             return [self._native(file, folder, known) for file in files]
         key_types = [self._schema.arrow.field(name).type for name in self._keys]
@@ -207,6 +210,7 @@ class Planner:
             file,
             self._schemas,
             self._schema,
+            is_live=self._is_of_snapshot,
         )
         return DataFile(
             f"{folder}/{file.name}",
@@ -231,3 +235,16 @@ class Planner:
         if vector is None:
             return None
         return Mask(partial(read_vector, self._storage, vector), vector.cardinality)
+
+
+def _check_keyless(files: Sequence[FileEntry], where: str) -> None:
+    """Refuse files of a table with a primary key where the schema has none.
+
+    In front of a binary row stands its number of fields, none where there is no key.
+    """
+    for file in files:
+        if any(file.min_key[:4]) or file.level > 0 or file.deleted_rows:
+            raise InputError(
+                f"{file.where}: {file.name} is a file of a table with a primary key, and {where} "
+                "has none"
+            )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,3 +111,73 @@ def test_options_that_nobody_reads_may_have_any_name(tmp_path: Path) -> None:
     more = '"fields.z.distinct" : "true", "fields." : "x", "merge-engines" : "y", "" : "z", '
     schema.write_text(text.replace('"merge-engine"', more + '"merge-engine"'), encoding="utf-8")
     assert PaimonTable(str(table)).scan().to_table().num_rows
+
+
+def _schema_edited(table: Path, number: int, edit: Callable[[dict[str, Any]], None]) -> None:
+    file = table / "schema" / f"schema-{number}"
+    content = json.loads(file.read_bytes())
+    edit(content)
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["pk-life", "pk-orc", "pk-avro", "core-thin", "pk-kinds"])
+def test_a_key_that_is_gone_is_missed(name: str, tmp_path: Path) -> None:
+    """Without its key a table's retracts and old versions would be rows."""
+    table = unpack_paimon(name, tmp_path)
+    for file in (table / "schema").iterdir():
+        _schema_edited(table, int(file.name[7:]), lambda found: found.update(primaryKeys=[]))
+    with pytest.raises(InputError, match="primary key"):
+        PaimonTable(str(table)).scan().count_rows()
+
+
+@pytest.mark.parametrize("id_", [-1, 99, 2**31, 2**63 - 1])
+def test_ids_are_those_that_writers_assign(id_: int, tmp_path: Path) -> None:
+    """A column of an id that no file can have would be null."""
+    table = unpack_paimon("pk-life", tmp_path)
+
+    def edit(found: dict[str, Any]) -> None:
+        found["fields"][-1]["id"] = id_
+
+    _schema_edited(table, 0, edit)
+    with pytest.raises(InputError, match="highestFieldId"):
+        PaimonTable(str(table))
+
+
+@pytest.mark.parametrize("name", ["pk-life", "append-partitions"])
+def test_a_field_that_is_gone_is_missed(name: str, tmp_path: Path) -> None:
+    """The first schema of a table has lost nothing, as its highest id tells."""
+    table = unpack_paimon(name, tmp_path)
+    _schema_edited(table, 0, lambda found: found["fields"].pop())
+    with pytest.raises(InputError, match="highestFieldId"):
+        PaimonTable(str(table))
+
+
+@pytest.mark.parametrize("name", ["pk-life", "pk-orc"])
+def test_columns_of_files_are_those_of_their_schema(name: str, tmp_path: Path) -> None:
+    """Where the highest id was lowered, too, files with a key still have the column."""
+    table = unpack_paimon(name, tmp_path)
+
+    def edit(found: dict[str, Any]) -> None:
+        found["fields"].pop()
+        found["highestFieldId"] -= 1
+
+    _schema_edited(table, 0, edit)
+    with pytest.raises(InputError, match="its schema does not know the column"):
+        PaimonTable(str(table)).scan().to_table()
+
+
+def test_a_files_content_is_what_its_manifest_describes(tmp_path: Path) -> None:
+    """Another file of as many bytes and rows tells itself by its keys or sequence numbers."""
+    told = 0
+    for name in ("pk-levels", "pk-sequence", "pk-write-only", "core-listagg", "pk-kinds"):
+        table = unpack_paimon(name, tmp_path)
+        before = _answer(table)
+        files = sorted(table.glob("**/bucket-*/data-*.parquet"))
+        for one, other in itertools.permutations(files, 2):
+            content = one.read_bytes()
+            if len(content) == other.stat().st_size:
+                one.write_bytes(other.read_bytes())
+                told += _answer(table) is None
+                assert _answer(table) in (None, before)
+                one.write_bytes(content)
+    assert told

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 
@@ -117,6 +117,7 @@ def _read(storage: Storage, number: int) -> TableSchema:
     if field(content, "id", int, where) != number:
         raise InputError(f"{where}: its id is {content['id']}")
     fields = parse_fields(field(content, "fields", list, where), where)
+    _check_ids(fields, number, field(content, "highestFieldId", int, where, None), where)
     names = [own.name for own in fields]
     keys = {}
     for word in ("partitionKeys", "primaryKeys"):
@@ -128,3 +129,27 @@ def _read(storage: Storage, number: int) -> TableSchema:
     if not all(isinstance(text, str) for pair in options.items() for text in pair):
         raise InputError(f"{where}: an option is no text")
     return TableSchema(number, fields, keys["partitionKeys"], keys["primaryKeys"], options, where)
+
+
+def _check_ids(fields: Sequence[Field], number: int, highest: int | None, where: str) -> None:
+    """Hold the ids of fields against the highest one, which writers keep when fields are dropped.
+
+    Ids of a table's first schema end with it: nothing was dropped yet. Fields of rows are not held
+    against it, since not all writers count them.
+    """
+    for own in fields:
+        if own.id < 0 or (highest is not None and own.id > highest):
+            bounds = "0 or more" if highest is None else f"from 0 to highestFieldId, {highest}"
+            raise InputError(
+                f"{where}: the field {own.name!r} has the id {own.id}; ids are {bounds}"
+            )
+    if number == 0 and highest is not None and highest > max(_ids(fields), default=highest):
+        raise InputError(
+            f"{where}: highestFieldId is {highest}, which no field of the table's first schema has"
+        )
+
+
+def _ids(fields: Sequence[Field]) -> Iterator[int]:
+    for own in fields:
+        yield own.id
+        yield from _ids(own.children)
