@@ -55,13 +55,19 @@ class Run:
     narrow: Callable[[str, list[Case]], list[Case]] | None = None
     stated: dict[str, frozenset[str]] = field(default_factory=dict, compare=False)
 
-    def cases(self) -> list[Case]:
+    def cases(self, extra: str | None = None) -> list[Case]:
         """The cases that are chosen.
+
+        Args:
+            extra: the extra pass that they are for, if any.
 
         Raises:
             UsageError: a broken case file, a pattern that matches nothing, or no case at all.
         """
-        chosen = choose_cases(load_cases(self.seam, self.root, self.golden), self.patterns)
+        known: Sequence[Case] = load_cases(self.seam, self.root, self.golden)
+        if extra is not None:
+            known = find_seam(self.seam).pass_cases(extra, known)
+        chosen = choose_cases(known, self.patterns)
         if not chosen:
             raise UsageError(f"the {self.seam} seam has no cases")
         return chosen
@@ -134,7 +140,7 @@ class Run:
                 version = running[name].version if name in running else ""
                 return _outcome(case, name, version, answer)
 
-            yield from passes[name](PassRun(self.implementations, self.cases(), ask, outcome))
+            yield from passes[name](PassRun(self.implementations, self.cases(name), ask, outcome))
 
     def _ask(
         self, process: Isolated, do: str, case: Case, more: Mapping[str, Any]

@@ -21,6 +21,7 @@ from seambench.contracts import registry
 from seambench.contracts.tables import (
     CommitRequest,
     Design,
+    Form,
     Groups,
     Layout,
     SparkBundle,
@@ -183,6 +184,7 @@ class TableFormat:
         writer: how Spark writes its tables.
         home: where the bytes of a table say that its folder lies; None where they name no place.
         peers: Python packages of others that read its tables, and what their readers are called.
+        forms: the physical forms that its tables can take; see `seambench.formats.forms`.
         capabilities: words that readers of its tables may state besides those of the scan seam,
             each with its meaning: features of tables, which a reader that does not state them must
             refuse.
@@ -200,6 +202,7 @@ class TableFormat:
     layouts: Layouts | None
     writer: Writer
     home: Callable[[Path], Path] | None = None
+    forms: Callable[[], Sequence[Form]] = list
     peers: Mapping[str, str] = field(default_factory=dict)
     capabilities: Mapping[str, str] = field(default_factory=dict, hash=False)
     asked: frozenset[str] = frozenset()
@@ -208,6 +211,17 @@ class TableFormat:
     def features(self) -> frozenset[str]:
         """Words for what a table of the format may have."""
         return frozenset(self.capabilities) - self.asked
+
+    def form(self, name: str) -> Form:
+        """The form of a name.
+
+        Raises:
+            UsageError: there is none.
+        """
+        known = {form.name: form for form in self.forms()}
+        if name not in known:
+            raise UsageError(f"{self.title} tables have no form {name!r}; {', '.join(known)}")
+        return known[name]
 
 
 def format_names() -> list[str]:

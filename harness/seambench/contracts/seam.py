@@ -53,6 +53,14 @@ class Case:
         return ()
 
     @property
+    def subject(self) -> str:
+        """What is read: cases that say the same here are about the same bytes.
+
+        Behind a `#` stands the form in which it is read; nothing for that in which it was written.
+        """
+        return self.id
+
+    @property
     def refused(self) -> Sequence[str]:
         """Exceptions of `seambase.errors`, one of which must come in place of an answer."""
         return ()
@@ -212,6 +220,11 @@ class Seam(ABC):
     def timed(self) -> Sequence[TimedFamily]:
         """How the page shows what was timed of this seam; other timings are shown by their case."""
         return ()
+
+    def pass_cases(self, name: str, cases: Sequence[Any]) -> Sequence[Case]:
+        """The cases of an extra pass, which may be others than the seam's; see `passes`."""
+        del name
+        return cases
 
     @property
     def requests(self) -> Mapping[str, Request]:

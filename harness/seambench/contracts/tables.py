@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from seambase.errors import UsageError
@@ -13,6 +14,7 @@ __all__ = [
     "CommitRequest",
     "Design",
     "Edit",
+    "Form",
     "Groups",
     "Layout",
     "Ordering",
@@ -177,6 +179,24 @@ class Written:
     completions: list[str] = field(default_factory=list)
     failures: dict[int, str] = field(default_factory=dict)
     witness: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A physical form that a table can take; its rows stay the same.
+
+    Attributes:
+        name: of the form.
+        title: what it is, for people.
+        change: brings the table of a folder into the form, sizes and checksums in its metadata
+            with it, and says how many files are other than before: 0 where it has no place.
+        needs: capabilities that a reader must state to be shown it, besides the case's.
+    """
+
+    name: str
+    title: str
+    change: Callable[[Path], int]
+    needs: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

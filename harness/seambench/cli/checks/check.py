@@ -21,12 +21,14 @@ from seambench.cli.shared.common import (
     parse_bytes,
     print_json,
 )
-from seambench.cli.shared.recording import recording, write_outcomes
+from seambench.cli.shared.recording import recording, write_outcomes, write_varied
 from seambench.conformance.remembered import remember
 
 if TYPE_CHECKING:
+    from seambench.conformance.run import Run
     from seambench.contracts.outcomes import Outcome
     from seambench.contracts.progress import Progress
+    from seambench.records.writer import Recording
 
 __all__ = ["check"]
 
@@ -83,7 +85,8 @@ def check(
         typer.Option(
             "--pass",
             help="An extra pass in place of the check: `invariants` (scan: every case asked in "
-            "every way, and readers compared), `matrix` (serde: everybody's bytes read by "
+            "every way, and readers compared), `forms` (scan: every table in other physical "
+            "forms), `matrix` (serde: everybody's bytes read by "
             "everybody).",
         ),
     ] = None,
@@ -139,7 +142,7 @@ def check(
         )
         total = sum(len(cases) for _, cases in run.asked()) if extra is None else None
     if keep is not None:
-        for line in keep_case(run.cases(), keep):
+        for line in keep_case(run.cases(extra), keep):
             error_console().print(f"kept: {line}", markup=False, soft_wrap=True)
     outcomes = run.check() if extra is None else run.extra_pass(extra)
     recorded = recording() if record else None
@@ -157,9 +160,19 @@ def check(
     _require_verdicts(seen, names if impl else ())
     _require_answers(seen, () if extra or case or words or last_failed else names)
     if recorded is not None:
-        write_outcomes(recorded, seen if extra is None else _of_pairs(seen, extra), results)
+        _record(recorded, run, extra, seen, results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
+
+
+def _record(
+    recorded: Recording, run: Run, extra: str | None, seen: Sequence[Outcome], results: Path
+) -> None:
+    """Write down what came of a check or of an extra pass."""
+    if extra is None:
+        write_outcomes(recorded, seen, results)
+    elif not write_varied(run.cases(extra), seen, results):
+        write_outcomes(recorded, _of_pairs(seen, extra), results)
 
 
 def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[str]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seambase.errors import UsageError
 from seambench.cli.shared.common import JSON_SCHEMA, console, plain_text, print_json
 from seambench.contracts.explain import Explanation, ShownRows, Step
+
+if TYPE_CHECKING:
+    from seambench.contracts.seam import Case
 
 __all__ = ["explain"]
 
@@ -30,15 +33,12 @@ def explain(
     from seambench.contracts.registry import find_seam
 
     seam = case.partition("/")[0]
-    known = {one.id: one for one in load_cases(seam)}
-    if case not in known:
-        near = get_close_matches(case, known, n=1)
-        hint = f"; did you mean {near[0]}" if near else ""
-        raise UsageError(f"the {seam} seam has no case {case!r}{hint}")
-    found = known[case]
+    found, chosen = _found(seam, case, {one.id: one for one in load_cases(seam)})
     told = find_seam(seam).explain(found)
     request = find_seam(seam).asked(found)
-    alone = shlex.join(["seambench", "check", "--seam", seam, "--impl", impl, "--case", case])
+    alone = shlex.join(
+        ["seambench", "check", "--seam", seam, *chosen, "--impl", impl, "--case", case]
+    )
     if as_json:
         print_json(
             {
@@ -70,6 +70,25 @@ def explain(
             out.print(f"\n[bold]{title}[/bold]")
         for line in lines:
             out.print(f"  {plain_text(line)}", markup=False, soft_wrap=True)
+
+
+def _found(seam: str, id_: str, known: Mapping[str, Case]) -> tuple[Case, list[str]]:
+    """A case of a seam or of one of its extra passes, and the options that choose the pass.
+
+    Raises:
+        UsageError: there is none.
+    """
+    from seambench.contracts.registry import find_seam
+
+    if id_ in known:
+        return known[id_], []
+    for name in find_seam(seam).passes:
+        for one in find_seam(seam).pass_cases(name, list(known.values())):
+            if one.id == id_:
+                return one, ["--pass", name]
+    near = get_close_matches(id_, known, n=1)
+    hint = f"; did you mean {near[0]}" if near else ""
+    raise UsageError(f"the {seam} seam has no case {id_!r}{hint}")
 
 
 def _life(steps: Sequence[Step]) -> Iterator[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seambench.records.model import Conformance
     from seambench.records.writer import Recording
 
-__all__ = ["check_readers", "outcomes_of", "recording", "write_outcomes"]
+__all__ = ["check_readers", "outcomes_of", "recording", "write_outcomes", "write_varied"]
 
 
 def recording() -> Recording:
@@ -41,6 +41,25 @@ def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -
 
     for one in conformance_records(run, outcomes):
         error_console().print(f"recorded: {write_record(results, one)}", markup=False)
+
+
+def write_varied(cases: Sequence[Case], outcomes: Sequence[Outcome], results: Path) -> bool:
+    """Write counts of a pass over varied cases, for each implementation and group.
+
+    Args:
+        cases: those of the pass.
+        outcomes: what came of it.
+        results: folder of the records.
+
+    Returns:
+        Whether the pass has such cases.
+    """
+    from seambench.records.held_forms import held_forms, write_held_forms
+
+    found = held_forms(cases, outcomes)
+    for one in found:
+        error_console().print(f"recorded: {write_held_forms(results, one)}", markup=False)
+    return bool(found)
 
 
 def check_readers(

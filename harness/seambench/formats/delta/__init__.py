@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import SparkBundle
+from seambench.contracts.tables import Form, SparkBundle
 from seambench.formats.delta import damage, golden, writer
 from seambench.formats.delta.layouts import LAYOUTS
 
@@ -51,6 +52,13 @@ def _recognises(folder: Path) -> bool:
     return (folder / "_delta_log").is_dir()
 
 
+def _forms() -> Sequence[Form]:
+    """Forms of tables; what writes them is loaded when it is needed."""
+    from seambench.formats.delta.forms import forms
+
+    return forms()
+
+
 FORMAT = TableFormat(
     name="delta",
     title="Delta",
@@ -65,4 +73,5 @@ FORMAT = TableFormat(
     capabilities=_CAPABILITIES,
     asked=frozenset({"delta.row-tracking"}),
     peers={"deltalake": "deltalake", "polars": "polars-delta", "daft": "daft-delta"},
+    forms=_forms,
 )

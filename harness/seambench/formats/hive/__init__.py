@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import SparkBundle
+from seambench.contracts.tables import Form, SparkBundle
 from seambench.formats.hive import damage, golden, writer
 
 __all__ = ["FORMAT", "bundle"]
@@ -68,6 +69,13 @@ def _recognises(folder: Path) -> bool:
     return (folder / golden.DESCRIPTOR).is_file()
 
 
+def _forms() -> Sequence[Form]:
+    """Forms of tables; what writes them is loaded when it is needed."""
+    from seambench.formats.hive.forms import forms
+
+    return forms()
+
+
 FORMAT = TableFormat(
     name="hive",
     title="Hive",
@@ -81,4 +89,5 @@ FORMAT = TableFormat(
     writer=writer,
     capabilities=_CAPABILITIES,
     peers={"pyarrow": "pyarrow-hive", "duckdb": "duckdb-hive"},
+    forms=_forms,
 )

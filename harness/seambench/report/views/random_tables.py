@@ -1,14 +1,18 @@
-"""What came of random tables: how many were written, asked of, and answered otherwise."""
+"""What came of random tables, and of tables in other forms: how many were answered otherwise."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
+from seambench.records.held_forms import HeldForms
 from seambench.report.views.load import Problem
 
-__all__ = ["RandomTables", "random_tables"]
+__all__ = ["RandomTables", "random_tables", "varied_tables"]
+
+_Counts = TypeVar("_Counts", "HeldForms", "RandomTables")
 
 
 class RandomTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,10 +53,20 @@ def random_tables(folder: Path, problems: list[Problem]) -> list[RandomTables]:
         folder: `results/random`; it may be missing.
         problems: receives the files that hold none, and why.
     """
-    found = []
+    return _counts(folder, RandomTables, problems)
+
+
+def varied_tables(folder: Path, problems: list[Problem]) -> list[HeldForms]:
+    """What readers made of tables in other forms, `results/forms`; see `random_tables`."""
+    return _counts(folder, HeldForms, problems)
+
+
+def _counts(folder: Path, kind: type[_Counts], problems: list[Problem]) -> list[_Counts]:
+    """The files of a folder that hold counts of a kind."""
+    found: list[_Counts] = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=RandomTables))
+            found.append(msgspec.json.decode(path.read_bytes(), type=kind))
         except (msgspec.MsgspecError, OSError, UnicodeDecodeError) as error:
             problems.append(Problem(f"{folder.name}/{path.name}", str(error)))
     return sorted(found, key=lambda one: (one.format, one.impl))

@@ -95,15 +95,25 @@ class _ScanSeam(Seam):
 
     @property
     def requests(self) -> Mapping[str, Request]:
+        from seambench.seams.scan.forms import check_form
         from seambench.seams.scan.invariants import hold_invariants
 
-        return {"invariants": lambda case, scanner, _: {"digest": hold_invariants(case, scanner)}}
+        return {
+            "form": check_form,
+            "invariants": lambda case, scanner, _: {"digest": hold_invariants(case, scanner)},
+        }
 
     @property
     def passes(self) -> Mapping[str, Pass]:
+        from seambench.seams.scan.forms import vary_forms
         from seambench.seams.scan.invariants import compare_readers
 
-        return {"invariants": compare_readers}
+        return {"forms": vary_forms, "invariants": compare_readers}
+
+    def pass_cases(self, name: str, cases: Sequence[ScanCase]) -> Sequence[Case]:
+        from seambench.seams.scan.forms import varied
+
+        return varied(cases) if name == "forms" else cases
 
 
 SEAM = _ScanSeam()

@@ -106,6 +106,7 @@ class ScanCase(Case):
 
     `one_of_many` is set where a file asks several questions: each then compares rows alone; what
     must hold however they are asked is left to the second pass (`seambench.seams.scan.invariants`).
+    `form` names a form of the table that is read (`seambench.seams.scan.forms`).
     """
 
     table: GoldenTable
@@ -116,6 +117,12 @@ class ScanCase(Case):
     extra_needs: Sequence[str]
     file: Path
     one_of_many: bool = False
+    form: str = ""
+
+    @property
+    def subject(self) -> str:
+        """See `Case`."""
+        return f"{self.table.format.name}/{self.table.spec.name}#{self.form}"
 
     @property
     def refused(self) -> Sequence[str]:

@@ -57,7 +57,7 @@ def read_case(case: ScanCase, scanner: Scanner) -> None:
 @contextmanager
 def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
     """A case's table in a folder of its own for a while, edited; what comes out is the request."""
-    with lent(case.table, case.edits) as table:
+    with lent(case.table, case.edits, case.form) as table:
         yield request_of(case, table)
 
 

@@ -28,7 +28,7 @@ def explain_scan(case: ScanCase) -> Explanation:
         rule=case.requirement,
         sources=[f"golden table {written}"],
         file=place(case.file),
-        life=[*_life(case), *map(_edit, case.edits)],
+        life=[*_life(case), *map(_edit, case.edits), *_form(case)],
         request=dict(_request(case)),
         expected=[]
         if case.refused
@@ -75,6 +75,11 @@ def _listed(rows: Sequence[Mapping[str, Any]]) -> ShownRows:
     if len(rows) > _MOST_ROWS:
         listed.append([f"and {len(rows) - _MOST_ROWS} rows more", *[""] * (len(columns) - 1)])
     return ShownRows(columns, listed)
+
+
+def _form(case: ScanCase) -> Iterator[Step]:
+    if case.form:
+        yield Step(case.form, f"written again: {case.table.format.form(case.form).title}")
 
 
 def _edit(edit: Edit) -> Step:

@@ -16,6 +16,8 @@ def keep_scan(case: ScanCase, folder: Path) -> list[str]:
     """Unpack the table into `folder/table`, as the case edits it; see `Seam.keep`."""
     table, request = folder / "table", folder / "request.json"
     case.table.unpack(table, case.edits)
+    if case.form:
+        case.table.format.form(case.form).change(table)
     request.write_text(asked_scan(case, table) + "\n", encoding="utf-8")
     return [
         f"seambench inspect {table}",

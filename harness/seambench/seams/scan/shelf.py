@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from seambench.contracts.outcomes import NotOffered
 from seambench.contracts.tables import Edit
 from seambench.formats.golden import GoldenTable
 from seambench.formats.placing import placed
@@ -26,36 +27,55 @@ _Files = list[tuple[str, int, int]]
 """Path, size and date in nanoseconds of each file of a table."""
 
 _NUMBERS = itertools.count()
-#: By folder of the archive: the folder around the unpacked table, its files, and its home.
-_UNPACKED: dict[Path, tuple[Path, _Files, Path | None]] = {}
+_Key = tuple[Path, str]
+"""The folder of an archive, and the form that its table is in."""
+#: The folder around each unpacked table, its files, and its home.
+_UNPACKED: dict[_Key, tuple[Path, _Files, Path | None]] = {}
 
 
 @contextmanager
-def lent(table: GoldenTable, edits: Sequence[Edit] = ()) -> Iterator[Path]:
+def lent(table: GoldenTable, edits: Sequence[Edit] = (), form: str = "") -> Iterator[Path]:
     """A golden table as a folder for a while, edited; it can be reached at its home, too.
+
+    Args:
+        table: the table.
+        edits: what is done to it.
+        form: the form that it is brought into; empty for that in which it was written.
 
     Raises:
         InputError, UsageError: see `GoldenTable.unpack`.
+        NotOffered: the form has no place in the table.
         UnavailableError: see `placed`.
     """
     around = Path(_room().name) / str(next(_NUMBERS))
     folder = around / table.spec.name
+    key = (table.folder, form)
     files: _Files | None = None
     home: Path | None = None
     try:
-        if not edits and table.folder in _UNPACKED:
-            kept, files, home = _UNPACKED.pop(table.folder)
+        if not edits and key in _UNPACKED:
+            kept, files, home = _UNPACKED.pop(key)
             kept.rename(around)
         else:
             home = table.unpack(folder, edits)
+            if form and not table.format.form(form).change(folder):
+                raise NotOffered(f"{form} changes nothing of {table.spec.name}")
             files = None if edits else _files(folder)
         with placed(folder, home):
             yield folder
     finally:
         if files is not None and folder.exists() and _files(folder) == files:
-            _UNPACKED[table.folder] = (around, files, home)
+            _UNPACKED[key] = (around, files, home)
+            if form:
+                _only_form(key)
         else:
             shutil.rmtree(around, ignore_errors=True)
+
+
+def _only_form(key: _Key) -> None:
+    """Throws away tables in other forms than the one that was lent last."""
+    for other in [one for one in _UNPACKED if one[1] and one != key]:
+        shutil.rmtree(_UNPACKED.pop(other)[0], ignore_errors=True)
 
 
 @cache

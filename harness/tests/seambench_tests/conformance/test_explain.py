@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from seambench.cli.app import app
 from seambench.conformance.load import load_cases
 from seambench.conformance.plain import differing_rows, shown
 from seambench.contracts import registry
@@ -70,3 +73,14 @@ def test_rows_of_one_side_alone_are_a_difference() -> None:
     assert found.missing == [["1", '"a"'], ["2", '"b"']]
     assert (found.missing_rows, found.unexpected_rows) == (2, 10)
     assert found.unexpected == [[str(n), "NULL"] for n in range(10, 15)]
+
+
+def test_a_case_in_a_form_is_explained_with_the_form_and_the_pass() -> None:
+    """Its last step is the form, and the command that is shown names the pass."""
+    case = "scan/delta/checkpoints/classic/newest#row-groups-1"
+    done = CliRunner().invoke(app, ["explain", case, "--json"])
+    told = json.loads(done.output)
+
+    assert told["life"][-1]["title"] == "row-groups-1"
+    assert told["life"][-1]["detail"] == "written again: a row group for each row"
+    assert f"--pass forms --impl cmd:./reader --case '{case}'" in told["command"]

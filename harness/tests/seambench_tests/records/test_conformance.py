@@ -170,3 +170,17 @@ def test_the_command_records_what_it_checks(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert {one["case"]: one["outcome"] for one in told} == dict(part.cases())
     assert validate_tree(tmp_path) == []
+
+
+def test_a_pass_over_varied_tables_is_counted(tmp_path: Path) -> None:
+    """Forms, tables in them and answers are counted by reader and format, not kept as verdicts."""
+    asked = ["check", "--pass", "forms", "--impl", "auto", "--record", "--results", str(tmp_path)]
+    cases = ["#metadata-newest", "#metadata-unhinted", "#manifests-split"]
+    patterns = [part for one in cases for part in ("--case", f"scan/iceberg/life/empty*{one}")]
+    done = CliRunner().invoke(app, [*asked, *patterns])
+    assert done.exit_code == 0, done.output
+    held = json.loads((tmp_path / "forms" / "auto-iceberg.json").read_bytes())
+
+    assert (held["format"], held["impl"], held["differences"]) == ("iceberg", "auto", 0)
+    assert held["forms"] == held["variants"] == held["answers"] >= 1
+    assert not (tmp_path / "runs").exists()

@@ -241,6 +241,22 @@ def test_random_tables_are_shown_and_what_is_no_count_of_them_is_named(
     assert "<code>random/broken.json</code>" in page(site, "about")
 
 
+def test_tables_in_other_forms_are_shown(results: Path, tmp_path: Path) -> None:
+    """How many tables were shown in how many forms, and how many answers were wrong."""
+    folder = results / "forms"
+    folder.mkdir()
+    held = {"format": "hudi", "impl": "auto", "version": "1", "date": "2026-01-02", "forms": 43}
+    held |= {"variants": 4321, "answers": 8765, "differences": 9, "left_out": 0}
+    (folder / "auto-hudi.json").write_text(json.dumps(held))
+    (folder / "broken.json").write_text(json.dumps({**held, "variants": None}))
+    site = build(results, tmp_path / "site").parent
+    shown = page(site, "matrix")
+
+    assert "4,321" in shown
+    assert "8,765" in shown
+    assert "<code>forms/broken.json</code>" in page(site, "about")
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), "1", -1, True, 10**400])
 def test_a_record_with_samples_that_are_no_seconds_is_no_result(
     results: Path, tmp_path: Path, bad: object

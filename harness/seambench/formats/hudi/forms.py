@@ -1,0 +1,183 @@
+"""Physical forms of Hudi tables: base files, logs cut into other blocks, no metadata table."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from seambench.contracts.tables import Form
+from seambench.formats.forms.containers import is_avro, put_file, read_avro, write_avro
+from seambench.formats.forms.parquet import data_forms, rewritten_bytes
+from seambench.formats.hudi.damage import FILES, MAGIC, block_positions
+
+__all__ = ["forms"]
+
+#: Kinds of blocks, and the entries of a header that tell positions of records in a base file.
+_AVRO, _PARQUET = 3, 5
+_POSITIONS = (5, 8)
+_SIZES = ("fileSizeInBytes", "totalWriteBytes")
+_COMMITS = re.compile(r".*\.(commit|deltacommit|replacecommit|compaction|clustering)")
+
+
+def _mend(table: Path, sizes: Mapping[str, int]) -> None:
+    """Sizes in the metadata of commits; the metadata table goes, whose files hold them too."""
+    for file in (table / ".hoodie").rglob("*"):
+        parts = file.relative_to(table).parts
+        if not file.is_file() or "metadata" in parts or not _COMMITS.fullmatch(file.name):
+            continue
+        if not file.stat().st_size:
+            continue
+        if is_avro(file):
+            content = read_avro(file)
+            rows = [row for row in content.rows if _sized(row, sizes)]
+            if rows:
+                write_avro(file, replace(content, rows=content.rows))
+        else:
+            told = json.loads(file.read_text(encoding="utf-8"))
+            if _sized(told, sizes):
+                put_file(file, json.dumps(told, indent=2).encode())
+    _without_metadata_table(table)
+
+
+def _sized(value: Any, sizes: Mapping[str, int]) -> int:
+    """Puts the sizes of files in statistics of writes; how many there were."""
+    if isinstance(value, list):
+        return sum(_sized(one, sizes) for one in value)
+    if not isinstance(value, dict):
+        return 0
+    found = 0
+    if value.get("path") in sizes:
+        for key in _SIZES:
+            if key in value:
+                value[key] = sizes[value["path"]]
+                found += 1
+    return found + sum(_sized(one, sizes) for one in value.values())
+
+
+def _without_metadata_table(table: Path) -> int:
+    """Takes the metadata table away, as a writer does to which it is forbidden."""
+    folder = table / ".hoodie" / "metadata"
+    if not folder.is_dir():
+        return 0
+    files = sum(1 for file in folder.rglob("*") if file.is_file())
+    shutil.rmtree(folder)
+    properties = table / ".hoodie" / "hoodie.properties"
+    lines = properties.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if not line.startswith("hoodie.table.metadata.partitions")]
+    put_file(properties, ("\n".join(kept) + "\n").encode())
+    shutil.rmtree(table / ".hoodie" / ".index_defs", ignore_errors=True)
+    return files
+
+
+# Logs.
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block of a log: version of the log format, kind, header in order, content."""
+
+    version: int
+    kind: int
+    header: tuple[tuple[int, bytes], ...]
+    content: bytes
+
+    def written(self) -> bytes:
+        """The block's bytes."""
+        told = b"".join(struct.pack(">ii", key, len(text)) + text for key, text in self.header)
+        inner = struct.pack(">iii", self.version, self.kind, len(self.header)) + told
+        inner += struct.pack(">q", len(self.content)) + self.content + struct.pack(">i", 0)
+        return (
+            MAGIC + struct.pack(">q", len(inner) + 8) + inner + struct.pack(">q", len(inner) + 14)
+        )
+
+
+def _blocks(log: bytes) -> Iterator[_Block]:
+    for places in block_positions(log):
+        version, kind, count = struct.unpack_from(">iii", log, places["version"])
+        at, header = places["header"] + 4, []
+        for _ in range(count):
+            key, size = struct.unpack_from(">ii", log, at)
+            header.append((key, log[at + 8 : at + 8 + size]))
+            at += 8 + size
+        size = struct.unpack_from(">q", log, places["length"])[0]
+        content = log[places["content"] : places["content"] + size]
+        yield _Block(version, kind, tuple(header), content)
+
+
+def _logs(each: Callable[[_Block], Sequence[_Block] | None]) -> Callable[[Path], int]:
+    """Changes the blocks of all logs of rows; sizes are mended."""
+
+    def change(table: Path) -> int:
+        sizes = {}
+        for file in FILES["log"](table):
+            if file.name.endswith(".cdc"):
+                continue
+            blocks = list(_blocks(file.read_bytes()))
+            changed = [each(block) for block in blocks]
+            if any(one is not None for one in changed):
+                pairs = zip(blocks, changed, strict=True)
+                found = [one for old, new in pairs for one in ([old] if new is None else new)]
+                put_file(file, b"".join(block.written() for block in found))
+                sizes[file.relative_to(table).as_posix()] = file.stat().st_size
+        if sizes:
+            _mend(table, sizes)
+        return len(sizes)
+
+    return change
+
+
+def _without_positions(block: _Block) -> tuple[tuple[int, bytes], ...]:
+    return tuple(one for one in block.header if one[0] not in _POSITIONS)
+
+
+def _record_each(block: _Block) -> list[_Block] | None:
+    """A block for each record, found by key."""
+    if block.kind != _AVRO:
+        return None
+    version, count = struct.unpack_from(">ii", block.content)
+    at, found = 8, []
+    for _ in range(count):
+        size = 4 + struct.unpack_from(">i", block.content, at)[0]
+        content = struct.pack(">ii", version, 1) + block.content[at : at + size]
+        found.append(replace(block, header=_without_positions(block), content=content))
+        at += size
+    return found if count > 1 else None
+
+
+def _by_key(block: _Block) -> list[_Block] | None:
+    header = _without_positions(block)
+    return None if header == block.header else [replace(block, header=header)]
+
+
+def _header_reversed(block: _Block) -> list[_Block] | None:
+    return [replace(block, header=block.header[::-1])] if len(block.header) > 1 else None
+
+
+def _as_parquet(form: str) -> Callable[[_Block], list[_Block] | None]:
+    def change(block: _Block) -> list[_Block] | None:
+        new = rewritten_bytes(block.content, form) if block.kind == _PARQUET else None
+        return None if new is None else [replace(block, content=new)]
+
+    return change
+
+
+def forms() -> Sequence[Form]:
+    """Every form."""
+    inner = ("row-groups-1", "columns-reversed", "hint-large", "pages-v2", "plain")
+    return [
+        *data_forms(FILES["base"], _mend),
+        Form("metadata-table-off", "no metadata table", _without_metadata_table),
+        Form("log-records", "a block of a log for each record", _logs(_record_each)),
+        Form("log-keys", "blocks of logs without the positions of records", _logs(_by_key)),
+        Form("log-headers", "headers of blocks in another order", _logs(_header_reversed)),
+        *(
+            Form(f"log-{one}", f"Parquet in blocks of logs as {one}", _logs(_as_parquet(one)))
+            for one in inner
+        ),
+    ]

@@ -1,0 +1,208 @@
+"""Physical forms of Paimon tables: data files, manifests, snapshots and schemas told otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from seambench.contracts.tables import Form
+from seambench.formats.forms.containers import (
+    AVRO_FORMS,
+    AvroForm,
+    is_avro,
+    put_file,
+    read_avro,
+    write_avro,
+)
+from seambench.formats.forms.parquet import data_forms
+from seambench.formats.paimon.damage import FILES
+
+__all__ = ["forms"]
+
+Row = dict[str, Any]
+
+#: The lists of manifests that a snapshot names; a size may stand beside each.
+_LISTS = ("baseManifestList", "deltaManifestList", "changelogManifestList")
+#: What a snapshot may lack.
+_OPTIONAL = ("logOffsets", "watermark", "statistics", "changelogRecordCount")
+
+
+def _in_avro(table: Path) -> bool:
+    """Whether all manifests are Avro: those in ORC are left alone, and so is what they name."""
+    if not (table / "manifest").is_dir():
+        return False
+    return all(map(is_avro, [*FILES["manifest"](table), *FILES["manifest-list"](table)]))
+
+
+def _data(table: Path) -> list[Path]:
+    """Data files and changelog files whose sizes can be mended."""
+    files = [file for file in table.glob("**/bucket-*/*") if file.is_file()]
+    return files if _in_avro(table) else []
+
+
+def _mend(table: Path, sizes: Mapping[str, int]) -> None:
+    """Sizes of files in manifests; then those of manifests and of their lists."""
+    by_name = {Path(path).name: size for path, size in sizes.items()}
+    for file in FILES["manifest"](table):
+        content = read_avro(file)
+        for told in (entry["_FILE"] for entry in content.rows):
+            told["_FILE_SIZE"] = by_name.get(told["_FILE_NAME"], told["_FILE_SIZE"])
+        write_avro(file, content)
+    _each_list(table, lambda rows: rows)
+
+
+def _each_list(
+    table: Path, change: Callable[[list[Row]], list[Row]], form: AvroForm | None = None
+) -> None:
+    """Changes the manifests that each list names; sizes are put right, also of the lists."""
+    folder = table / "manifest"
+    for file in FILES["manifest-list"](table):
+        content = read_avro(file)
+        rows = change(content.rows)
+        for row in rows:
+            if (folder / row["_FILE_NAME"]).exists():
+                row["_FILE_SIZE"] = (folder / row["_FILE_NAME"]).stat().st_size
+        write_avro(file, replace(content, rows=rows), form)
+
+    def sized(told: Row) -> bool:
+        for key in _LISTS:
+            if told.get(f"{key}Size") is not None:
+                told[f"{key}Size"] = (folder / told[key]).stat().st_size
+        return True
+
+    _each_text(table, ("snapshot/snapshot-*", "tag/tag-*"), sized)
+
+
+def _each_text(table: Path, patterns: Sequence[str], change: Callable[[Row], bool]) -> int:
+    done = 0
+    places = [f"{branch}{pattern}" for pattern in patterns for branch in ("", "branch/*/")]
+    for file in (file for place in places for file in table.glob(place)):
+        told = json.loads(file.read_text(encoding="utf-8"))
+        if change(told):
+            put_file(file, json.dumps(told, indent=2).encode())
+            done += 1
+    return done
+
+
+def _split(table: Path) -> int:
+    """A manifest for each entry, in the same order."""
+    folder, made = table / "manifest", 0
+
+    def change(rows: list[Row]) -> list[Row]:
+        nonlocal made
+        found = []
+        for row in rows:
+            content = read_avro(folder / row["_FILE_NAME"])
+            if len(content.rows) < 2:
+                found.append(row)
+                continue
+            for number, entry in enumerate(content.rows):
+                name = f"{row['_FILE_NAME']}{number:03}"
+                write_avro(folder / name, replace(content, rows=[entry]))
+                counts = {
+                    "_NUM_ADDED_FILES": 1 - entry["_KIND"],
+                    "_NUM_DELETED_FILES": entry["_KIND"],
+                }
+                found.append({**row, "_FILE_NAME": name, **counts})
+                made += 1
+        return found
+
+    if _in_avro(table):
+        _each_list(table, change)
+    return made
+
+
+def _joined(table: Path) -> int:
+    """One manifest for neighbours in a list that tell the same partitions and schema."""
+    folder, made = table / "manifest", 0
+
+    def change(rows: list[Row]) -> list[Row]:
+        nonlocal made
+        found = []
+        for _, same in groupby(rows, lambda row: (str(row["_PARTITION_STATS"]), row["_SCHEMA_ID"])):
+            group = list(same)
+            if len(group) > 1:
+                contents = [read_avro(folder / row["_FILE_NAME"]) for row in group]
+                name = f"{group[0]['_FILE_NAME']}999{made}"
+                entries = [entry for content in contents for entry in content.rows]
+                write_avro(folder / name, replace(contents[0], rows=entries))
+                group = [_of_all(group, name)]
+                made += 1
+            found += group
+        return found
+
+    if _in_avro(table):
+        _each_list(table, change)
+    return made
+
+
+def _of_all(rows: Sequence[Row], name: str) -> Row:
+    """A row of a list for several."""
+    one = {**rows[0], "_FILE_NAME": name}
+    for key in one:
+        values = [row[key] for row in rows]
+        if key.startswith("_NUM_"):
+            one[key] = sum(values)
+        elif key.startswith(("_MIN_", "_MAX_")):
+            chosen = min if key.startswith("_MIN_") else max
+            one[key] = None if None in values else chosen(values)
+    return one
+
+
+def _avro(form: AvroForm) -> Form:
+    def change(table: Path) -> int:
+        if not _in_avro(table):
+            return 0
+        for file in FILES["manifest"](table):
+            write_avro(file, read_avro(file), form)
+        _each_list(table, lambda rows: rows, form)
+        return len(FILES["manifest"](table))
+
+    return Form(form.name, form.title, change)
+
+
+def _unhinted(table: Path) -> int:
+    hints = [*table.glob("**/snapshot/LATEST"), *table.glob("**/snapshot/EARLIEST")]
+    for hint in hints:
+        hint.unlink()
+    return len(hints)
+
+
+def _snapshots_less(table: Path) -> int:
+    def change(told: Row) -> bool:
+        found = [key for key in _OPTIONAL if told.get(key) is not None]
+        for key in found:
+            del told[key]
+        return bool(found)
+
+    return _each_text(table, ("snapshot/snapshot-*", "tag/tag-*"), change)
+
+
+def _schemas_less(table: Path) -> int:
+    """Schemas without comments and times; the fields of the text in another order."""
+
+    def change(told: Row) -> bool:
+        told.pop("timeMillis", None)
+        told.pop("comment", None)
+        for key in reversed(list(told)):
+            told[key] = told.pop(key)
+        return True
+
+    return _each_text(table, ("schema/schema-*",), change)
+
+
+def forms() -> Sequence[Form]:
+    """Every form."""
+    return [
+        *data_forms(_data, _mend),
+        Form("manifests-split", "a manifest for each file", _split),
+        Form("manifests-joined", "one manifest for neighbours in a list", _joined),
+        *map(_avro, AVRO_FORMS),
+        Form("snapshots-unhinted", "neither LATEST nor EARLIEST", _unhinted),
+        Form("snapshots-less", "snapshots without optional fields", _snapshots_less),
+        Form("schemas-less", "schemas without comments and times", _schemas_less),
+    ]
