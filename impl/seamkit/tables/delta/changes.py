@@ -23,7 +23,7 @@ from seamkit.tables.delta.data_files import open_data_file
 from seamkit.tables.delta.log.actions import AddFile, Metadata, Protocol
 from seamkit.tables.delta.log.commits import Commit, load_commit
 from seamkit.tables.delta.log.folder import LOG, LogFolder
-from seamkit.tables.delta.log.paths import TableFiles, decoded
+from seamkit.tables.delta.log.paths import TableFiles, canonical
 from seamkit.tables.delta.log.protocol import check_protocol
 from seamkit.tables.delta.log.snapshot import load_snapshot
 from seamkit.tables.delta.planning import Planner
@@ -106,7 +106,7 @@ def load_feed(storage: Storage, folder: LogFolder, versions: range) -> ChangeFee
             raise InputError(f"{storage.root}/{LOG}: the commit of version {version} is missing")
         commit = load_commit(storage, folder.commits[version], version)
         if commit.protocol is not None:
-            check_protocol(commit.protocol, storage.root)
+            check_protocol(commit.protocol, storage.root, ratified=folder.ratified is not None)
         if commit.metadata is not None:
             _require_feed(commit.metadata, version, storage.root)
         protocol, metadata = commit.protocol or protocol, commit.metadata or metadata
@@ -167,7 +167,7 @@ def _inferred(
 
 
 def _by_path(files: list[AddFile], root: str) -> dict[str, AddFile]:
-    found = {decoded(file.path): file for file in files}
+    found = {canonical(file.path): file for file in files}
     if len(found) < len(files):
         raise InputError(f"{root}/{LOG}: a commit adds or removes a file twice")
     return found

@@ -42,7 +42,7 @@ def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scala
     Raises:
         InputError: the text is no value of the type.
     """
-    if text is None or (text == "" and kind != pa.string()):
+    if text is None or (text == "" and kind != pa.string()) or pa.types.is_null(kind):
         return pa.scalar(None, kind)
     try:
         return _parse(text, kind)

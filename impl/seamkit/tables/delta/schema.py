@@ -37,6 +37,7 @@ _FLAT: Mapping[str, pa.DataType] = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
 }
 VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
 """A value of any shape, as Parquet's variants are encoded."""

@@ -44,8 +44,12 @@ class DeltaTable:
         storage_options: arguments of the fsspec file system; a local folder has none.
         allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the
             metadata names may lie although they are on another host or storage than the table.
+        staged_commits: of a table that a catalog manages, the commits that it has ratified and
+            that are not published: names of files in `_delta_log/_staged_commits`.
+        version: of such a table the newest version, as its catalog tells it.
 
     Raises:
+        UsageError: `staged_commits` without a version, or of other names.
         InputError: the folder is no Delta table, or its log is broken.
         RefusedError: the table asks for a reader version or feature that is not supported.
     """
@@ -56,10 +60,12 @@ class DeltaTable:
         storage_options: Mapping[str, Any] | None = None,
         *,
         allow: Sequence[str] = (),
+        staged_commits: Sequence[str] = (),
+        version: int | None = None,
     ) -> None:
         self._storage = Storage(str(path), storage_options, allow=allow)
         self._files = TableFiles(self._storage)
-        self._log = list_log(self._storage)
+        self._log = list_log(self._storage, staged_commits, version)
 
     @cached_property
     def _newest(self) -> Snapshot:

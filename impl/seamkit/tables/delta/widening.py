@@ -19,7 +19,8 @@ __all__ = ["DeltaTypes", "check_type_changes"]
 
 _WHOLE = ("byte", "short", "integer", "long")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_WHOLE_DIGITS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
+# The protocol wants ten digits of all but long; some writers take as many as the type needs.
+_WHOLE_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
 class DeltaTypes(LosslessTypes):

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.tables.delta.log.paths import decoded
+from seamkit.tables.delta.log.paths import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import (
     commit_path,
@@ -121,10 +121,10 @@ def test_a_lost_last_commit_is_a_warning_while_its_checksum_is_there(tmp_path: P
 
 def test_percent_escapes_are_taken_off_once() -> None:
     """As UTF-8; a plus sign is one."""
-    assert decoded("p=a%253Ab/%C3%BC+x") == "p=a%3Ab/ü+x"
+    assert canonical("p=a%253Ab/%C3%BC+x") == "p=a%3Ab/ü+x"
     for broken in ("a%", "a%2", "%zz", "%ff"):
         with pytest.raises(InputError):
-            decoded(broken)
+            canonical(broken)
 
 
 @pytest.mark.parametrize("path", ["../a.parquet", "x/../../a.parquet", "%2e%2e/a.parquet", ""])

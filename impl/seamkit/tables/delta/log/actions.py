@@ -7,12 +7,12 @@ known field of a wrong type is an error.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
-from seamkit.tables.delta.log.paths import decoded
+from seamkit.tables.delta.log.paths import canonical
 
 __all__ = [
     "AddFile",
@@ -30,7 +30,14 @@ __all__ = [
 ]
 
 FileKey = tuple[str, str | None]
-"""A logical file: its path, decoded, and the identity of its deletion vector."""
+"""A logical file: its canonical path, and the identity of its deletion vector."""
+
+_ACTIONS = frozenset(
+    (
+        *("add", "cdc", "checkpointMetadata", "commitInfo", "domainMetadata"),
+        *("metaData", "protocol", "remove", "sidecar", "txn"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,9 @@ class VectorDescriptor:
     def identity(self) -> str:
         """The part of a logical file's key that tells its vectors apart."""
         start = "" if self.offset is None else f"@{self.offset}"
-        return f"{self.storage_type}{self.location}{start}"
+        is_path = self.storage_type == "p"
+        location = canonical(self.location) if is_path else self.location
+        return f"{self.storage_type}{location}{start}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ class AddFile:
     @property
     def key(self) -> FileKey:
         """What tells this logical file from others."""
-        return decoded(self.path), None if self.vector is None else self.vector.identity
+        return canonical(self.path), None if self.vector is None else self.vector.identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +116,24 @@ class Metadata:
 def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
     """Name and content of the action in one line of a commit.
 
+    An action that is not known, which may stand beside a known one, says nothing to a reader.
+
     Raises:
-        InputError: the line is no JSON object with an object in it.
+        InputError: the line is no JSON object, or has two known actions in it.
     """
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: the line is no JSON ({error})") from error
-    if not isinstance(found, dict) or len(found) != 1:
+    if not isinstance(found, dict) or not found:
         raise InputError(f"{where}: the line is no object with one action in it")
-    [(name, content)] = found.items()
+    known = [name for name in found if name in _ACTIONS and found[name] is not None]
+    if not known:
+        return next(iter(found)), {}
+    if len(known) > 1:
+        raise InputError(f"{where}: the line has {len(known)} actions: {', '.join(known)}")
+    [name] = known
+    content = found[name]
     if not isinstance(content, dict):
         raise InputError(f"{where}: the action {name!r} is no object")
     return name, content
@@ -177,7 +194,7 @@ def removed_key(content: Mapping[str, Any], where: str) -> FileKey:
         InputError: a field is missing or of a wrong type.
     """
     vector = _vector(content, where)
-    path = decoded(_text(content, "path", where))
+    path = canonical(_text(content, "path", where))
     return path, None if vector is None else vector.identity
 
 
@@ -200,7 +217,10 @@ def metadata(content: Mapping[str, Any], where: str) -> Metadata:
     Raises:
         InputError: a field is missing or of a wrong type.
     """
-    provider = (content.get("format") or {}).get("provider", "parquet")
+    told = content.get("format") or {}
+    if not isinstance(told, dict):
+        raise InputError(f"{where}: the field format is no object")
+    provider = told.get("provider", "parquet")
     return Metadata(
         _text(content, "schemaString", where),
         _names(content.get("partitionColumns") or [], "partitionColumns", where),
@@ -243,7 +263,7 @@ def _number_or_none(content: Mapping[str, Any], name: str, where: str) -> int | 
 
 
 def _names(values: object, name: str, where: str) -> tuple[str, ...]:
-    if not isinstance(values, Sequence) or not all(isinstance(v, str) for v in values):
+    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise InputError(f"{where}: the field {name} is no list of texts")
     return tuple(values)
 
@@ -253,7 +273,7 @@ def _texts(
 ) -> Mapping[str, str | None]:
     """An object of texts; a checkpoint has it as a list of pairs."""
     values = content.get(name)
-    if isinstance(values, list):
+    if isinstance(values, list) and all(isinstance(pair, tuple) for pair in values):
         values = dict(values)
     if values is None:
         values = {}

@@ -36,7 +36,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
     "metaData": ("schemaString", "partitionColumns", "configuration", "format"),
     "protocol": ("minReaderVersion", "readerFeatures"),
-    "sidecar": ("path",),
+    "sidecar": ("path", "sizeInBytes"),
 }
 
 
@@ -51,7 +51,7 @@ def checkpoint_actions(
         sidecars: gets the paths of further files that these name.
 
     Raises:
-        InputError: a file is missing or broken, or a sidecar's name is none.
+        InputError: a file is missing or broken, a sidecar's name is none, or its size another.
     """
     for path in checkpoint.paths:
         read = json_actions if path.endswith(".json") else _parquet_actions
@@ -63,7 +63,7 @@ def checkpoint_actions(
             if not isinstance(sidecar, str) or not _NAME.fullmatch(sidecar):
                 raise InputError(f"{where}: {sidecar!r} is no name of a sidecar")
             sidecars.append(f"{_SIDECARS}/{sidecar}")
-            yield from _parquet_actions(storage, sidecars[-1])
+            yield from _parquet_actions(storage, sidecars[-1], content.get("sizeInBytes"))
 
 
 def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
@@ -82,10 +82,16 @@ def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str
         raise InputError(f"{storage.full(path)}: the file holds no action")
 
 
-def _parquet_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+def _parquet_actions(
+    storage: Storage, path: str, told: int | None = None
+) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """Actions of a Parquet file, of which the checkpoint may tell the size in bytes."""
     where = storage.full(path)
     try:
-        file = open_parquet(storage.open(path), where)
+        content = storage.open(path)
+        if told is not None and told != content.size():
+            raise InputError(f"{where}: {content.size()} bytes, the checkpoint says {told}")
+        file = open_parquet(content, where)
         table = file.read(columns=_columns(file.schema_arrow), use_threads=False)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error

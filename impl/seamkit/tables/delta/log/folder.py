@@ -21,6 +21,7 @@ _COMPACTED = re.compile(r"(\d{20})\.(\d{20})\.compacted\.json")
 _CHECKSUM = re.compile(r"(\d{20})\.crc")
 _CLASSIC = re.compile(r"(\d{20})\.checkpoint\.parquet")
 _PART = re.compile(r"(\d{20})\.checkpoint\.(\d{10})\.(\d{10})\.parquet")
+_STAGED = re.compile(r"(\d{20})\.[0-9a-fA-F-]{36}\.json")
 _V2 = re.compile(r"(\d{20})\.checkpoint\.[0-9a-fA-F-]{36}\.(json|parquet)")
 
 
@@ -46,11 +47,13 @@ class Segment:
         checkpoint: where to start, or None to start with commit 0.
         commits: paths of what came after it, oldest first: commits, and log compactions in place of
             those that they put together.
+        compacted: by path of a log compaction the commits that it stands for, where all are there.
     """
 
     version: int
     checkpoint: Checkpoint | None
     commits: Sequence[str]
+    compacted: Mapping[str, Sequence[str]]
 
     @property
     def checkpoint_paths(self) -> Sequence[str]:
@@ -73,6 +76,7 @@ class LogFolder:
         checkpoints: complete ones, oldest first.
         checksums: path by version.
         compactions: by the first version that each puts together, its last one and its path.
+        ratified: the newest version as the table's catalog tells it; None without a catalog.
     """
 
     root: str
@@ -80,10 +84,13 @@ class LogFolder:
     checkpoints: Sequence[Checkpoint]
     checksums: Mapping[int, str]
     compactions: Mapping[int, Sequence[tuple[int, str]]]
+    ratified: int | None = None
 
     @property
     def newest(self) -> int:
         """The newest version, which a log compaction may be the last to tell."""
+        if self.ratified is not None:
+            return self.ratified
         compacted = (last for found in self.compactions.values() for last, _ in found)
         return max([*self.commits, *(c.version for c in self.checkpoints), *compacted])
 
@@ -103,14 +110,17 @@ class LogFolder:
         usable = [c for c in self.checkpoints if c.version <= version]
         start = usable[-1] if usable else None
         number, paths = 0 if start is None else start.version + 1, []
+        compacted: dict[str, Sequence[str]] = {}
         while number <= version:
             fitting = [c for c in self.compactions.get(number, ()) if c[0] <= version]
             if not fitting and number not in self.commits:
                 self._raise_missing(number, version, cleaned=asked is not None and not usable)
             last, path = max(fitting) if fitting else (number, self.commits[number])
             paths.append(path)
+            if fitting and all(n in self.commits for n in range(number, last + 1)):
+                compacted[path] = [self.commits[n] for n in range(number, last + 1)]
             number = last + 1
-        return Segment(version, start, paths)
+        return Segment(version, start, paths, compacted)
 
     def _raise_missing(self, number: int, version: int, *, cleaned: bool) -> None:
         if cleaned and self.checkpoints:
@@ -125,11 +135,20 @@ class LogFolder:
         )
 
 
-def list_log(storage: Storage) -> LogFolder:
+def list_log(
+    storage: Storage, staged: Sequence[str] = (), ratified: int | None = None
+) -> LogFolder:
     """List the log of a table.
+
+    Args:
+        storage: the table's folder.
+        staged: commits that the table's catalog has ratified and nobody has published yet: names
+            of files in `_delta_log/_staged_commits`.
+        ratified: the newest version, as the catalog tells it; None without a catalog.
 
     Raises:
         InputError: the folder holds no Delta log.
+        UsageError: a staged commit has another name than such have, or there is no version for it.
     """
     commits: dict[int, str] = {}
     checksums: dict[int, str] = {}
@@ -151,10 +170,27 @@ def list_log(storage: Storage) -> LogFolder:
         # Parts that are not all there count as absent: their writer has died, or is at work.
         if set(paths) == set(range(1, count + 1)):
             checkpoints.setdefault(version, [paths[n] for n in sorted(paths)])
+    # One that has been published meanwhile is the same.
+    commits = {**_staged_paths(storage.root, staged, ratified), **commits}
     if not commits and not checkpoints:
         raise InputError(f"{storage.root} is no Delta table: {LOG} holds no commit")
     listed = [Checkpoint(version, paths) for version, paths in sorted(checkpoints.items())]
-    return LogFolder(storage.root, commits, listed, checksums, _by_first_version(compactions))
+    first = _by_first_version(compactions)
+    return LogFolder(storage.root, commits, listed, checksums, first, ratified)
+
+
+def _staged_paths(root: str, names: Sequence[str], ratified: int | None) -> Mapping[int, str]:
+    """Staged commits by their versions."""
+    found = {}
+    for name in names:
+        match = _STAGED.fullmatch(name)
+        if match is None or ratified is None:
+            raise UsageError(
+                f"{root}: {name!r} is no staged commit of a version that the catalog has ratified: "
+                "names like 00000000000000000007.<uuid>.json are meant, and version=..."
+            )
+        found[int(match[1])] = f"{LOG}/_staged_commits/{name}"
+    return found
 
 
 def _by_first_version(

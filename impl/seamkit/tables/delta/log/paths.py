@@ -8,18 +8,26 @@ from urllib.parse import unquote
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 
-__all__ = ["TableFiles", "decoded"]
+__all__ = ["TableFiles", "canonical"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def decoded(path: str) -> str:
-    """A path without its percent-encoding, which is taken off once.
+def canonical(path: str) -> str:
+    """What is the same for all spellings of a path: `/x`, `file:/x` and `file:///x` are one file.
+
+    The percent-encoding is taken off, once.
 
     Raises:
         InputError: an escape is broken, or the bytes are no UTF-8.
     """
+    return _decoded(_LOCAL.sub("", path))
+
+
+def _decoded(path: str) -> str:
+    """A path without its percent-encoding."""
     if _BROKEN_ESCAPE.search(path):
         raise InputError(f"the path {path!r} has a broken percent-escape")
     try:
@@ -48,7 +56,7 @@ class TableFiles:
         Raises:
             InputError: a relative path leads out of the table, or an absolute one nowhere.
         """
-        plain = decoded(path)
+        plain = _decoded(path)
         if _SCHEME.match(path) or path.startswith("/"):
             folder, _, name = plain.rpartition("/")
             if folder not in self._outside:

@@ -15,19 +15,28 @@ _KNOWN = frozenset(
         VECTORS,
         MAPPING,
         "timestampNtz",
+        "timestampWithoutTimezone",  # by which early tables call it
         "v2Checkpoint",
         "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
         "variantType",
         "variantType-preview",
         *WIDENING,
     ]
 )
+_BY_CATALOG = ("catalogManaged", "catalogOwned-preview")
 _MAPPING_VERSION = 2
 _FEATURES_VERSION = 3
 
 
-def check_protocol(protocol: Protocol, root: str) -> None:
+def check_protocol(protocol: Protocol, root: str, *, ratified: bool = False) -> None:
     """Check that a table can be read.
+
+    Args:
+        protocol: what it asks for.
+        root: the table, for messages.
+        ratified: whether the caller knows from the table's catalog which version is the newest.
 
     Raises:
         RefusedError: a reader version or feature that is not supported.
@@ -44,7 +53,13 @@ def check_protocol(protocol: Protocol, root: str) -> None:
     if protocol.reader_features is None:
         raise InputError(f"{root}: reader version 3 without a list of readerFeatures")
     for name in protocol.reader_features:
-        if name not in _KNOWN:
+        if name in _BY_CATALOG and not ratified:
+            raise RefusedError(
+                f"{root}: the table is managed by a catalog ({name!r}), which alone knows its "
+                "newest version: ask it, and open DeltaTable(path, staged_commits=[...], "
+                "version=...)"
+            )
+        if name not in _KNOWN and name not in _BY_CATALOG:
             raise RefusedError(
                 f"{root}: the table asks for the reader feature {name!r}, which is not supported"
             )

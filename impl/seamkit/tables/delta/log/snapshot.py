@@ -24,7 +24,8 @@ from seamkit.tables.delta.log.actions import (
     removed_key,
 )
 from seamkit.tables.delta.log.checkpoint import checkpoint_actions, json_actions
-from seamkit.tables.delta.log.folder import LOG, LogFolder, Segment
+from seamkit.tables.delta.log.folder import LOG, Checkpoint, LogFolder, Segment
+from seamkit.tables.delta.log.history import History
 from seamkit.tables.delta.log.protocol import check_protocol
 
 __all__ = ["Snapshot", "load_snapshot"]
@@ -54,6 +55,7 @@ class _Replay:
     """Actions from the newest to the oldest: the first one about anything counts."""
 
     decided: set[FileKey] = field(default_factory=set)
+    history: History = field(default_factory=History)
     live: list[AddFile] = field(default_factory=list)
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -68,9 +70,33 @@ class _Replay:
         self.decided |= removed
         self.decided.update(adds)
 
+    def take_others(
+        self, found: Mapping[str, Sequence[tuple[Mapping[str, Any], str]]], adds: int
+    ) -> None:
+        """What one commit, or the checkpoint, says of the table and of itself.
+
+        Metadata that a newer one has replaced is not parsed: it may say what no reader knows.
+
+        Raises:
+            InputError: it says something twice, or is in another's place.
+        """
+        for what in ("protocol", "metaData"):
+            count = len(found.get(what, ()))
+            if count > 1:
+                where = found[what][-1][1]
+                raise InputError(f"{where}: the file has {count} actions {what}, one is legal")
+        if "protocol" in found:
+            told = protocol(*found["protocol"][0])
+            self.protocol = self.protocol or told
+        if "metaData" in found and self.metadata is None:
+            self.metadata = metadata(*found["metaData"][0])
+        if "commitInfo" in found:
+            self.history.take(*found["commitInfo"][0], adds)
+
     def take_version(self, snapshot: Snapshot) -> None:
         """All that an earlier version came to; nothing can come before it."""
         self.take({add.key: add for add in snapshot.files}, set())
+        self.history.warnings += snapshot.warnings
         self.protocol = self.protocol or snapshot.protocol
         self.metadata = self.metadata or snapshot.metadata
 
@@ -101,7 +127,13 @@ def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = Non
             _keep(
                 storage, segment, _Version(made_of, sidecars, storage.identities(sidecars), found)
             )
-    return replace(found, warnings=_contradictions(storage, folder, segment, found))
+    check_protocol(found.protocol, storage.root, ratified=folder.ratified is not None)
+    if found.metadata.provider != "parquet":
+        raise InputError(
+            f"{storage.root}: the data files are {found.metadata.provider!r}, not 'parquet'"
+        )
+    told = _contradictions(storage, folder, segment, found)
+    return replace(found, warnings=[*found.warnings, *told])
 
 
 @dataclass(frozen=True)
@@ -158,52 +190,90 @@ def _replayed(
     replay = _Replay()
     done = 0 if earlier is None else len(earlier.made_of) - len(segment.checkpoint_paths)
     for path in reversed(segment.commits[done:]):
-        _take(replay, json_actions(storage, path))
+        actions = list(json_actions(storage, path))
+        if path not in segment.compacted or _is_reconciled(actions):
+            _take(replay, actions)
+            continue
+        for commit in reversed(segment.compacted[path]):
+            _take(replay, json_actions(storage, commit))
     if earlier is not None:
         replay.take_version(earlier.snapshot)
     elif segment.checkpoint is not None:
-        _take(replay, checkpoint_actions(storage, segment.checkpoint, sidecars))
+        adds = _take(replay, checkpoint_actions(storage, segment.checkpoint, sidecars), once=True)
+        _check_checkpoint(storage, segment.checkpoint, adds)
     if replay.protocol is None or replay.metadata is None:
         what = "protocol" if replay.protocol is None else "metaData"
         raise InputError(f"{storage.root}/{LOG}: version {segment.version} has no {what}")
-    check_protocol(replay.protocol, storage.root)
-    if replay.metadata.provider != "parquet":
-        raise InputError(
-            f"{storage.root}: the data files are {replay.metadata.provider!r}, not 'parquet'"
-        )
-    files = sorted(replay.live, key=lambda add: add.path)
+    files = sorted(replay.live, key=lambda add: add.key[0])
     for one, other in itertools.pairwise(files):
-        if one.path == other.path:
+        if one.key[0] == other.key[0]:
             raise InputError(
                 f"{storage.root}/{LOG}: {one.path} is live twice in version {segment.version}, "
                 "with different deletion vectors"
             )
-    return Snapshot(segment.version, replay.protocol, replay.metadata, files)
+    return Snapshot(
+        segment.version, replay.protocol, replay.metadata, files, replay.history.warnings
+    )
 
 
-def _take(replay: _Replay, actions: Iterable[tuple[str, Mapping[str, Any], str]]) -> None:
+def _take(
+    replay: _Replay, actions: Iterable[tuple[str, Mapping[str, Any], str]], *, once: bool = False
+) -> int:
+    """Take the actions of one commit, or of a checkpoint, which has each file once.
+
+    Returns:
+        How many files they add.
+    """
     adds: dict[FileKey, AddFile] = {}
     removed: set[FileKey] = set()
-    protocols, metadatas = [], []
-    where = ""
+    others: dict[str, list[tuple[Mapping[str, Any], str]]] = {}
+    where, count = "", 0
     for name, content, where in actions:
         if name == "add":
             add = add_file(content, where)
             adds[add.key] = add
+            count += 1
         elif name == "remove":
             removed.add(removed_key(content, where))
-        elif name == "protocol":
-            protocols.append(protocol(content, where))
-        elif name == "metaData":
-            metadatas.append(metadata(content, where))
+        elif name in ("protocol", "metaData", "commitInfo"):
+            others.setdefault(name, []).append((content, where))
+    if once and count > len(adds):
+        raise InputError(f"{where}: the checkpoint adds a file twice")
     replay.take(adds, removed)
-    for found, what in ((protocols, "protocol"), (metadatas, "metaData")):
-        if len(found) > 1:
-            raise InputError(f"{where}: the file has {len(found)} actions {what}, one is legal")
-    if protocols and replay.protocol is None:
-        replay.protocol = protocols[0]
-    if metadatas and replay.metadata is None:
-        replay.metadata = metadatas[0]
+    replay.take_others(others, count)
+    return count
+
+
+def _is_reconciled(actions: Iterable[tuple[str, Mapping[str, Any], str]]) -> bool:
+    """Whether a log compaction has one action for each file, as it must, whatever their order."""
+    files = [
+        add_file(content, where).key if name == "add" else removed_key(content, where)
+        for name, content, where in actions
+        if name in ("add", "remove")
+    ]
+    return len(set(files)) == len(files)
+
+
+def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> None:
+    """Hold the adds of a checkpoint to what `_last_checkpoint` says, where it is of that version.
+
+    The file is a hint, and may be of another checkpoint or broken: then it says nothing.
+
+    Raises:
+        InputError: it says another number.
+    """
+    path = f"{LOG}/_last_checkpoint"
+    try:
+        told = json.loads(storage.read_if_there(path) or b"{}")
+        is_same = told["version"] == checkpoint.version
+        count = told.get("numOfAddFiles")
+    except (ValueError, RecursionError, AttributeError, TypeError, KeyError, InputError):
+        return
+    if is_same and isinstance(count, int) and count != adds:
+        raise InputError(
+            f"{storage.full(path)}: the checkpoint of version {checkpoint.version} adds {count} "
+            f"files, and {adds} stand in it"
+        )
 
 
 def _contradictions(
@@ -244,9 +314,9 @@ def _difference(told: Mapping[str, Any], found: Snapshot, where: str) -> str | N
     if "metadata" in told and metadata(told["metadata"], where) != found.metadata:
         return "its metadata is not that of the log"
     if told.get("allFiles") is not None:
-        files = {add.path: add for add in (add_file(f, where) for f in told["allFiles"])}
+        files = {add.key[0]: add for add in (add_file(f, where) for f in told["allFiles"])}
         for add in found.files:
-            other = files.get(add.path)
+            other = files.get(add.key[0])
             # A checkpoint may have statistics in another form alone.
             if other is None or (other if add.stats else replace(other, stats=None)) != add:
                 return f"it says something else of {add.path} than the log"

@@ -1,0 +1,299 @@
+"""Logs as other writers spell them, and logs whose own words tell that they are damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seamkit.tables.delta.table import DeltaTable
+from seamkit.tables.delta.vectors import decode_z85
+
+_ID: dict[str, Any] = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
+
+
+def _metadata(*fields: dict[str, Any], **further: Any) -> dict[str, Any]:
+    schema = json.dumps({"type": "struct", "fields": list(fields or (_ID,))})
+    told = {
+        "id": "1",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": schema,
+        "partitionColumns": [],
+        "configuration": {},
+    }
+    return {"metaData": {**told, **further}}
+
+
+def _protocol(*features: str) -> dict[str, Any]:
+    if not features:
+        return {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+    listed = {"readerFeatures": list(features), "writerFeatures": list(features)}
+    return {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **listed}}
+
+
+def _data(table: Path, name: str, *ids: int, path: str | None = None) -> dict[str, Any]:
+    """A data file of some ids, and its add under some spelling of its path."""
+    table.mkdir(exist_ok=True)
+    pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), table / name)
+    size = (table / name).stat().st_size
+    told = {"partitionValues": {}, "size": size, "modificationTime": 0, "dataChange": True}
+    return {"add": {"path": path or name, **told}}
+
+
+def _remove(path: str) -> dict[str, Any]:
+    return {"remove": {"path": path, "deletionTimestamp": 1, "dataChange": True}}
+
+
+def _commit(table: Path, name: int | str, *actions: dict[str, Any]) -> Path:
+    log = table / "_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    path = log / (f"{name:020}.json" if isinstance(name, int) else name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(a) + "\n" for a in actions), encoding="utf-8")
+    return path
+
+
+def _ids(table: Path, **how: Any) -> list[int]:
+    found = DeltaTable(str(table), **how).scan(threads=1).to_table()
+    return sorted(found["id"].to_pylist())
+
+
+_SPELLINGS = ("{}", "file:{}", "file://{}")
+
+
+@pytest.mark.parametrize("added", _SPELLINGS)
+@pytest.mark.parametrize("removed", _SPELLINGS)
+@pytest.mark.parametrize("form", ["commits", "compaction"])
+def test_all_spellings_of_an_absolute_path_are_one_file(
+    added: str, removed: str, form: str, tmp_path: Path
+) -> None:
+    """Delta's DeltaLogSuite, "paths should be canonicalized": the removal takes the file out."""
+    table = tmp_path / "t"
+    place = f"{tmp_path}/t/a b.parquet".replace(" ", "%20")
+    gone = _data(table, "a b.parquet", 1, path=added.format(place))
+    actions = [[_protocol(), _metadata(), gone], [_remove(removed.format(place))]]
+    for version, one in enumerate([*actions, [_data(table, "b", 2)]]):
+        _commit(table, version, *one)
+    if form == "compaction":
+        _commit(table, f"{1:020}.{2:020}.compacted.json", *actions[1], _data(table, "b", 2))
+    assert _ids(table) == [2]
+
+
+def test_a_file_in_two_spellings_with_two_vectors_is_refused(tmp_path: Path) -> None:
+    """One file is live once, however its path is spelt."""
+    table = tmp_path / "t"
+    one, other = (
+        _data(table, "a", 1, path=spelling.format(table / "a")) for spelling in _SPELLINGS[:2]
+    )
+    vector = {"storageType": "i", "pathOrInlineDv": "00000", "sizeInBytes": 4, "cardinality": 1}
+    other["add"]["deletionVector"] = vector
+    _commit(table, 0, _protocol("deletionVectors"), _metadata(), one, other)
+    with pytest.raises(InputError, match="live twice"):
+        DeltaTable(str(table)).scan()
+
+
+def test_an_unknown_action_beside_a_known_one_says_nothing(tmp_path: Path) -> None:
+    """PROTOCOL.md, "Protocol Evolution": readers ignore actions that they do not know."""
+    table = tmp_path / "t"
+    add = _data(table, "a", 1)
+    _commit(
+        table, 0, _protocol(), _metadata(), {**add, "some_action": 3}, {"another": [1]},
+        {"remove": None, **_data(table, "b", 2)},
+    )  # fmt: skip
+    assert _ids(table) == [1, 2]
+    _commit(table, 1, {**_data(table, "c", 3), **_remove("a")})
+    with pytest.raises(InputError, match="2 actions: add, remove"):
+        DeltaTable(str(table)).scan()
+
+
+def test_metadata_that_is_replaced_need_not_have_a_schema(tmp_path: Path) -> None:
+    """Delta Live Tables write a first one without, and replace it in the next commit."""
+    table = tmp_path / "t"
+    _commit(table, 0, _protocol(), _metadata(schemaString=None))
+    with pytest.raises(InputError, match="schemaString is None"):
+        DeltaTable(str(table)).scan()
+    _commit(table, 1, _metadata(), _data(table, "a", 1))
+    assert _ids(table) == [1]
+
+
+@pytest.mark.parametrize(
+    "feature", ["timestampWithoutTimezone", "variantShredding", "variantShredding-preview"]
+)
+def test_features_that_change_nothing_of_these_files_are_known(
+    feature: str, tmp_path: Path
+) -> None:
+    """An old name of timestampNtz; and variants of which no file here has pieces."""
+    table = tmp_path / "t"
+    _commit(table, 0, _protocol(feature), _metadata(), _data(table, "a", 1))
+    assert _ids(table) == [1]
+
+
+def test_void_columns_are_null(tmp_path: Path) -> None:
+    """PROTOCOL.md, "Void Type": files may lack such a column; readers give nulls, at any depth."""
+    table = tmp_path / "t"
+    inner = {**_ID, "name": "v", "type": "void"}
+    struct = {**_ID, "name": "s", "type": {"type": "struct", "fields": [_ID, inner]}}
+    add = _data(table, "a", 1, 2)
+    add["add"]["partitionValues"] = {"p": None}
+    fields = (_ID, inner, struct, {**inner, "name": "p"})
+    _commit(table, 0, _protocol(), _metadata(*fields, partitionColumns=["p"]), add)
+    found = DeltaTable(str(table))
+    rows = [{"id": n, "v": None, "s": None, "p": None} for n in (1, 2)]
+    assert found.scan().to_table().to_pylist() == rows
+    assert found.scan().dataset().to_table().to_pylist() == rows
+    assert found.scan().lazy().collect().to_dicts() == rows
+    assert found.scan(["v"], filter="id > 1").to_table().to_pylist() == [{"v": None}]
+    assert found.scan(filter="v IS NULL").count_rows() == 2
+
+
+@pytest.mark.parametrize("feature", ["catalogManaged", "catalogOwned-preview"])
+def test_a_catalogs_table_is_read_with_what_the_catalog_tells(feature: str, tmp_path: Path) -> None:
+    """PROTOCOL.md, "Catalog-managed tables": staged commits count where the catalog names them."""
+    table = tmp_path / "t"
+    _commit(table, 0, _protocol(feature), _metadata(), _data(table, "a", 1))
+    staged = [
+        _commit(table, f"_staged_commits/{version:020}.{uuid.uuid4()}.json", add).name
+        for version, add in ((1, _data(table, "b", 2)), (2, _data(table, "c", 3)))
+    ]
+    assert _ids(table, version=0) == [1]
+    assert _ids(table, staged_commits=staged[:1], version=1) == [1, 2]
+    assert _ids(table, staged_commits=staged, version=2) == [1, 2, 3]
+    with pytest.raises(RefusedError, match=r"staged_commits=\[\.\.\.\], version="):
+        DeltaTable(str(table)).scan()
+    with pytest.raises(InputError, match="the commit of version 2 is missing"):
+        _ids(table, staged_commits=staged[:1], version=2)
+    for names, version in ((staged, None), (["x.json"], 1), (["../1.json"], 1)):
+        with pytest.raises(UsageError, match="no staged commit"):
+            DeltaTable(str(table), staged_commits=names, version=version)
+
+
+def test_a_compaction_that_is_not_reconciled_gives_way_to_its_commits(tmp_path: Path) -> None:
+    """PROTOCOL.md, "Log Compaction Files": one action a file; others cannot be put in order."""
+    table = tmp_path / "t"
+    add = _data(table, "a", 1)
+    for version, one in enumerate([[_protocol(), _metadata()], [add], [_remove("a")]]):
+        _commit(table, version, *one)
+    _commit(table, f"{1:020}.{2:020}.compacted.json", _remove("a"), add)
+    assert _ids(table) == []
+
+
+def test_a_byte_becomes_a_decimal_that_holds_it(tmp_path: Path) -> None:
+    """The protocol wants ten digits before the point, and delta-kernel-rs writes fewer."""
+    table = tmp_path / "t"
+    pq.write_table(pa.table({"id": pa.array([-128, 127], pa.int8())}), _mkdir(table) / "a")
+    add = _data(table, "b", 1)
+    add["add"].update(path="a", size=(table / "a").stat().st_size)
+    changes = [{"fromType": "byte", "toType": "decimal(4,1)"}]
+    field = {**_ID, "type": "decimal(4,1)", "metadata": {"delta.typeChanges": changes}}
+    _commit(table, 0, _protocol("typeWidening"), _metadata(field), add)
+    assert [float(one) for one in _ids(table)] == [-128.0, 127.0]
+
+
+def _mkdir(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("##093", b"\x03\x00"),
+        ("###01", b"\x01"),
+        ("HelloWorld#0093", bytes.fromhex("864fd26fb559f75b000300")),
+    ],
+)
+def test_a_last_group_of_fewer_bytes_is_read(text: str, data: bytes) -> None:
+    """Crate z85: `#` for each byte that is missing. The first groups are of ZeroMQ's RFC 32."""
+    assert decode_z85(text) == data
+
+
+@pytest.mark.parametrize("text", ["#####", "####1", "###~~", "#" + "$" * 4])
+def test_other_last_groups_are_refused(text: str) -> None:
+    """No byte, or more than the bytes can hold."""
+    with pytest.raises(ValueError, match="Z85"):
+        decode_z85(text)
+
+
+def _checkpoint(table: Path, *adds: dict[str, Any]) -> None:
+    """A checkpoint of version 1, as Parquet."""
+    log = _mkdir(_mkdir(table) / "_delta_log")
+    told: list[dict[str, Any]] = [_protocol(), copy.deepcopy(_metadata()), *adds]
+    told[1]["metaData"].pop("configuration")
+    told[1]["metaData"]["format"].pop("options")
+    rows = [{**dict.fromkeys(("protocol", "metaData", "add")), **one} for one in told]
+    for row in rows:
+        if row["add"]:
+            row["add"] = {k: v for k, v in row["add"].items() if k != "partitionValues"}
+    pq.write_table(pa.Table.from_pylist(rows), log / f"{1:020}.checkpoint.parquet")
+
+
+def test_a_checkpoint_is_held_to_its_last_checkpoint(tmp_path: Path) -> None:
+    """`numOfAddFiles` counts where it is of the same version; one file twice cannot be."""
+    table = tmp_path / "t"
+    adds = [_data(table, name, number) for number, name in enumerate("ab")]
+    _checkpoint(table, *adds)
+    _commit(table, 2, _data(table, "c", 9))
+    hint = table / "_delta_log" / "_last_checkpoint"
+    right, stale = '{"version":1,"numOfAddFiles":2}', '{"version":0,"numOfAddFiles":7}'
+    for text in (right, stale, "x", "[]"):
+        hint.write_text(text, encoding="utf-8")
+        assert _ids(table) == [0, 1, 9]
+    hint.write_text('{"version":1,"size":4,"numOfAddFiles":3}', encoding="utf-8")
+    _checkpoint(table, *adds)
+    with pytest.raises(InputError, match="adds 3 files, and 2 stand in it"):
+        _ids(table)
+    hint.unlink()
+    _checkpoint(table, adds[0], adds[0])
+    with pytest.raises(InputError, match="adds a file twice"):
+        _ids(table)
+
+
+def test_commits_stand_where_they_say(tmp_path: Path) -> None:
+    """A commit has read an older version; one that wrote files adds some."""
+    table = tmp_path / "t"
+    _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
+    info: dict[str, Any] = {"operation": "WRITE", "readVersion": 0, "txnId": "x"}
+    _commit(table, 1, {"commitInfo": info}, _data(table, "b", 2))
+    assert not DeltaTable(str(table)).scan().report().warnings
+    _commit(table, 1, {"commitInfo": {**info, "readVersion": 1}}, _data(table, "b", 2))
+    with pytest.raises(InputError, match="has read version 1, so it is none of 1"):
+        DeltaTable(str(table)).scan()
+    for rows, count in (("1", 1), ("0", 0)):
+        metrics = {"numFiles": "1", "numOutputRows": rows}
+        _commit(table, 1, {"commitInfo": {**info, "operationMetrics": metrics}})
+        assert len(DeltaTable(str(table)).scan().report().warnings) == count
+    _commit(table, 1, {"commitInfo": info}, _data(table, "b", 2))
+    _commit(table, 2, {"commitInfo": {**info, "readVersion": 1}}, _data(table, "c", 3))
+    [warning] = DeltaTable(str(table)).scan().report().warnings
+    assert "txnId is that of" in warning.reason
+
+
+_ODD: list[Any] = [None, True, 1, -1, 1.5, "", "x", [], [{}], ["a"], [["a", "b"]], {}, {"a": 1}]
+
+
+def test_no_value_of_a_field_is_an_error_of_another_kind(tmp_path: Path) -> None:
+    """Each field of each action as anything that JSON has: read, or refused with one sentence."""
+    table = tmp_path / "t"
+    vector = {"storageType": "u", "pathOrInlineDv": "x", "offset": 1, "sizeInBytes": 1}
+    add = _data(table, "a", 1)
+    add["add"].update(stats="{}", baseRowId=1, deletionVector={**vector, "cardinality": 1})
+    info = {"operation": "WRITE", "readVersion": 0, "txnId": "x", "operationMetrics": {}}
+    actions = [_protocol("deletionVectors"), _metadata(), add, {"commitInfo": info}]
+    actions.append({"remove": {"path": "b", "dataChange": True, "deletionVector": None}})
+    for number, action in enumerate(actions):
+        [(name, content)] = action.items()
+        for field in content:
+            for odd in _ODD:
+                edited = [*actions]
+                edited[number] = {name: {**content, field: odd}}
+                _commit(table, 0, *edited)
+                with contextlib.suppress(SeambenchError):
+                    DeltaTable(str(table)).scan().to_table()
