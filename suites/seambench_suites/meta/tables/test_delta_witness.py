@@ -22,7 +22,7 @@ def _whole_reads() -> list[ScanCase]:
         for case in load_cases("scan")
         if isinstance(case, ScanCase)
         and case.table.format.name == "delta"
-        and (case.table.folder / "witness.json").exists()
+        and not getattr(case.table.spec, "recipe", "")
         and case.expect.rows is not None
         and not case.edits
         and case.request.where is None
