@@ -238,8 +238,11 @@ class ParquetReader:
 
     @property
     def created_by(self) -> str:
-        """The program that wrote the file, as its footer names it; empty if it does not."""
-        return self._file.metadata.created_by or ""
+        """The program that wrote the file, as its footer names it; empty if it names none."""
+        try:
+            return self._file.metadata.created_by or ""
+        except UnicodeDecodeError:
+            return ""
 
     def batches(
         self,

@@ -181,3 +181,13 @@ def test_a_files_content_is_what_its_manifest_describes(tmp_path: Path) -> None:
                 assert _answer(table) in (None, before)
                 one.write_bytes(content)
     assert told
+
+
+def test_a_writers_name_may_be_any_bytes(tmp_path: Path) -> None:
+    """The footer's name of its program decides nothing that rows depend on."""
+    table = unpack_paimon("pk-sequence", tmp_path)
+    before = _answer(table)
+    assert before
+    for file in table.glob("**/bucket-*/data-*.parquet"):
+        file.write_bytes(file.read_bytes().replace(b"parquet-mr", b"parquet\xe2mr"))
+    assert _answer(table) == before
