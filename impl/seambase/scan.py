@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import warnings as python_warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
-__all__ = ["Query", "ScanReport", "ScanWarning"]
+__all__ = ["Query", "ScanReport", "ScanWarning", "TableWarning", "ToldWarnings"]
 
 
 Query = Literal["snapshot", "read-optimized", "incremental", "cdc"]
+
+
+class TableWarning(UserWarning):
+    """What a scan skips or doubts, as Python's `warnings` tell it: a file, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,52 @@ class ScanWarning:
     file: str
     offset: int
     reason: str
+
+    def __str__(self) -> str:
+        place = "" if self.offset < 0 else f"skipped at byte {self.offset}: "
+        return f"{self.file}: {place}{self.reason}"
+
+
+class ToldWarnings(list[ScanWarning]):
+    """The warnings of one scan; what is put in is told once through Python's `warnings`, too.
+
+    Whoever has Python raise warnings has the read end with one.
+
+    Args:
+        planned: what was known before a row was read; it is told when the scan is read.
+    """
+
+    def __init__(self, planned: Sequence[ScanWarning] = ()) -> None:
+        super().__init__(planned)
+        self._told: set[ScanWarning] = set()
+
+    def tell(self, some: Iterable[ScanWarning] | None = None) -> None:
+        """Tell what has not been told; of all, or of some.
+
+        Raises:
+            TableWarning: Python's filters say so.
+        """
+        for warning in list(self) if some is None else some:
+            if warning not in self._told:
+                self._told.add(warning)
+                # A registry of its own: a later scan of the same table tells it anew.
+                python_warnings.warn_explicit(
+                    str(warning), TableWarning, __name__, 1, registry={}, module=__name__
+                )
+
+    def append(self, warning: ScanWarning) -> None:
+        """Put one in and tell it."""
+        super().append(warning)
+        self.tell([warning])
+
+    def extend(self, warnings: Iterable[ScanWarning]) -> None:
+        """Put some in and tell them."""
+        for warning in warnings:
+            self.append(warning)
+
+    def __iadd__(self, warnings: Iterable[ScanWarning]) -> Self:  # type: ignore[override,misc]
+        self.extend(warnings)
+        return self
 
 
 @dataclass

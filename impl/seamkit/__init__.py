@@ -45,12 +45,18 @@ of a folder that is a table of several formats, `format="delta"` says which is m
 
 A scan has `schema`, `to_table`, `to_reader`, `to_pandas`, `to_polars`, `head`, `limit`,
 `count_rows`, `dataset`, `relation`, `lazy`, `spark_frame`, and `explain`, which tells how each part
-of the table is read and why; `report` tells afterwards what was skipped. Each call reads anew.
+of the table is read and why. Each call reads anew.
 
 Whatever cannot be read exactly is refused with one sentence that names the file and the reason:
 `UsageError` for wrong arguments, `InputError` for a broken or missing file, `RefusedError` for what
 is legal and not supported, `UnavailableError` for what this machine lacks; each is a
 `SeambenchError`.
+
+What the format's own reader skips with a warning, damaged blocks of a log for example, or what
+contradicts itself so that rows may be missing, is skipped with one, too: whichever way rows leave,
+each file is told once a scan through Python's `warnings`, as a `TableWarning` with the reason, and
+`report` lists them afterwards. `warnings.simplefilter("error", seamkit.TableWarning)` ends such a
+read, `strict=True` refuses it with an `InputError`.
 
 Off-heap columns (`seamkit.offheap`), serdes of pages and rows (`seamkit.serde`) and the exchange
 (`seamkit.exchange`) are packages of their own; the last two need extras of the installation.
@@ -73,7 +79,7 @@ if TYPE_CHECKING:
         UnavailableError,
         UsageError,
     )
-    from seambase.scan import ScanReport, ScanWarning
+    from seambase.scan import ScanReport, ScanWarning, TableWarning
     from seamkit.files.kept import keep_at_most
     from seamkit.offheap.connector.factory import connector_scanner
     from seamkit.offheap.engine.stream import TableStream
@@ -104,6 +110,7 @@ __all__ = [
     "SeambenchError",
     "Table",
     "TableStream",
+    "TableWarning",
     "UnavailableError",
     "UsageError",
     "__version__",
@@ -133,6 +140,7 @@ _HOMES = {
     "connector_scanner": "seamkit.offheap.connector.factory",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",
+    "TableWarning": "seambase.scan",
     "InputError": "seambase.errors",
     "RefusedError": "seambase.errors",
     "SeambenchError": "seambase.errors",

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Annotated
 import typer
 
 from seambase.errors import SeambenchError, UsageError
+from seambase.scan import TableWarning
 from seambench.cli import (
     audit,
     bench,
@@ -101,7 +103,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         _require_text(arguments)
-        code = app(args=arguments, prog_name="seambench", standalone_mode=False)
+        with warnings.catch_warnings():
+            # Commands list what a scan's report warns of.
+            warnings.simplefilter("ignore", TableWarning)
+            code = app(args=arguments, prog_name="seambench", standalone_mode=False)
     except typer.TyperException as error:
         error.show()  # type: ignore[attr-defined]  # every one that reaches here has it
         return int(error.exit_code)

@@ -251,9 +251,7 @@ def _values(column: Any) -> list[object]:
 def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> None:
     """Remarks on standard error: warnings, the paths taken, the file."""
     for warning in report.warnings[:_WARNINGS_SHOWN]:
-        place = "" if warning.offset < 0 else f" at byte {warning.offset}"
-        text = plain_text(f"{warning.file}: skipped{place}: {warning.reason}")
-        sys.stderr.write(f"warning: {text}\n")
+        sys.stderr.write(f"warning: {plain_text(str(warning))}\n")
     rest = len(report.warnings) - _WARNINGS_SHOWN
     if rest > 0:
         sys.stderr.write(f"warning: {rest} more places were skipped\n")

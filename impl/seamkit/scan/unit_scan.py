@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, SeambenchError
 from seambase.filters import filter_columns
-from seambase.scan import ScanReport, ScanWarning
+from seambase.scan import ScanReport, ScanWarning, ToldWarnings
 from seambase.statistics import TableStatistics
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import run_tasks
@@ -76,7 +76,7 @@ class UnitScan(Scan):
 
     def _begin(self) -> None:
         allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
-        self._run = Run(allocator, list(self._plan.warnings))
+        self._run = Run(allocator, ToldWarnings(self._plan.warnings))
         self._lock = threading.Lock()
 
     @property
@@ -140,6 +140,7 @@ class UnitScan(Scan):
         All stays with this scan where something other than columns was asked of it: a condition, a
         limit of memory, or strictness.
         """
+        self._run.warnings.tell()
         if self._alone() is not None:
             return EnginePlan([], self, self.schema, *_sizes(self._plan))
         matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
@@ -209,11 +210,14 @@ class UnitScan(Scan):
         It keeps to one thread unless the scan was given a number, and has the memory limit to
         itself.
         """
+        self._run.warnings.tell()
         piece = copy.copy(self)
-        piece._plan = replace(self._plan, units=[self._plan.units[number]], again=None)
+        units = [self._plan.units[number]]
+        piece._plan = replace(self._plan, units=units, again=None, warnings=())
         piece._columns = list(columns)
         piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
+        piece._begin()
         piece._keeps = False  # a task reads it once, in a process that may have little memory
         return piece
 
@@ -380,6 +384,7 @@ class UnitScan(Scan):
         condition: pc.Expression | None,
         events: EventsSource | None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        self._run.warnings.tell()
         tested = filter_columns(condition, self._plan.schema)
         wanted = Wanted(
             self._fields(list(dict.fromkeys([*columns, *tested]))),

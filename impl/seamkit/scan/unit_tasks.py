@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from seambase.filters import apply_filter
-from seambase.scan import ScanWarning
+from seambase.scan import ToldWarnings
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task
 from seamkit.files.pages.counts import PageCounts
@@ -57,7 +57,7 @@ class Run:
     """What all units of a scan share while they are read."""
 
     allocator: TrackedAllocator
-    warnings: list[ScanWarning] = field(default_factory=list)
+    warnings: ToldWarnings = field(default_factory=ToldWarnings)
     rows: int = 0
     spent: list[tuple[str, float]] = field(default_factory=list)
     pages: PageCounts = field(default_factory=PageCounts)

@@ -74,6 +74,8 @@ class ExpectSpec:
         refused: exceptions of `seambase.errors`, one of which must be raised instead.
         says: words that the refusal's message must contain.
         warnings: how many warnings a reader that counts them must report.
+        doubted: a reader may warn, and need not; where neither this is said nor warnings are
+            expected, one that comes is a wrong answer.
         paths: how many slices each path must have served.
         arrow: Arrow types, as text, of some columns.
     """
@@ -83,6 +85,7 @@ class ExpectSpec:
     refused: Sequence[str] = ()
     says: Sequence[str] = ()
     warnings: int | None = None
+    doubted: bool = False
     paths: Mapping[str, int] | None = None
     arrow: Mapping[str, str] = field(default_factory=dict)
 

@@ -6,6 +6,7 @@ the dataset and through a filter must all agree with the full read.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from seambase.scan import TableWarning
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
@@ -56,8 +58,12 @@ def read_case(case: ScanCase, scanner: Scanner) -> None:
 
 @contextmanager
 def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
-    """A case's table in a folder of its own for a while, edited; what comes out is the request."""
-    with lent(case.table, case.edits, case.form) as table:
+    """A case's table in a folder of its own for a while, edited; what comes out is the request.
+
+    What a reader tells of it through Python's warnings is for its report to say.
+    """
+    with lent(case.table, case.edits, case.form) as table, warnings.catch_warnings():
+        warnings.simplefilter("ignore", TableWarning)
         yield request_of(case, table)
 
 
@@ -79,7 +85,14 @@ def request_of(case: ScanCase, table: Path) -> ScanRequest:
 
 def _must_read(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
     """Read; rows, schema, report and invariants must be right."""
-    scan, rows = _read(scanner, request)
+    with warnings.catch_warnings():
+        if not (case.expect.warnings or case.expect.doubted):
+            # A doubt that nobody expects is a wrong answer.
+            warnings.simplefilter("error", TableWarning)
+        try:
+            scan, rows = _read(scanner, request)
+        except TableWarning as doubt:
+            raise Mismatch(f"no warning expected, this came: {doubt}") from doubt
     names = case.names
     if list(scan.schema.names) != names:
         raise Mismatch(f"columns {names} expected, the schema says {scan.schema.names}")

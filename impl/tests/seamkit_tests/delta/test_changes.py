@@ -206,6 +206,7 @@ def test_a_column_that_went_away_within_the_window_is_refused(feed: Path) -> Non
         rows_of_table(feed, query="cdc")
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_a_newest_commit_that_is_gone_is_a_warning_and_an_error_if_strict(feed: Path) -> None:
     """Its checksum file tells of it: the changes end before it."""
     commit_path(feed, 4).unlink()

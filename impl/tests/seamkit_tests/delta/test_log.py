@@ -128,6 +128,7 @@ def test_percent_escapes_are_taken_off_once() -> None:
 
 
 @pytest.mark.parametrize("path", ["../a.parquet", "x/../../a.parquet", "%2e%2e/a.parquet", ""])
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_relative_paths_stay_in_the_table(tmp_path: Path, path: str) -> None:
     """Others are refused."""
     table = unpack_delta("emptied", tmp_path)

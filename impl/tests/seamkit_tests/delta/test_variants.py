@@ -27,6 +27,7 @@ def _in_pieces(kind: pa.DataType) -> pa.DataType:
 
 
 @pytest.mark.parametrize("number", _COLUMNS)
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_a_variant_in_pieces_is_refused(number: int, tmp_path: Path) -> None:
     """As Parquet's specification of shredding lays it out; the log tells the file's new size."""
     table = unpack_delta("variant", tmp_path)

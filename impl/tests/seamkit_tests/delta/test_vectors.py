@@ -184,6 +184,7 @@ def _is_file_of(vector: dict[str, Any], file: Path) -> bool:
     return encoded == file.stem.removeprefix("deletion_vector_").replace("-", "")
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_a_table_whose_vectors_move_into_the_log(tmp_path: Path) -> None:
     """Inline vectors read as those in files."""
     table = unpack_delta("vectors-several", tmp_path)
@@ -230,6 +231,7 @@ def test_a_file_that_is_live_with_two_vectors_is_refused(tmp_path: Path) -> None
         rows_of_table(table)
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_damaged_positions_beyond_the_file_are_refused(tmp_path: Path) -> None:
     """A vector of another, longer file does not fit."""
     table = unpack_delta("vectors-several", tmp_path)

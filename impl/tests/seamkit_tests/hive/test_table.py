@@ -211,6 +211,7 @@ def test_a_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     assert table.scan(["k"]).to_table().to_pylist() == [{"k": 1}]
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_what_lies_beside_partitions_is_told(tmp_path: Path) -> None:
     """A warning, and an error with `strict`; hidden names and folders of data are another thing."""
     (tmp_path / "p=1").mkdir()

@@ -65,6 +65,7 @@ def test_a_flipped_bit_of_a_header_changes_no_row_in_silence(name: str, tmp_path
 
 
 @pytest.mark.parametrize("name", _VERSIONS)
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_some_flipped_bits_of_headers_change_no_row_in_silence(name: str, tmp_path: Path) -> None:
     """Some of the same."""
     _check_flips(unpack_table(name, tmp_path), 41)
@@ -77,6 +78,7 @@ def _last_block(table: Path) -> tuple[Path, LogBlock]:
 
 @pytest.mark.parametrize("name", ["mor-v6-event", "mor-v9-event"])
 @pytest.mark.parametrize("digit", [0, 3, 12])
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_an_instant_that_nobody_knows_is_told(name: str, digit: int, tmp_path: Path) -> None:
     """By a warning that names file and offset, and by a refusal of a strict read."""
     table = unpack_table(name, tmp_path)
@@ -148,6 +150,7 @@ def test_a_record_without_a_key_is_refused(path: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["auto", "merge", "connector"])
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_two_columns_of_one_name_are_refused(path: str, tmp_path: Path) -> None:
     """Nobody knows which of them is meant."""
     table = unpack_table("mor-v9-base-only", tmp_path)

@@ -63,6 +63,7 @@ def _lines(table: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("name", _TABLES)
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_properties_cut_between_lines_change_no_row_in_silence(name: str, tmp_path: Path) -> None:
     """What is missing then is missed, or was of no importance."""
     table = unpack_table(name, tmp_path)

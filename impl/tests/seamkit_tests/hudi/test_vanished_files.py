@@ -53,6 +53,7 @@ def _write_and_clean(table: Path, aside: Path) -> None:
     ],
     ids=["table", "stream", "dataset"],
 )
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_a_read_is_planned_anew_where_its_file_is_gone(
     planned: tuple[Path, Path, pa.Table], read: Callable[[Scan], pa.Table]
 ) -> None:
