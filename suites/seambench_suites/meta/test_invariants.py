@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from seambench.conformance.load import load_cases
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.cases import ScanCase
+from seambench.seams.scan.check import unpacked
 from seambench.seams.scan.invariants import hold_invariants
+from seambench.seams.scan.ways import DOORS, Way, drawn, hold_way, pairwise
 from seambench_suites.meta import wrong
-from seambench_suites.meta.simulated import SimulatedReader
+from seambench_suites.meta.simulated import SimulatedReader, SimulatedScan
 
 _TABLE = "scan/hudi/scenarios/windows@v9"
 
@@ -40,6 +48,84 @@ def test_rows_that_depend_on_a_bound_are_found() -> None:
     """A reader that loses rows of `k > 1` alone is told by a condition that has one."""
     with pytest.raises(Mismatch, match="where"):
         hold_invariants(_case(f"{_TABLE}/snapshot"), wrong.LosesARowOfARange())
+
+
+class _Wrong(SimulatedScan):
+    """A scan that is right as a stream, and wrong through one door."""
+
+    door = ""
+
+    def to_table(self) -> pa.Table:
+        """All rows, or none."""
+        return self.table.slice(0, 0) if self.door == "to_table" else self.table
+
+    def count_rows(self) -> int:
+        """Their number, or one more."""
+        return int(self.table.num_rows) + (self.door == "count_rows")
+
+    def head(self, rows: int) -> pa.Table:
+        """The first ones, or as often the very first."""
+        if self.door == "head":
+            return pa.concat_tables([self.table.slice(0, 1)] * rows)
+        return self.table.slice(0, rows)
+
+    def lazy(self) -> pl.LazyFrame:
+        """All rows, or none that a filter is put to."""
+        frame = pl.from_arrow(self.table)
+        assert isinstance(frame, pl.DataFrame)
+        return frame.lazy().filter(pl.lit(self.door != "lazy"))
+
+
+class _WrongReader(SimulatedReader):
+    """Gives such scans."""
+
+    door = ""
+
+    def open(self, request: ScanRequest) -> _Wrong:
+        """The right rows, and a door that may be wrong."""
+        scan = _Wrong(super().open(request).table, request.batch_rows)
+        scan.door = self.door
+        return scan
+
+
+@pytest.mark.parametrize("door", ["to_table", "count_rows", "head", "lazy"])
+def test_a_door_that_gives_other_rows_is_found(door: str) -> None:
+    """Each door is compared with the plain stream, whatever the settings."""
+    reader, right = _WrongReader(), _WrongReader()
+    reader.door = door
+    case = _case(f"{_TABLE}/snapshot")
+
+    assert hold_invariants(case, right)
+    with pytest.raises(Mismatch, match=door):
+        hold_invariants(case, reader)
+
+
+def test_every_two_settings_come_together() -> None:
+    """Of doors, sizes of batches, threads, memory and filters; far fewer ways than all."""
+    ways = pairwise()
+    settings = [tuple(vars(way).items()) for way in ways]
+    met = {pair for one in settings for pair in itertools.combinations(one, 2)}
+    values: dict[str, set[Any]] = {}
+    for name, value in itertools.chain.from_iterable(settings):
+        values.setdefault(name, set()).add(value)
+
+    assert values["door"] == set(DOORS)
+    for one, other in itertools.combinations(vars(ways[0]), 2):
+        for pair in itertools.product(values[one], values[other]):
+            assert ((one, pair[0]), (other, pair[1])) in met
+    assert len(ways) < 60
+    assert {drawn(number) for number in range(1000)} == set(ways)
+
+
+@pytest.mark.parametrize("way", pairwise(), ids=str)
+def test_a_door_that_a_scan_has_not_says_so(way: Way) -> None:
+    """Of a reader of streams and datasets alone those are compared, and of others it is told."""
+    case = _case(f"{_TABLE}/snapshot")
+    with unpacked(case) as request:
+        why = hold_way(SimulatedReader(), request, way, case.id)
+
+    has = ("to_reader", "dataset", "dataset in DuckDB", "dataset in Polars")
+    assert (why is None) == (way.door in has), why
 
 
 def test_refusals_have_no_rows_to_compare() -> None:

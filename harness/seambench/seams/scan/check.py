@@ -7,6 +7,7 @@ the dataset and through a filter must all agree with the full read.
 from __future__ import annotations
 
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -212,10 +213,18 @@ def _check_invariants(case: ScanCase, scanner: Scanner, request: ScanRequest, ro
     counted = sum(batch.num_rows for batch in nothing.to_reader())
     if counted != len(rows):
         raise Mismatch(f"{counted} rows counted without columns, {len(rows)} read with them")
+    _check_way(case, scanner, request)
     if scanner.capabilities.get("pushdown"):
         _check_filters(scanner.open(request), rows, names)
     if scanner.capabilities.get("relation") and names:
         _check_filters(scanner.open(request), rows, names, relation=True)
+
+
+def _check_way(case: ScanCase, scanner: Scanner, request: ScanRequest) -> None:
+    """One way of all that the pass `invariants` tries; which one the case's name decides."""
+    from seambench.seams.scan.ways import drawn, hold_way
+
+    hold_way(scanner, request, drawn(zlib.crc32(case.id.encode())), case.id)
 
 
 def _check_filters(scan: Scan, rows: Rows, names: Sequence[str], *, relation: bool = False) -> None:

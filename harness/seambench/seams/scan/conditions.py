@@ -1,27 +1,45 @@
-"""Conditions in SQL that a seed decides, over the values of a table: what a reader may push down.
+"""Conditions that a seed decides, over the values of a table: what a reader may push down.
 
 Values that the table has, and near ones that it may lack, are where statistics, Bloom filters and
-pages decide what is read. What a condition means is DuckDB's to say.
+pages decide what is read. A condition is spelled in SQL, for Arrow and for Polars; what it means is
+for DuckDB, Arrow or Polars to say.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import math
+import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-__all__ = ["conditions", "spelled"]
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow.compute as pc
 
-_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+__all__ = ["Condition", "conditions", "in_arrow", "in_polars", "in_sql", "spelled"]
+
+Condition = tuple[str, Any, Any]
+"""`(and, one, other)`, `(or, one, other)`, `(not, one, None)`, `(null, column, whether)`,
+`(in, column, values)`, or a comparison: `(<=, column, value)`."""
+
+_JOINED: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": operator.or_}
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _MOST_DEPTH = 2
 
 
-def conditions(table: pa.Table, seed: str, count: int) -> Iterator[str]:
+def conditions(table: pa.Table, seed: str, count: int) -> Iterator[Condition]:
     """Some conditions over the columns of a table whose values can be spelled in SQL.
 
     Args:
@@ -49,40 +67,86 @@ def spelled(value: Any) -> str | None:
     if isinstance(value, int | Decimal):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
     if isinstance(value, float):
-        return f"{value!r}::DOUBLE" if math.isfinite(value) else None
+        return f"'{value!r}'::DOUBLE"
     if isinstance(value, dt.datetime):
         return f"TIMESTAMP{'TZ' if value.tzinfo else ''} '{value.isoformat(' ')}'"
     return f"DATE '{value.isoformat()}'" if isinstance(value, dt.date) else None
 
 
-def _condition(chance: random.Random, values: dict[str, list[Any]], depth: int) -> str:
+def in_sql(condition: Condition) -> str:
+    """A condition in SQL."""
+    kind, one, other = condition
+    if kind in ("and", "or"):
+        return f"({in_sql(one)} {kind.upper()} {in_sql(other)})"
+    if kind == "not":
+        return f"(NOT {in_sql(one)})"
+    column = '"' + one.replace('"', '""') + '"'
+    if kind == "null":
+        return f"({column} IS {'' if other else 'NOT '}NULL)"
+    if kind == "in":
+        return f"({column} IN ({', '.join(str(spelled(value)) for value in other)}))"
+    return f"({column} {kind} {spelled(other)})"
+
+
+def in_arrow(condition: Condition, schema: pa.Schema) -> pc.Expression:
+    """A condition as an expression of Arrow's over columns of a schema."""
+    import pyarrow.compute as pc
+
+    kind, one, other = condition
+    if kind in _JOINED:
+        return _JOINED[kind](in_arrow(one, schema), in_arrow(other, schema))
+    if kind == "not":
+        return ~in_arrow(one, schema)
+    column, type_ = pc.field(one), schema.field(one).type
+    if kind == "null":
+        return column.is_null() if other else column.is_valid()
+    if kind == "in":
+        return column.isin(pa.array(other, type_))
+    return _COMPARISONS[kind](column, pa.scalar(other, type_))
+
+
+def in_polars(condition: Condition) -> pl.Expr:
+    """A condition as an expression of Polars'."""
+    import polars as pl
+    import polars.selectors as cs
+
+    kind, one, other = condition
+    if kind in _JOINED:
+        return _JOINED[kind](in_polars(one), in_polars(other))
+    if kind == "not":
+        return ~in_polars(one)
+    column = cs.by_name(one).as_expr()
+    if kind == "null":
+        return column.is_null() if other else column.is_not_null()
+    return column.is_in(other) if kind == "in" else _COMPARISONS[kind](column, pl.lit(other))
+
+
+def _condition(chance: random.Random, values: dict[str, list[Any]], depth: int) -> Condition:
     kind = chance.random() if depth else 0.0
     if kind < 0.5:
         return _comparison(chance, values)
-    parts = [_condition(chance, values, depth - 1) for _ in range(2)]
+    one, other = [_condition(chance, values, depth - 1) for _ in range(2)]
     if kind < 0.9:
-        return f"({parts[0]} {'AND' if kind < 0.7 else 'OR'} {parts[1]})"
-    return f"(NOT {parts[0]})"
+        return "and" if kind < 0.7 else "or", one, other
+    return "not", one, None
 
 
-def _comparison(chance: random.Random, values: dict[str, list[Any]]) -> str:
+def _comparison(chance: random.Random, values: dict[str, list[Any]]) -> Condition:
     name = chance.choice(list(values))
-    column = '"' + name.replace('"', '""') + '"'
     kind = chance.random()
     if kind < 0.1:
-        return f"({column} IS {chance.choice(['', 'NOT '])}NULL)"
+        return "null", name, chance.choice([True, False])
     some = [_value(chance, values[name]) for _ in range(chance.randint(1, 4))]
     if kind < 0.25:
-        return f"({column} IN ({', '.join(some)}))"
-    return f"({column} {chance.choice(_COMPARISONS)} {some[0]})"
+        return "in", name, some
+    return chance.choice(list(_COMPARISONS)), name, some[0]
 
 
-def _value(chance: random.Random, own: Sequence[Any]) -> str:
+def _value(chance: random.Random, own: Sequence[Any]) -> Any:
     """One of the column's values, or one near it."""
     value = chance.choice(own)
     near = _near(value) if chance.random() < 0.35 else None
-    text = None if near is None else spelled(near)
-    return text or spelled(value) or "NULL"
+    return value if near is None or spelled(near) is None else near
 
 
 def _near(value: Any) -> Any:

@@ -7,10 +7,11 @@ import math
 from decimal import Decimal
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pytest
 
-from seambench.seams.scan.conditions import conditions, spelled
+from seambench.seams.scan.conditions import conditions, in_arrow, in_polars, in_sql, spelled
 
 _TABLE = pa.table(
     {
@@ -29,20 +30,37 @@ _TABLE = pa.table(
 
 def test_every_condition_is_understood() -> None:
     """None is an error, all of one seed are the same again, and most of them differ."""
-    found = list(conditions(_TABLE, "a seed", 300))
+    found = list(map(in_sql, conditions(_TABLE, "a seed", 300)))
     with duckdb.connect() as engine:
         engine.register("t", _TABLE)
         texts = [f"SELECT count(*) FROM t WHERE {one}" for one in found]  # noqa: S608 - our own
         counts = [engine.sql(text).fetchall()[0][0] for text in texts]
 
-    assert found == list(conditions(_TABLE, "a seed", 300))
+    assert found == list(map(in_sql, conditions(_TABLE, "a seed", 300)))
     assert len(set(found)) > 250
     assert set(counts) == {0, 1, 2, 3, 4}
     for name in _TABLE.schema.names:
         assert any(name.replace('"', '""') in one for one in found)
 
 
-@pytest.mark.parametrize("value", [math.nan, -math.inf, b"x", "\0", [1], None])
+def test_all_languages_mean_the_same() -> None:
+    """Where no number is NaN; and Arrow takes no value for not among others, where SQL has none."""
+    rows = _TABLE.drop_columns(["f"])
+    own = pl.from_arrow(rows)
+    assert isinstance(own, pl.DataFrame)
+    with duckdb.connect() as engine:
+        engine.execute("SET TimeZone = 'UTC'")
+        engine.register("t", rows)
+        for one in conditions(rows, "another seed", 200):
+            if "(NOT " in in_sql(one) and " IN (" in in_sql(one):
+                continue
+            text = f"SELECT count(*) FROM t WHERE {in_sql(one)}"  # noqa: S608 - our own
+            [(count,)] = engine.sql(text).fetchall()
+            assert rows.filter(in_arrow(one, rows.schema)).num_rows == count, one
+            assert own.filter(in_polars(one)).height == count, one
+
+
+@pytest.mark.parametrize("value", [b"x", "\0", [1], None])
 def test_what_cannot_be_spelled_is_left_out(value: object) -> None:
     """No literal of SQL stands for it everywhere."""
     assert spelled(value) is None

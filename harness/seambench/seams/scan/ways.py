@@ -1,0 +1,285 @@
+"""Doors and settings: whichever way rows leave a scan, and however it is set, they are the same.
+
+A way is a door, a size of batches, a number of threads, a limit of memory, and whether a condition
+goes through the door: in SQL, for Arrow or for Polars, as the door takes it. What the rows must be
+comes from the plain read, which a case's own rows judge, and from DuckDB, Arrow or Polars over it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError, UnavailableError
+from seambase.extras import needs
+from seambench.conformance.plain import rows_of
+from seambench.contracts.outcomes import Mismatch
+from seambench.contracts.scan import Parted, Related, Scan, Scanner, ScanRequest, Written
+from seambench.seams.scan.check import query_dataset, query_table, same_rows
+from seambench.seams.scan.conditions import Condition, conditions, in_arrow, in_polars, in_sql
+
+__all__ = ["DOORS", "Way", "drawn", "hold_way", "pairwise"]
+
+_SMALL_MEMORY_BYTES = 64 << 20
+_MOST_CONDITIONS = 4
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to ask for rows.
+
+    Attributes:
+        door: a name of `DOORS`.
+        batch_rows: most rows in a batch; None for the scanner's choice.
+        threads: tasks at once.
+        memory_limit_bytes: None for none.
+        filtered: a condition goes through the door.
+    """
+
+    door: str
+    batch_rows: int | None
+    threads: int
+    memory_limit_bytes: int | None
+    filtered: bool
+
+    def __str__(self) -> str:
+        limit = "a little memory" if self.memory_limit_bytes else "any memory"
+        asked = ", filtered" if self.filtered else ""
+        return f"{self.door} ({self.batch_rows} rows, {self.threads} threads, {limit}{asked})"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a door is to give: the scan, the rows of a plain read, and a condition."""
+
+    scan: Scan
+    whole: pa.Table
+    condition: Condition | None
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.whole.schema.names)
+
+
+class _ClosedError(Exception):
+    """Why a scan has no such door, or a door not these rows."""
+
+
+def _arrow_rows(asked: _Asked) -> pa.Table:
+    """What Arrow leaves of the rows."""
+    if asked.condition is None:
+        return asked.whole
+    try:
+        return asked.whole.filter(in_arrow(asked.condition, asked.whole.schema))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise _ClosedError(f"Arrow tests no such condition ({error})") from error
+
+
+def _compared(asked: _Asked, what: str, found: Iterable[pa.RecordBatch]) -> None:
+    want = rows_of(_arrow_rows(asked).to_batches(), asked.names)
+    same_rows(what, want, rows_of(found, asked.names), asked.names)
+
+
+def _own(method: str) -> Callable[[_Asked, str], None]:
+    """A door without a condition: a method of the scan that gives a table."""
+
+    def compare(asked: _Asked, what: str) -> None:
+        _compared(replace(asked, condition=None), what, _method(asked.scan, method)().to_batches())
+
+    return compare
+
+
+def _method(scan: Scan, name: str) -> Any:
+    found = getattr(scan, name, None)
+    if found is None:
+        raise _ClosedError(f"the scan has no {name}")
+    return found
+
+
+def _stream(asked: _Asked, what: str) -> None:
+    if not hasattr(asked.scan, "__arrow_c_stream__"):
+        raise _ClosedError("the scan is no stream by itself")
+    found = list(pa.RecordBatchReader.from_stream(asked.scan))
+    _compared(replace(asked, condition=None), what, found)
+
+
+def _counted(asked: _Asked, what: str) -> None:
+    count = _method(asked.scan, "count_rows")()
+    if count != asked.whole.num_rows:
+        raise Mismatch(f"{what}: {count} rows counted, {asked.whole.num_rows} read")
+
+
+def _limited(asked: _Asked, what: str) -> None:
+    """Some of the rows: as many as asked for, none twice."""
+    most = max(asked.whole.num_rows - 1, 0)
+    some = _method(asked.scan, "head")(most)
+    rest = rows_of(asked.whole.to_batches(), asked.names)
+    for row in map(repr, rows_of(some.to_batches(), asked.names)):
+        at = next((i for i, one in enumerate(rest) if repr(one) == row), None)
+        if at is None:
+            raise Mismatch(f"{what}: a row that the full read has not, or not as often")
+        del rest[at]
+    if some.num_rows != most:
+        raise Mismatch(f"{what}: {some.num_rows} of {most} rows")
+
+
+def _parts(asked: _Asked, what: str) -> None:
+    if not isinstance(asked.scan, Parted):
+        raise _ClosedError("the scan has no parts")
+    own = None if asked.condition is None else in_arrow(asked.condition, asked.whole.schema)
+    _arrow_rows(asked)
+    pieces = [asked.scan.part(n, asked.names, own) for n in range(asked.scan.n_parts)]
+    _compared(asked, what, [batch for piece in pieces for batch in piece.to_reader()])
+
+
+def _plans(asked: _Asked, what: str) -> None:
+    if not isinstance(asked.scan, Written):
+        raise _ClosedError("the scan has no plans as data")
+    try:
+        texts, read = asked.scan.plans([[n] for n in range(asked.scan.n_parts)])
+    except RefusedError as error:
+        raise _ClosedError(str(error)) from error
+    found = [batch for text in texts for batch in read(text).to_reader()]
+    _compared(replace(asked, condition=None), what, found)
+
+
+def _arrow_dataset(asked: _Asked, what: str) -> None:
+    own = None if asked.condition is None else in_arrow(asked.condition, asked.whole.schema)
+    _arrow_rows(asked)
+    _compared(asked, what, asked.scan.dataset().to_batches(filter=own))
+
+
+def _in_duckdb(*, relation: bool) -> Callable[[_Asked, str], None]:
+    def compare(asked: _Asked, what: str) -> None:
+        if relation and not isinstance(asked.scan, Related):
+            raise _ClosedError("the scan has no relation")
+        if not asked.names:
+            raise _ClosedError("a relation of DuckDB has a column")
+        text = None if asked.condition is None else in_sql(asked.condition)
+        want = query_table(asked.whole, text or "true")
+        have = query_dataset(asked.scan, asked.names, text, relation=relation)
+        same_rows(what, want, have, asked.names)
+
+    return compare
+
+
+def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
+    """Compared as Polars' own values: it has no maps, and other bounds of times."""
+
+    def compare(asked: _Asked, what: str) -> None:
+        try:
+            with needs("peers", "rows in Polars"):
+                import polars as pl
+        except UnavailableError as error:
+            raise _ClosedError(str(error)) from error
+        if not asked.names:
+            raise _ClosedError("a lazy frame of Polars has a column")
+        own = None if asked.condition is None else in_polars(asked.condition)
+        try:
+            whole = pl.from_arrow(asked.whole)
+            assert isinstance(whole, pl.DataFrame)
+            want = whole if own is None else whole.filter(own)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _ClosedError(f"Polars takes no such rows, or tests none ({error})") from error
+        frame = (
+            _method(asked.scan, "lazy")() if lazy else pl.scan_pyarrow_dataset(asked.scan.dataset())
+        )
+        try:
+            have = (frame if own is None else frame.filter(own)).collect()
+        except RefusedError as error:
+            if lazy or "lazy()" not in str(error):
+                raise
+            raise _ClosedError(str(error)) from error
+        if sorted(map(repr, want.rows())) != sorted(map(repr, have.rows())):
+            raise Mismatch(f"{what}: {have.height} rows, Polars has {want.height}: {own}")
+
+    return compare
+
+
+DOORS: Mapping[str, Callable[[_Asked, str], None]] = {
+    "to_reader": lambda asked, what: _compared(
+        replace(asked, condition=None), what, list(asked.scan.to_reader())
+    ),
+    "to_table": _own("to_table"),
+    "stream": _stream,
+    "count_rows": _counted,
+    "head": _limited,
+    "parts": _parts,
+    "plans": _plans,
+    "dataset": _arrow_dataset,
+    "dataset in DuckDB": _in_duckdb(relation=False),
+    "relation": _in_duckdb(relation=True),
+    "dataset in Polars": _in_polars(lazy=False),
+    "lazy": _in_polars(lazy=True),
+}
+"""Each asks for rows and raises `Mismatch` where they are others than they must be."""
+
+_DIMENSIONS: tuple[Sequence[Any], ...] = (
+    tuple(DOORS),
+    (1, 2, 3, None),
+    (1, 4),
+    (None, _SMALL_MEMORY_BYTES),
+    (False, True),
+)
+
+
+@cache
+def pairwise() -> Sequence[Way]:
+    """Ways of which each two settings come together in one at least."""
+    ways = {values: _pairs(values) for values in itertools.product(*_DIMENSIONS)}
+    missing = set().union(*ways.values())
+    chosen = []
+    while missing:
+        best = max(ways, key=lambda values: len(ways[values] & missing))
+        missing -= ways[best]
+        chosen.append(Way(*best))
+    return chosen
+
+
+def _pairs(values: Sequence[Any]) -> set[Any]:
+    return set(itertools.combinations(enumerate(values), 2))
+
+
+def drawn(number: int) -> Way:
+    """One of them, so that neighbours by number have different doors."""
+    return pairwise()[number % len(pairwise())]
+
+
+def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str | None:
+    """Ask for the rows of a request in one way.
+
+    Args:
+        scanner: gives the scan; its rows are known to be right as they come by themselves.
+        request: without a filter.
+        way: what is tried.
+        seed: decides conditions.
+
+    Returns:
+        Why the scan does not take this way; None where it does.
+
+    Raises:
+        Mismatch: other rows come.
+    """
+    whole = scanner.open(request).to_reader().read_all()
+    asked = replace(
+        request,
+        batch_rows=way.batch_rows,
+        threads=way.threads,
+        memory_limit_bytes=way.memory_limit_bytes,
+    )
+    tested: list[Condition | None] = [None]
+    if way.filtered and scanner.capabilities.get("pushdown"):
+        tested = list(conditions(whole, seed, _MOST_CONDITIONS)) or [None]
+    why = None
+    for condition in tested:
+        scan = scanner.open(asked)
+        try:
+            DOORS[way.door](_Asked(scan, whole, condition), str(way))
+        except _ClosedError as closed:
+            why = str(closed)
+    return why
