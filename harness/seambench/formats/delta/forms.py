@@ -176,7 +176,8 @@ def _mend_column(
         if name not in names:
             continue
         column = content[at].combine_chunks()
-        parts = column.flatten()
+        # Children as they lie there: below a null struct a field that is never null has a value.
+        parts = [column.field(number) for number in range(len(names))]
         keys = [parts[names.index(key)].to_pylist() for key in ("path", name)]
         told = [
             None if one[1] is None else value({"path": one[0], name: one[1]})

@@ -25,6 +25,16 @@ _SIZES = ("fileSizeInBytes", "totalWriteBytes")
 _COMMITS = re.compile(r".*\.(commit|deltacommit|replacecommit|compaction|clustering)")
 
 
+def _is_archived(table: Path) -> bool:
+    """Whether commits lie in archives, in which sizes stand that nothing here mends."""
+    folder = table / ".hoodie"
+    return any(folder.glob("archived/.commits*")) or any(folder.glob("timeline/history/*.parquet"))
+
+
+def _bases(table: Path) -> Sequence[Path]:
+    return [] if _is_archived(table) else FILES["base"](table)
+
+
 def _mend(table: Path, sizes: Mapping[str, int]) -> None:
     """Sizes in the metadata of commits; the metadata table goes, whose files hold them too."""
     for file in (table / ".hoodie").rglob("*"):
@@ -115,7 +125,7 @@ def _logs(each: Callable[[_Block], Sequence[_Block] | None]) -> Callable[[Path],
 
     def change(table: Path) -> int:
         sizes = {}
-        for file in FILES["log"](table):
+        for file in FILES["log"](table) if not _is_archived(table) else []:
             if file.name.endswith(".cdc"):
                 continue
             blocks = list(_blocks(file.read_bytes()))
@@ -171,7 +181,7 @@ def forms() -> Sequence[Form]:
     """Every form."""
     inner = ("row-groups-1", "columns-reversed", "hint-large", "pages-v2", "plain")
     return [
-        *data_forms(FILES["base"], _mend),
+        *data_forms(_bases, _mend),
         Form("metadata-table-off", "no metadata table", _without_metadata_table),
         Form("log-records", "a block of a log for each record", _logs(_record_each)),
         Form("log-keys", "blocks of logs without the positions of records", _logs(_by_key)),
