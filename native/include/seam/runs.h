@@ -5,6 +5,10 @@
  * says of which rows the result is made; columns themselves are put together elsewhere: in place
  * over the batches of one run, the base (seam/assemble.h), or row by row.
  *
+ * Keys and orders are those of seam/sort_key.h: -0.0 and 0.0 are one key, as to the comparators
+ * that Paimon generates, which ask for `>`, then for `<`; a merge of logs (seam/merge.h) has them
+ * as two. NaN, which equals every number there, callers refuse.
+ *
  * Batches come one by one: memory is bounded by runs times batch. A merge belongs to one thread at
  * a time. */
 #ifndef SEAM_RUNS_H
