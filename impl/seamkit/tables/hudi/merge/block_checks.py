@@ -60,8 +60,8 @@ def strange_blocks(
 
 
 def _strange_columns(block: LogBlock, timeline: Timeline) -> Iterator[ScanWarning]:
-    """Columns that the block's writer did not have, as its commit tells."""
-    if not block.is_data or block.compacted_instants:
+    """Columns that the block's writer did not have, as its commit tells; deletes name some, too."""
+    if block.schema is None or block.compacted_instants:
         return
     written = timeline.written_columns(block.instant)
     if written is None:
