@@ -6,6 +6,7 @@ import datetime as dt
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,9 +17,12 @@ from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.listing.bootstrap import with_external_files
+from seamkit.tables.hudi.listing.hfile import read_hfile
 from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice
 from seamkit_tests import GOLDEN
+from seamkit_tests.samples.hfile_bytes import build_hfile
 from seamkit_tests.samples.hudi_files import properties_text
+from seamkit_tests.samples.odd_values import odd_container
 
 # Written by Spark 3.5.9 and Hudi 1.2.0 (`METADATA_ONLY` bootstrap of a table in folders p=p0 and
 # p=p1); the name of the table's folder is another one.
@@ -73,6 +77,23 @@ def test_a_skeleton_that_the_index_lacks_is_an_error(table: Path) -> None:
         with_external_files([slice_of("unknown")], *opened(table))
     shutil.rmtree(table / ".hoodie" / ".aux")
     with pytest.raises(InputError, match="the bootstrap index is missing"):
+        with_external_files([slice_of(FILE_ID)], *opened(table))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"bootstrapFileStatus": "x"},
+        {"bootstrapFileStatus": {"path": "x"}},
+        {"bootstrapFileStatus": {"path": {"uri": ""}}},
+    ],
+)
+def test_an_odd_entry_of_the_index_is_named(table: Path, entry: dict[str, Any]) -> None:
+    """An entry that names no file is an error with the index's name."""
+    index = table / ".hoodie/.aux/.bootstrap/.fileids/index.hfile"
+    ((key, _), *_) = read_hfile(index.read_bytes(), file="index").entries
+    index.write_bytes(build_hfile([[(key, odd_container(entry))]]))
+    with pytest.raises(InputError, match="an entry without the path of a file"):
         with_external_files([slice_of(FILE_ID)], *opened(table))
 
 

@@ -271,6 +271,7 @@ def test_instants_come_as_digits_or_iso(tmp_path: Path) -> None:
         '{"partitionToWriteStats": {"": {}}}',
         '{"partitionToWriteStats": {"": ["f"]}}',
         '{"partitionToWriteStats": {"": [{"fileId": 1}]}}',
+        '{"partitionToWriteStats": {"": [{"fileId": "f", "path": "p", "numWrites": "1"}]}}',
         '{"partitionToReplaceFileIds": {"": [1]}}',
         '{"extraMetadata": "schema"}',
     ],

@@ -93,11 +93,14 @@ def _entry(value: bytes, where: str) -> Mapping[str, Any]:
 
 def _external(entry: Mapping[str, Any], root: str, config: TableConfig, where: str) -> External:
     """The root in the properties counts, not the one in the index: tables are moved."""
-    uri = ((entry.get("bootstrapFileStatus") or {}).get("path") or {}).get("uri")
-    if not uri:
-        raise InputError(f"{where}: an entry without the path of a file")
+    try:
+        uri = entry["bootstrapFileStatus"]["path"]["uri"]
+    except (LookupError, TypeError):
+        uri = None
     folder = entry.get("bootstrapPartitionPath") or ""
-    name = str(uri).rpartition("/")[2]
+    if not uri or not isinstance(uri, str) or not isinstance(folder, str):
+        raise InputError(f"{where}: an entry without the path of a file")
+    name = uri.rpartition("/")[2]
     path = f"{folder}/{name}" if folder else name
     return External(root.removeprefix("file:"), path, _partition_values(folder, config))
 

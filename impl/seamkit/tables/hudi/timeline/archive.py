@@ -19,7 +19,13 @@ from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_records import avro_records
-from seamkit.tables.hudi.timeline.instants import Instant, completed_as, parse_body, parse_write
+from seamkit.tables.hudi.timeline.instants import (
+    Instant,
+    checked_write,
+    completed_as,
+    parse_body,
+    parse_write,
+)
 
 __all__ = ["Archive"]
 
@@ -159,10 +165,13 @@ def _entries(block: LogBlock) -> Iterator[tuple[Instant, _Body]]:
         if not {"commitTime", "actionType", "actionState"} <= record.row.keys():
             raise InputError(f"{block.where}: its records are no archived instants")
         if record.row["actionState"] in ("COMPLETED", None):
-            yield _logged_instant(record.row)
+            yield _logged_instant(record.row, block.where)
 
 
-def _logged_instant(entry: Mapping[str, Any]) -> tuple[Instant, _Body]:
+def _logged_instant(entry: Mapping[str, Any], where: str) -> tuple[Instant, _Body]:
     requested, action = str(entry["commitTime"]), completed_as(str(entry["actionType"]))
     body: Any = next((entry[name] for name in _BODIES if entry.get(name)), {})
-    return Instant(requested, action, "completed", requested, ""), lambda: dict(body)
+    instant = Instant(requested, action, "completed", requested, "")
+    if not isinstance(body, dict):
+        raise InputError(f"{where}: the body of {requested} is a {type(body).__name__}")
+    return instant, lambda: checked_write(dict(body), f"{where}, instant {requested}")

@@ -16,6 +16,7 @@ __all__ = [
     "WRITES",
     "Instant",
     "State",
+    "checked_write",
     "completed_as",
     "parse_body",
     "parse_instant",
@@ -96,6 +97,10 @@ def parse_name(name: str, path: str, layout: int) -> Instant | None:
     return Instant(requested, completed_as(action), "completed", completed, path)
 
 
+#: What a reader takes of a file that was written, besides names.
+_NUMBERS = ("fileSizeInBytes", "numWrites")
+
+
 def parse_body(content: bytes, where: str) -> dict[str, Any]:
     """An instant's body: JSON in layout 1, an Avro container in layout 2 and for plans.
 
@@ -120,7 +125,15 @@ def parse_write(content: bytes, where: str) -> dict[str, Any]:
     Raises:
         InputError: it has not.
     """
-    body = parse_body(content, where)
+    return checked_write(parse_body(content, where), where)
+
+
+def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
+    """The body of a write as it is, if what a reader takes from it has the types of Hudi.
+
+    Raises:
+        InputError: it has not.
+    """
     stats = body.get("partitionToWriteStats") or {}
     replaced = body.get("partitionToReplaceFileIds") or {}
     extra = body.get("extraMetadata") or {}
@@ -134,8 +147,10 @@ def parse_write(content: bytes, where: str) -> dict[str, Any]:
         for stat in files:
             if not all(isinstance(stat.get(name) or "", str) for name in ("path", "fileId")):
                 raise InputError(f"{where}: not readable as a write (a file's name is no text)")
-            if not isinstance(stat.get("fileSizeInBytes") or 0, int):
-                raise InputError(f"{where}: not readable as a write (a file's size is no number)")
+            if not all(isinstance(stat.get(name) or 0, int) for name in _NUMBERS):
+                raise InputError(
+                    f"{where}: not readable as a write (a file's size or rows are no number)"
+                )
     return body
 
 

@@ -8,10 +8,10 @@ Instants are compared as strings.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
@@ -49,6 +49,8 @@ _UNDOING = ("rollback", "restore")
 # These put rows elsewhere and leave the schema as it was, whatever their metadata says
 # (WriteOperationType, canUpdateSchema): it is the one of the time at which they were planned.
 _REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
+
+Told = TypeVar("Told")
 
 _BYTES_A_FILE, _BYTES_A_BODY = 3000, 20_000  # of what writes say, in memory, about
 _INSTANT_KEPT = "instant of Hudi"
@@ -132,12 +134,8 @@ class Timeline:
         undone: set[str] = set()
         for instant in self.instants:
             if instant.action in _UNDOING:
-                body = parse_body(self.storage.read(instant.path), self.storage.full(instant.path))
-                for name in ("commitsRollback", "instantsToRollback"):
-                    listed = body.get(name) or ()
-                    undone.update(i["commitTime"] if isinstance(i, dict) else i for i in listed)
-                target = body.get("instantToRollback") or {}
-                undone.add(target.get("commitTime") or "")
+                where = self.storage.full(instant.path)
+                undone.update(_undone(parse_body(self.storage.read(instant.path), where), where))
         return frozenset(undone)
 
     def written_columns(self, requested: str) -> frozenset[str] | None:
@@ -212,8 +210,9 @@ class Timeline:
         Raises:
             InputError: the plan cannot be read.
         """
-        found = self._operations(instant, "compaction", ("partitionPath", "fileId"))
-        return [(partition or "", file_id) for partition, file_id in found]
+        return self._operations(
+            instant, "compaction", lambda o: (_text(o["partitionPath"]), _text(o["fileId"]))
+        )
 
     def put_together_by(self, instant: Instant) -> set[str]:
         """Instants whose logs a log compaction has put together; from version 8 on.
@@ -221,13 +220,13 @@ class Timeline:
         Raises:
             InputError: its plan cannot be read.
         """
-        found = self._operations(instant, "logcompaction", ("deltaFilePaths",))
-        paths = [path for (paths,) in found for path in paths]
+        found = self._operations(instant, "logcompaction", lambda o: _texts(o["deltaFilePaths"]))
+        paths = [path for listed in found for path in listed]
         return {path.rpartition(".log.")[0].rpartition("_")[2] for path in paths}
 
     def _operations(
-        self, instant: Instant, action: str, names: Sequence[str]
-    ) -> list[tuple[Any, ...]]:
+        self, instant: Instant, action: str, read: Callable[[Mapping[str, Any]], Told]
+    ) -> list[Told]:
         """What the plan of a compaction says of each slice."""
         name = f"{instant.requested}.{action}.requested"
         path = f"{self.config.timeline_folder}/{name}"
@@ -240,7 +239,7 @@ class Timeline:
             raise InputError(f"{where}: an empty file where a compaction's plan should be")
         try:
             operations = parse_body(content, where).get("operations") or []
-            return [tuple(operation[name] for name in names) for operation in operations]
+            return [read(operation) for operation in operations]
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: not readable as a compaction's plan ({error!r})") from error
 
@@ -324,6 +323,31 @@ class Timeline:
             if schema:
                 return schema
         return self.config.raw.get("hoodie.table.create.schema")
+
+
+def _text(value: Any) -> str:
+    """A text, empty for null; TypeError for whatever else."""
+    if not isinstance(value, str | None):
+        raise TypeError(f"{value!r:.80} where a text is expected")
+    return value or ""
+
+
+def _texts(value: Any) -> list[str]:
+    """Texts of a list, none for null; TypeError for whatever else."""
+    if not isinstance(value, list | None):
+        raise TypeError(f"{value!r:.80} where a list is expected")
+    return [_text(item) for item in value or ()]
+
+
+def _undone(body: Mapping[str, Any], where: str) -> Iterator[str]:
+    """Instants that a rollback or restore has undone, or is about to."""
+    try:
+        for name in ("commitsRollback", "instantsToRollback"):
+            for listed in body.get(name) or ():
+                yield _text(listed["commitTime"] if isinstance(listed, dict) else listed)
+        yield _text((body.get("instantToRollback") or {}).get("commitTime"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{where}: not readable as a rollback ({error!r})") from error
 
 
 def replaced_groups(instant: Instant, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

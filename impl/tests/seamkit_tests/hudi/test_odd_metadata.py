@@ -1,0 +1,250 @@
+"""Metadata whose values are of other kinds than Hudi writes: errors with a name, nothing raw."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import fastavro
+import pytest
+
+import seamkit
+from seambase.errors import InputError, SeambenchError
+from seamkit.tables.hudi.explain import explain_table
+from seamkit.tables.hudi.listing.hfile import read_hfile
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hfile_bytes import build_hfile
+from seamkit_tests.samples.hudi_files import Table, at, base
+from seamkit_tests.samples.hudi_log_bytes import SCHEMA, avro_content, block
+from seamkit_tests.samples.odd_values import any_type, odd_container, places
+
+#: Changes tried of each table. More for a long search: SEAMBENCH_EXAMPLES=1000.
+_CHANGES = int(os.environ.get("SEAMBENCH_EXAMPLES", "6"))
+_Change = Callable[[bytes, Random], bytes]
+
+_TABLES = (
+    "archived/v6",
+    "clustering-pending/v9",
+    "compaction/v6",
+    "mor-v9-compaction-pending",
+    "overwrite-partition/v8",
+    "partition-statistics/v9",
+    "renamed/v9",
+    "restored/v6",
+    "rollback/v9",
+)
+#: What may stand where something else is expected.
+_ODD: tuple[Any, ...] = (
+    *(None, True, 0, -1, 1 << 62, 1.5, float("nan"), "", "x", "\0", "a/../b", "%zz", b"\xff\x00"),
+    *("{", "[]", "null", '{"type": "record"}', "[" * 5000, [], [None], [[]], [{}], ["x", 1]),
+    *({}, {"": None}, {"x": {}}, {"type": "record", "fields": 5, "name": "r"}),
+)
+_ODD_PROPERTIES = ("", " ", "x", "-1", "9" * 30, "true", "\\u12", "\\", ":=,", ",,", "a.b:c", "/..")
+
+
+def _with(value: Any, way: list[Any], other: Any) -> Any:
+    """A value with another one in a place; ``...`` takes the place away."""
+    if not way:
+        return other
+    if isinstance(value, list):
+        changed = [_with(v, way[1:], other) if i == way[0] else v for i, v in enumerate(value)]
+        return [v for v in changed if v is not ...]
+    pairs = {k: _with(v, way[1:], other) if k == way[0] else v for k, v in value.items()}
+    return {k: v for k, v in pairs.items() if v is not ...}
+
+
+def _odd(body: Any, random: Random) -> Any:
+    """A body with an odd value in some place, which may lie in a schema within it."""
+    way, old = random.choice([([], body), *places(body)])
+    if isinstance(old, str) and old[:1] == "{" and random.random() < 0.9:
+        return _with(body, way, json.dumps(_odd(json.loads(old), random), default=str))
+    other = random.choice((*_ODD, ..., [old], {"x": old}, [old, old]))
+    return _with(body, way, {} if other is ... and not way else other)
+
+
+def _changed_body(content: bytes, random: Random) -> bytes:
+    if content[:4] == b"Obj\x01":
+        return odd_container(_odd(next(fastavro.reader(io.BytesIO(content))), random))
+    return json.dumps(_odd(json.loads(content), random), default=str).encode()
+
+
+def _changed_properties(content: bytes, random: Random) -> bytes:
+    lines = content.decode().splitlines()
+    at = random.randrange(len(lines))
+    name = lines[at].partition("=")[0]
+    match random.randrange(6):
+        case 0:
+            del lines[at]
+        case 1:
+            lines.append(f"{name}={random.choice(_ODD_PROPERTIES)}")
+        case 2:
+            lines[at] = name
+        case _:
+            lines[at] = f"{name}={random.choice(_ODD_PROPERTIES)}"
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _changed_bytes(content: bytes, random: Random) -> bytes:
+    at = random.randrange(len(content))
+    if random.random() < 0.3:
+        return content[:at]
+    return content[:at] + random.randbytes(random.choice((1, 1, 4))) + content[at + 1 :]
+
+
+def _changed_hfile(content: bytes, random: Random) -> bytes:
+    """An HFile, with right checksums, of another schema or of another record."""
+    whole = read_hfile(content, file="of the golden table")
+    entries, info = list(whole.entries), {**whole.info, b"KEY_VALUE_VERSION": b"\0\0\0\1"}
+    info.pop(b"hfile.MAX_TAGS_LEN", None)
+    if random.random() < 0.4 and b"schema" in info:
+        info[b"schema"] = json.dumps(
+            _odd(json.loads(info[b"schema"]), random), default=str
+        ).encode()
+    else:
+        at = random.randrange(len(entries))
+        key, value = entries[at]
+        entries[at] = (
+            (key, _changed_bytes(value, random)) if random.random() < 0.8 else (value, key)
+        )
+    # No shorter than its commit says.
+    return build_hfile([entries], info | {b"padding": bytes(len(content))})
+
+
+def _files(root: Path) -> dict[_Change, list[Path]]:
+    """Files of metadata by how they are changed."""
+    found: dict[_Change, list[Path]] = {}
+    for path in sorted((root / ".hoodie").rglob("*")):
+        content = path.read_bytes() if path.is_file() else b""
+        if path.suffix == ".properties":
+            found.setdefault(_changed_properties, []).append(path)
+        elif content[:4] == b"Obj\x01" or content.lstrip()[:1] == b"{":
+            found.setdefault(_changed_body, []).append(path)
+        elif path.suffix == ".hfile" and read_hfile(content, file=path.name).entries:
+            found.setdefault(_changed_hfile, []).append(path)
+        if content[:4] in (b"DATA", b"#HUD"):
+            found.setdefault(_changed_bytes, []).append(path)
+    return found
+
+
+def _ask(root: Path) -> None:
+    """Everything that can be asked of a table; each question may be refused with a name."""
+    for listing in ("files", "metadata"):
+        asked: list[Callable[[Any], Any]] = [
+            lambda table: table.scan().to_table(),
+            lambda table: table.scan(strict=True, filter="k <> 'x'").count_rows(),
+            lambda table: table.scan().explain(),
+            lambda table: table.describe(),
+            lambda table: list(explain_table(table)),
+            lambda table: table.scan(query="incremental", begin="2020-01-01").count_rows(),
+            lambda table: table.scan(query="cdc").count_rows(),
+            lambda table: table.scan(as_of="2026-11-21").count_rows(),
+        ]
+        for question in asked:
+            try:
+                question(seamkit.open_table(root, listing=listing))
+            except SeambenchError as error:
+                assert str(error)  # noqa: PT017 - either outcome is right
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"commitsRollback": 1.5},
+        {"commitsRollback": [["x"]]},
+        {"instantsToRollback": [{"action": "commit"}]},
+        {"instantToRollback": ["x"]},
+        {"instantToRollback": {"commitTime": 5}},
+    ],
+)
+def test_an_odd_rollback_is_named(body: dict[str, Any], tmp_path: Path) -> None:
+    """A rollback that names no instants is an error with the file's name."""
+    table = Table(tmp_path, 9)
+    table.instant(at(10), "commit", at(11), base(10))
+    (table.timeline / f"{at(20)}_{at(21)}.rollback").write_bytes(odd_container(body))
+
+    with pytest.raises(InputError, match=r"rollback: not readable as a rollback"):
+        table.load().knows(at(15))
+
+
+@pytest.mark.parametrize(
+    ("action", "operation"),
+    [
+        ("compaction", {"partitionPath": ["x"], "fileId": "f"}),
+        ("compaction", {"partitionPath": "", "fileId": 5}),
+        ("logcompaction", {"deltaFilePaths": "x"}),
+        ("logcompaction", {"deltaFilePaths": [5]}),
+    ],
+)
+def test_an_odd_plan_is_named(action: str, operation: dict[str, Any], tmp_path: Path) -> None:
+    """A compaction's plan whose files are no texts is an error with the file's name."""
+    table = Table(tmp_path, 9)
+    plan = odd_container({"operations": [operation]})
+    (table.timeline / f"{at(20)}.{action}.requested").write_bytes(plan)
+    timeline = table.load()
+    (instant,) = timeline.instants
+    read = timeline.compaction_plan if action == "compaction" else timeline.put_together_by
+
+    with pytest.raises(InputError, match=r"requested: not readable as a compaction's plan"):
+        read(instant)
+
+
+@pytest.mark.parametrize("body", ["x", {"partitionToWriteStats": {"": ["x"]}}])
+def test_an_odd_archived_body_is_named(body: Any, tmp_path: Path) -> None:
+    """The body of an archived write has the types that one of the timeline has."""
+    table = Table(tmp_path, 6)
+    names = ("commitTime", "actionType", "actionState", "hoodieCommitMetadata")
+    fields = [{"name": name, "type": any_type(4)} for name in names]
+    schema = {"type": "record", "name": "HoodieArchivedMetaEntry", "fields": fields}
+    entry = dict(zip(names, (at(10), "commit", "COMPLETED", body), strict=True))
+    (table.root / ".hoodie" / "archived").mkdir()
+    (table.root / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").write_bytes(
+        block("avro", {SCHEMA: json.dumps(schema)}, avro_content(schema, [entry]))
+    )
+
+    with pytest.raises(InputError, match=r"archive\.1_1-0-1"):
+        table.load().latest_schema()
+
+
+@pytest.mark.parametrize(
+    "info", [{"size": 5}, {"size": "5", "isDeleted": False}, {"size": 5, "isDeleted": 0}]
+)
+def test_an_odd_record_of_the_metadata_table_is_named(info: dict[str, Any], tmp_path: Path) -> None:
+    """What a record says of a file is its size and whether it is deleted."""
+    root = unpack_table("metadata-table/v9", tmp_path)
+    fields = [{"name": "filesystemMetadata", "type": any_type(3)}]
+    schema: Any = {"type": "record", "name": "r", "fields": fields}
+    datum = io.BytesIO()
+    fastavro.schemaless_writer(datum, schema, {"filesystemMetadata": {"odd": info}})
+    entries = [(b"__all_partitions__", datum.getvalue())]
+    (path,) = (root / ".hoodie/metadata/files").glob("*.hfile")
+    padding = bytes(path.stat().st_size)
+    own = {b"KEY_VALUE_VERSION": b"\0\0\0\1", b"padding": padding}
+    path.write_bytes(build_hfile([entries], own | {b"schema": json.dumps(schema).encode()}))
+
+    with pytest.raises(InputError, match="a record is not readable"):
+        seamkit.open_table(root, listing="metadata").scan()
+
+
+@pytest.mark.parametrize("name", _TABLES)
+def test_odd_values_are_refused_with_a_name(name: str, tmp_path: Path) -> None:
+    """Any value of a file of metadata may be any other: it is read, or refused by a sentence."""
+    root = unpack_table(name, tmp_path)
+    random = Random(name)
+    kinds = _files(root)
+    for number in range(_CHANGES):
+        change = random.choice(list(kinds))
+        path = random.choice(kinds[change])
+        content = path.read_bytes()
+        path.write_bytes(change(content, random))
+        try:
+            _ask(root)
+        except Exception as error:
+            error.add_note(f"{path.relative_to(root)}, change {number}")
+            raise
+        finally:
+            path.write_bytes(content)
