@@ -24,7 +24,7 @@ from seamkit_tests.samples.hudi_log_bytes import SCHEMA, avro_content, block
 from seamkit_tests.samples.odd_values import any_type, odd_container, places
 
 #: Changes tried of each table. More for a long search: SEAMBENCH_EXAMPLES=1000.
-_CHANGES = int(os.environ.get("SEAMBENCH_EXAMPLES", "6"))
+_CHANGES = int(os.environ.get("SEAMBENCH_EXAMPLES", "4"))
 _Change = Callable[[bytes, Random], bytes]
 
 _TABLES = (
