@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambench.conformance.plain import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.delta_tables import (
@@ -21,7 +22,6 @@ from seamkit_tests.samples.delta_tables import (
     rows_of_table,
     unpack_delta,
 )
-from seamkit_tests.samples.witness import witness_text
 
 #: A table whose commits state their times, and the first that does: those times are still the ones
 #: that Spark read. Times of files are not.
@@ -59,7 +59,7 @@ def test_each_feed_is_as_spark_read_it(
     found = table.scan(query="cdc", threads=1, **window).to_table()
     assert found.column_names == witness["columns"]
     rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-    texts = [tuple(map(witness_text, row)) for row in rows]
+    texts = [tuple(map(canonical, row)) for row in rows]
     assert _comparable(name, texts) == _comparable(name, witness["rows"])
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from seambench.conformance.plain import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta
-from seamkit_tests.samples.witness import witness_text
 
 #: Columns that are shown where they are named.
 HIDDEN = ("_row_id", "_row_commit_version")
@@ -36,7 +36,7 @@ def test_every_version_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
             assert found.num_rows == witness["count"]
             continue
         rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-        assert Counter(tuple(map(witness_text, row)) for row in rows) == Counter(
+        assert Counter(tuple(map(canonical, row)) for row in rows) == Counter(
             tuple(row) for row in witness["rows"]
         )
         assert scan.report().warnings == []

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from seambench.conformance.plain import canonical
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import (
     ICEBERG_GOLDEN,
     iceberg_table_names,
     unpack_iceberg,
 )
-from seamkit_tests.samples.witness import witness_text
 
 
 def _steps(name: str) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ def test_every_state_is_as_spark_read_it(name: str, tmp_path: Path) -> None:
             assert found.num_rows == step["count"]
             continue
         rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-        assert Counter(tuple(map(witness_text, row)) for row in rows) == Counter(
+        assert Counter(tuple(map(canonical, row)) for row in rows) == Counter(
             tuple(row) for row in step["rows"]
         )
         assert scan.report().warnings == []

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
+from seambench.conformance.plain import canonical
 from seamkit.tables.iceberg.buckets import bucket_fields
 from seamkit.tables.iceberg.metadata.manifests import DATA
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import ICEBERG_GOLDEN, unpack_iceberg
-from seamkit_tests.samples.witness import witness_text
 
 Row = dict[str, Any]
 
@@ -64,7 +64,7 @@ def test_manifests_without_rows_are_not_opened(number: int, tmp_path: Path) -> N
 
 
 def _texts(rows: Any) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(map(witness_text, row.values())) for row in rows)
+    return Counter(tuple(map(canonical, row.values())) for row in rows)
 
 
 def _left_out(plan: str) -> int:
