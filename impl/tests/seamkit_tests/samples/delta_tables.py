@@ -27,7 +27,7 @@ _GOLDEN = SUITES_GOLDEN / "delta"
 
 def delta_table_names() -> list[str]:
     """The names that `unpack_delta` knows."""
-    return sorted(path.parent.name for path in _GOLDEN.glob("*/table.zip"))
+    return sorted(path.parent.name for path in _GOLDEN.glob("*/witness.json"))
 
 
 def unpack_delta(name: str, folder: Path) -> Path:
