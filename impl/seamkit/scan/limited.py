@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
-from seambase.filters import apply_filter
+from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport
 from seambase.statistics import TableStatistics
 from seamkit.scan.scan import Scan
@@ -61,9 +61,17 @@ class LimitedScan(Scan):
 
     def dataset(self) -> ds.Dataset:
         """The rows as a dataset. They are read at once: a filter is for rows within the limit."""
-        import pyarrow.dataset as ds
+        from seambase.dataset import ScanDataset
 
-        return ds.dataset(self.to_table())
+        rows = self.to_table()
+
+        def open_stream(
+            columns: list[str], condition: pc.Expression | None
+        ) -> pa.RecordBatchReader:
+            read = dict.fromkeys([*columns, *filter_columns(condition, self.schema)])
+            return apply_filter(rows.select(list(read)).to_reader(), condition, columns)
+
+        return ScanDataset(self.schema, open_stream)
 
     def report(self) -> ScanReport:
         """What the scan below did."""

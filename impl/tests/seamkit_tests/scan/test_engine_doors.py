@@ -111,6 +111,42 @@ def test_polars_filters_a_dataset_rightly_or_not_at_all(condition: pl.Expr, tmp_
     assert _bag(tested.collect()) == _bag(own.filter(condition))
 
 
+@pytest.mark.parametrize("condition", _CONDITIONS, ids=str)
+def test_the_rows_of_a_limit_are_filtered_as_those_of_other_scans(
+    condition: pl.Expr, tmp_path: Path
+) -> None:
+    """Through a dataset rightly or not at all; and its rows are the same ones in every read."""
+    own = pl.from_arrow(_FLOATS)
+    assert isinstance(own, pl.DataFrame)
+    rows = _scan(tmp_path, _FLOATS).limit(100).dataset()
+
+    reads_floats = {"f", "g", "s"}.intersection(condition.meta.root_names())
+    with pytest.raises(RefusedError, match=r"lazy\(\)") if reads_floats else nullcontext():
+        found = pl.scan_pyarrow_dataset(rows).filter(condition).collect()
+        assert _bag(found) == _bag(own.filter(condition))
+        # What Arrow has no words for Polars tests itself.
+        if reads_floats:
+            raise RefusedError("not put to Arrow: lazy() has it too")
+    tested = pl.scan_pyarrow_dataset(rows, allow_pyarrow_filter=False).filter(condition)
+    assert _bag(tested.collect()) == _bag(own.filter(condition))
+
+
+def test_a_limit_comes_before_what_its_dataset_is_asked(tmp_path: Path) -> None:
+    """Three rows stay three, whatever columns and filters DuckDB, Polars and Arrow ask for."""
+    scan = _scan(tmp_path, _FLOATS, batch_rows=2).limit(3)
+    rows = scan.dataset()
+    keys = rows.to_table(columns=["k"])["k"].to_pylist()
+
+    assert len(keys) == rows.count_rows() == 3
+    assert rows.to_table(columns=["t", "k"], filter=pc.field("k") > 0).column_names == ["t", "k"]
+    assert pl.scan_pyarrow_dataset(rows).select("k").collect()["k"].to_list() == keys
+    query = "SELECT count(*), count(*) FILTER (k >= 0) FROM rows WHERE f >= 1 OR f IS NULL OR true"
+    assert duckdb.connect().execute(query).fetchall() == [(3, 3)]
+    above = duckdb.connect().execute("SELECT k FROM rows WHERE k > ?", keys[:1]).fetchall()
+    assert sorted(above) == sorted((key,) for key in keys if key > keys[0])
+    assert _scan(tmp_path, _FLOATS).limit(0).dataset().to_table() == _FLOATS.slice(0, 0)
+
+
 def test_arrow_filters_a_dataset_as_its_own_tables(tmp_path: Path) -> None:
     """The same call from Python keeps to Arrow's rules: no comparison with NaN is true."""
     condition = pc.field("f") >= 1.0
@@ -174,14 +210,14 @@ def test_names_that_look_like_patterns_are_names(chosen: list[str], tmp_path: Pa
     scan = UnitScan(_scan(tmp_path, rows)._plan, chosen)
     expected = rows.select(chosen)
 
-    for frame in (scan.lazy(), pl.scan_pyarrow_dataset(scan.dataset()) if all(chosen) else None):
-        if frame is not None:
-            found = frame.collect()
-            assert found.columns == chosen
-            assert sorted(found.rows()) == list(zip(*expected.to_pydict().values(), strict=True))
-            last = cs.by_name(chosen[-1])
-            some = frame.filter(last == expected[chosen[-1]][3].as_py()).collect()
-            assert some.rows() == [tuple(expected.slice(3, 1).to_pylist()[0].values())]
+    datasets = [scan.dataset(), scan.limit(100).dataset()] if all(chosen) else []
+    for frame in (scan.lazy(), *map(pl.scan_pyarrow_dataset, datasets)):
+        found = frame.collect()
+        assert found.columns == chosen
+        assert sorted(found.rows()) == list(zip(*expected.to_pydict().values(), strict=True))
+        last = cs.by_name(chosen[-1])
+        some = frame.filter(last == expected[chosen[-1]][3].as_py()).collect()
+        assert some.rows() == [tuple(expected.slice(3, 1).to_pylist()[0].values())]
     con = duckdb.connect()
     for relation in (scan.relation(con), con.from_arrow(scan.dataset())):
         # DuckDB gives a column without a name one of its own.
