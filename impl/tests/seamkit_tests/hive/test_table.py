@@ -14,6 +14,7 @@ import pytest
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
+from seamkit.tables.hive import line_reader
 from seamkit.tables.hive.descriptor import DESCRIPTOR
 from seamkit.tables.hive.line_reader import LineReader, without_first, without_last
 from seamkit.tables.hive.row_format import RowFormat
@@ -263,3 +264,40 @@ def test_arguments_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     deep = "array<" * 12 + "int" + ">" * 12
     with pytest.raises(RefusedError, match="separators"):
         _table(tmp_path, columns={"a": deep}).scan().to_table()
+
+
+@pytest.mark.parametrize("ending", [b"\n2,b\n", b""])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("before", [0, 3, 20])
+def test_a_line_without_an_end_in_sight_is_refused(
+    before: int, packed: bool, ending: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line may be as long as the bound; the error names the byte at which a longer one begins."""
+    monkeypatch.setattr(line_reader, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(line_reader, "_MOST_LINE_BYTES", 256)
+
+    def table(line: bytes) -> HiveTable:
+        content = b"1,a\n" * before + line + ending
+        name = "f.gz" if packed else "f"
+        (tmp_path / name).write_bytes(gzip.compress(content) if packed else content)
+        return HiveTable(str(tmp_path), columns=COLUMNS, properties=COMMA)
+
+    text = "x" * 254
+    read = table(b"7," + text.encode()).scan(threads=1).to_table()
+    assert read["v"].to_pylist() == ["a"] * before + [text] + ["b"] * bool(ending)
+    longer = table(b"7," + b"x" * 1000).scan(threads=1)
+    with pytest.raises(InputError, match=rf"of over 256 bytes \(at byte {4 * before}\)"):
+        longer.to_table()
+
+
+def test_a_line_across_stretches_is_refused_by_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stretch that begins within such a line looks for its end no further, either."""
+    monkeypatch.setattr(line_reader, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(line_reader, "_MOST_LINE_BYTES", 256)
+    reader = _lines(tmp_path, b"1," + b"x" * 2000 + b"\n", 100)
+
+    for group in (0, 1, 7):
+        with pytest.raises(InputError, match="of over 256 bytes"):
+            _read(reader, row_groups=[group])
