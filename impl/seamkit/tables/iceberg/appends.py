@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from seambase.errors import UsageError
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
+from seamkit.tables.iceberg.metadata.doubts import doubts_of_manifest
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, read_entries, read_list
 
@@ -96,21 +97,24 @@ def _ancestors(metadata: TableMetadata, snapshot: Snapshot | None) -> Iterator[S
 
 def appended_files(
     files: TableFiles, appends: list[Snapshot], metadata: TableMetadata
-) -> list[Entry]:
-    """The data files that some snapshots appended, oldest first.
+) -> tuple[list[Entry], list[str]]:
+    """The data files that some snapshots appended, oldest first, and what is doubted of them.
 
     Raises:
         InputError: a manifest is missing or broken.
         RefusedError: a kind of file that is not supported.
     """
     found: list[Entry] = []
+    doubts: list[str] = []
     for snapshot in appends:
         for manifest in read_list(files, snapshot, metadata):
             if manifest.snapshot_id not in (None, snapshot.id) or manifest.is_deletes:
                 continue
+            entries = read_entries(files, manifest, metadata)
+            doubts += doubts_of_manifest(manifest, entries, metadata)
             found += [
                 entry
-                for entry in read_entries(files, manifest, metadata)
+                for entry in entries
                 if entry.content == DATA and entry.is_new and entry.added_by == snapshot.id
             ]
-    return found
+    return found, doubts

@@ -195,8 +195,8 @@ class IcebergTable:
 
     def _appended(self, view: View, begin: Snapshot | None) -> ReadPlan:
         window = snapshots_between(self._metadata, begin, view.snapshot)
-        found = appended_files(self._files, window.appends, self._metadata)
-        return self._plan(view, self._planner(view).untouched(found), window.notes)
+        found, doubts = appended_files(self._files, window.appends, self._metadata)
+        return self._plan(view, self._planner(view).untouched(found), window.notes, doubts)
 
     def _changed(self, view: View, begin: Snapshot | None) -> tuple[ReadPlan, CommitChanges]:
         line = line_between(self._metadata, begin, view.snapshot)

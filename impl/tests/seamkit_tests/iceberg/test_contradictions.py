@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError
+from seambase.scan import TableWarning
 from seamkit.scan.scan import Scan
+from seamkit.tables.iceberg.metadata import document
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.iceberg.test_manifests import Entries, _read, _rewrite, _write
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
@@ -40,8 +44,14 @@ def _made(folder: Path, edit: Edit | None = None, **table: Any) -> Path:
 
 
 def _warnings(scan: Scan) -> list[str]:
-    scan.to_table()
-    return [warning.reason for warning in scan.report().warnings]
+    """What a scan doubts, which Python's own warnings tell alike."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        scan.to_table()
+    assert all(one.category is TableWarning for one in told)
+    found = [warning.reason for warning in scan.report().warnings]
+    assert len(found) == len(told)
+    return found
 
 
 def _doubted(folder: Path, says: str) -> None:
@@ -350,3 +360,111 @@ def test_a_data_file_that_is_there_twice_is_doubted(tmp_path: Path) -> None:
         made.commit(MadeCommit([MadeFile("a.parquet", _keys(1))]))
 
     _doubted(made.folder, r"a\.parquet is there 2 times")
+
+
+def _two_appends(folder: Path, edit: Callable[[list[Entries]], object]) -> IcebergTable:
+    """Two snapshots of one file each; `edit` changes manifests, whose lengths the list has."""
+    made = MadeTable(folder, [_KEY])
+    for key, name in enumerate(("a.parquet", "b.parquet")):
+        made.commit(MadeCommit([MadeFile(name, _keys(key))]))
+    files = [folder / f"metadata/m{number}-0.avro" for number in (1, 2)]
+    read = [_read(file) for file in files]
+    edit([entries for _, _, entries in read])
+    for file, (schema, header, entries) in zip(files, read, strict=True):
+        _write(file, schema, header, entries)
+    listed = folder / "metadata/snap-2.avro"
+    schema, header, rows = _read(listed)
+    for row, file, (_, _, entries) in zip(rows, files, read, strict=True):
+        row["manifest_length"] = file.stat().st_size
+        for status, name in enumerate(("existing", "added")):
+            row[f"{name}_files_count"] = sum(entry["status"] == status for entry in entries)
+    _write(listed, schema, header, rows)
+    return IcebergTable(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("how", "doubts"),
+    [
+        ({}, [("2", "1"), ("1", "2")]),
+        ({"filter": "k = 1"}, [("2", "1"), ("1", "2")]),
+        ({"query": "incremental", "begin": 1}, [("1", "2")]),
+    ],
+)
+def test_manifests_in_each_others_place_are_doubted(
+    how: dict[str, Any], doubts: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    """By the snapshot that added their files: what these inherit would be the other's."""
+
+    def exchange(read: list[Entries]) -> None:
+        read[0][:], read[1][:] = list(read[1]), list(read[0])
+
+    table = _two_appends(tmp_path / "t", exchange)
+
+    found = _warnings(table.scan(**how))
+    pairs = [re.search(r"was added by snapshot (\d), its manifest by (\d)", one) for one in found]
+    assert [pair and pair.groups() for pair in pairs] == doubts
+    with pytest.raises(InputError, match="was added by snapshot"):
+        table.scan(strict=True, **how)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"snapshot_id": None},
+        {"status": 0, "snapshot_id": 7, "sequence_number": 1, "file_sequence_number": 1},
+    ],
+)
+@pytest.mark.parametrize("at", [0, 1])
+def test_files_that_a_manifest_inherits_or_keeps_are_not_doubted(
+    change: dict[str, Any], at: int, tmp_path: Path
+) -> None:
+    """A null is the manifest's snapshot; manifests written anew keep files of older ones."""
+    table = _two_appends(tmp_path / "t", lambda read: read[at][0].update(change))
+    if change["snapshot_id"] and at:
+        file = tmp_path / "t/metadata/snap-2.avro"
+        schema, header, rows = _read(file)
+        rows[1]["min_sequence_number"] = 1
+        _write(file, schema, header, rows)
+
+    assert _warnings(table.scan(strict=True)) == []
+    assert table.scan().count_rows() == 2
+
+
+_MUCH = 1 << 30
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+@pytest.mark.parametrize(
+    ("small", "growth", "most"),
+    [(None, 0, _MUCH), (0, None, _MUCH), (_MUCH, 0, None), (0, _MUCH, None)],
+)
+def test_compressed_metadata_grow_to_a_bound(
+    small: int | None,
+    growth: int | None,
+    most: int | None,
+    is_read: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The greater of a fixed size and a multiple of theirs, and no more than the most of all.
+
+    The bound without a value is the least that suffices, or one less.
+    """
+    folder = _made(tmp_path / "t")
+    plain = folder / "metadata/v3.metadata.json"
+    content = plain.read_bytes()
+    packed = gzip.compress(content)
+    plain.unlink()
+    (folder / "metadata/v3.gz.metadata.json").write_bytes(packed)
+    fewer = 0 if is_read else 1
+    enough = len(content) - fewer
+    times = -(-len(content) // len(packed)) - fewer
+    monkeypatch.setattr(document, "_SMALL_BYTES", enough if small is None else small)
+    monkeypatch.setattr(document, "_GROWTH", times if growth is None else growth)
+    monkeypatch.setattr(document, "_MOST_BYTES", enough if most is None else most)
+
+    if is_read:
+        assert IcebergTable(str(folder)).scan().count_rows() == 2
+    else:
+        with pytest.raises(InputError, match=f"{len(packed)} compressed bytes become more than"):
+            IcebergTable(str(folder))

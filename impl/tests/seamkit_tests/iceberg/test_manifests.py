@@ -129,6 +129,7 @@ def test_a_manifest_is_as_its_list_says(tmp_path: Path, content: int) -> None:
         IcebergTable(str(folder)).scan()
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_a_newer_position_delete_does_not_reach_back(tmp_path: Path) -> None:
     """Position deletes count for files that are as old as they are, or older."""
     folder = unpack_iceberg("positions-by-partition", tmp_path)

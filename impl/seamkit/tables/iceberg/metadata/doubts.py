@@ -2,8 +2,8 @@
 
 Readers need none of it, and writers are known to leave it out or to count wrongly, so that a table
 is read all the same, with a warning, unless the read is strict: totals of a snapshot's summary, the
-summaries of partitions and the least sequence number that a list tells of a manifest, and that a
-vector's data file is there.
+summaries of partitions, the least sequence number and the snapshot that a list tells of a manifest,
+and that a vector's data file is there.
 """
 
 from __future__ import annotations
@@ -57,6 +57,14 @@ def doubts_of_manifest(
             yield (
                 f"{entry.where} has the sequence number {entry.sequence_number}, the least of its "
                 f"manifest is {least}"
+            )
+            break
+    for entry in entries:
+        # Two manifests in each other's place: what is inherited would be the other's.
+        if entry.is_new and manifest.snapshot_id not in (None, entry.added_by):
+            yield (
+                f"{entry.where} was added by snapshot {entry.added_by}, its manifest by "
+                f"{manifest.snapshot_id}"
             )
             break
     kinds = metadata.partition_kinds(manifest.spec_id)
