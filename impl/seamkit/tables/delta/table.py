@@ -27,7 +27,7 @@ from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.row_ids import row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
-from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times
+from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times, is_version
 from seamkit.tables.describe import described
 
 __all__ = ["DeltaTable"]
@@ -132,8 +132,8 @@ class DeltaTable:
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
-            strict: refuse a log that its checksum file contradicts, where otherwise a warning is
-                all.
+            strict: refuse a log that contradicts itself or its checksum file, where otherwise a
+                warning is all.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a version that is not there.
@@ -168,7 +168,7 @@ class DeltaTable:
     def _at(self, as_of: Moment) -> Snapshot:
         _moment("as_of", as_of)
         properties: Mapping[str, str] = {}
-        if not isinstance(as_of, int):
+        if not is_version(as_of):
             properties = self._newest.metadata.configuration
         version = asked_version(as_of, self._storage, self._log, properties)
         return load_snapshot(self._storage, self._log, version)
@@ -197,7 +197,7 @@ class DeltaTable:
         The log's last version is held to its checksum file, another last version if it is `strict`.
         """
         properties: Mapping[str, str] = {}
-        if not all(moment is None or isinstance(moment, int) for moment in (begin, end)):
+        if not all(moment is None or is_version(moment) for moment in (begin, end)):
             properties = self._newest.metadata.configuration
         window = asked_window(begin, end, self._storage, self._log, properties)
         root = self._storage.root

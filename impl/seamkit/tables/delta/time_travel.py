@@ -15,11 +15,19 @@ from seambase.errors import InputError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, LogFolder
+from seamkit.tables.delta.log.history import first_stated
 
-__all__ = ["asked_version", "asked_window", "commit_times"]
+__all__ = ["asked_version", "asked_window", "commit_times", "is_version"]
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def is_version(moment: int | str | dt.datetime) -> bool:
+    """Whether a moment is the number of a version, or a text of its digits, and no time."""
+    return isinstance(moment, int) or (
+        isinstance(moment, str) and moment.isascii() and moment.isdigit()
+    )
 
 
 def asked_version(
@@ -43,7 +51,7 @@ def asked_version(
     """
     if isinstance(as_of, int):
         return as_of
-    if isinstance(as_of, str) and as_of.isascii() and as_of.isdigit():
+    if isinstance(as_of, str) and is_version(as_of):
         return int(as_of)
     found = _newest_at(as_of, storage, folder, configuration)
     if found is None:
@@ -73,7 +81,7 @@ def asked_window(
         InputError: a commit does not state its time.
     """
     before: int | None = None
-    if isinstance(begin, int) or (isinstance(begin, str) and begin.isascii() and begin.isdigit()):
+    if isinstance(begin, int) or (begin is not None and is_version(begin)):
         before = asked_version(begin, storage, folder, configuration)
     elif begin is not None:
         before = _newest_at(begin, storage, folder, configuration)
@@ -140,7 +148,7 @@ def commit_times(
     Raises:
         InputError: a commit does not state its time.
     """
-    stated_from = _first_stated(configuration)
+    stated_from = first_stated(configuration)
     before = None
     for version in sorted(folder.commits):
         if last is not None and version > last:
@@ -152,14 +160,6 @@ def commit_times(
         millis = storage.modified_millis(path)
         before = millis if before is None else max(millis, before + 1)
         yield version, before
-
-
-def _first_stated(configuration: Mapping[str, str]) -> int | None:
-    """The first version whose commit states its time; None if none does."""
-    if configuration.get("delta.enableInCommitTimestamps", "false").lower() != "true":
-        return None
-    text = configuration.get("delta.inCommitTimestampEnablementVersion", "0")
-    return int(text) if text.isdigit() else 0
 
 
 def _stated(storage: Storage, path: str) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import TableWarning
 from seamkit.tables.delta.log.paths import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import (
@@ -107,16 +110,139 @@ def test_a_newer_checkpoint_does_not_serve_an_older_version(tmp_path: Path) -> N
     assert _ks(table, as_of="4") == [1, 2, 3, 4]
 
 
-def test_a_lost_last_commit_is_a_warning_while_its_checksum_is_there(tmp_path: Path) -> None:
-    """The version before is read, with a word; with strict it is refused."""
+def test_a_lost_last_commit_is_refused_while_its_checksum_is_there(tmp_path: Path) -> None:
+    """A checksum file comes after its commit; the version before is read by its number."""
     table = unpack_delta("vectors-several", tmp_path)
+    before = _ks(table, as_of=3)
     commit_path(table, 4).unlink()
-    scan = DeltaTable(str(table)).scan()
+    for how in ({}, {"strict": True}, {"as_of": "2999-01-01"}):
+        with pytest.raises(InputError, match=r"4\.crc: .* version 4, whose .* as_of=3 reads"):
+            rows_of_table(table, **how)
+    assert _ks(table, as_of=3) == _ks(table, as_of="3") == before
+    assert not DeltaTable(str(table)).scan(as_of=3).report().warnings
 
-    [warning] = scan.report().warnings
-    assert "version 4" in warning.reason
-    with pytest.raises(InputError, match="version 4"):
-        rows_of_table(table, strict=True)
+
+def test_a_commit_that_comes_during_the_listing_is_not_lost(tmp_path: Path) -> None:
+    """A folder that is listed while a version is written may show its checksum file alone."""
+    table = unpack_delta("vectors-several", tmp_path)
+    before = _ks(table, as_of=3)
+    commit = commit_path(table, 4)
+    away = commit.rename(table / "away")
+    opened = DeltaTable(str(table))
+    away.rename(commit)
+    assert sorted(opened.scan().to_table()["k"].to_pylist()) == before
+
+
+@pytest.mark.parametrize("name", ["numFiles", "tableSizeBytes"])
+def test_a_version_of_other_numbers_than_its_checksum_file_says_is_refused(
+    tmp_path: Path, name: str
+) -> None:
+    """Both numbers are named; other versions, and checksum files that are none, are not held."""
+    table = unpack_delta("vectors-several", tmp_path)
+    whole = _ks(table)
+    path = commit_path(table, 4).with_suffix(".crc")
+    told = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(told | {name: 77}), encoding="utf-8")
+    with pytest.raises(
+        InputError, match=rf"4\.crc: it says {name} 77, .* adds up to {told[name]}:"
+    ):
+        rows_of_table(table)
+    rows_of_table(table, as_of=3)
+    forms: tuple[Any, ...] = ("x", [], float("inf"))
+    for broken in forms:
+        path.write_text(json.dumps(told | {name: broken}), encoding="utf-8")
+        with pytest.warns(TableWarning, match="no checksum of a version"):
+            assert _ks(table) == whole
+
+
+def test_a_sidecar_of_another_size_than_its_checkpoint_says_is_refused(tmp_path: Path) -> None:
+    """Bytes behind the footer's end are not Parquet's to see; `sizeInBytes` counts every one."""
+    table = unpack_delta("checkpoint-v2-json", tmp_path)
+    [top] = table.glob("_delta_log/*.checkpoint.*.json")
+    text = top.read_text(encoding="utf-8")
+    size = int(re.findall(r'"sizeInBytes":(\d+)', text)[0])
+    assert rows_of_table(table).num_rows
+    top.write_text(text.replace(f'"sizeInBytes":{size}', f'"sizeInBytes":{size + 1}'), "utf-8")
+    with pytest.raises(InputError, match=rf"{size} bytes, the checkpoint says {size + 1}"):
+        rows_of_table(table)
+
+
+def test_a_file_that_is_removed_and_was_never_added_is_a_warning(tmp_path: Path) -> None:
+    """Where every commit is there a line is lost or a path wrong; a checkpoint hides it."""
+    table = unpack_delta("overwrite", tmp_path)
+    opened = DeltaTable(str(table))
+    removed = {"path": "none.parquet", "dataChange": True}
+    assert not opened.scan().report().warnings
+    commit = commit_path(table, opened.version + 1)
+    lines = [{"remove": removed}, {"remove": removed | {"path": "other.parquet"}}]
+    commit.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    for again in range(2):  # on top of the version that is kept, and kept itself
+        [warning] = DeltaTable(str(table)).scan().report().warnings
+        assert warning.file.endswith(f"{commit.name}, line 1"), again
+        assert "removes none.parquet, which no commit up to it adds, nor 1 more" in warning.reason
+
+    checkpointed = unpack_delta("checkpoint-classic", tmp_path)
+    newest = DeltaTable(str(checkpointed)).version
+    commit_path(checkpointed, newest + 1).write_text(json.dumps(lines[0]), encoding="utf-8")
+    assert not DeltaTable(str(checkpointed)).scan().report().warnings
+
+
+def test_a_file_that_is_removed_twice_is_no_warning(tmp_path: Path) -> None:
+    """It has been there, whatever version is kept of an earlier read."""
+    table = unpack_delta("overwrite", tmp_path)
+    newest = DeltaTable(str(table)).version
+    rows_of_table(table)
+    gone = [
+        action
+        for version in range(newest + 1)
+        for action in map(json.loads, commit_path(table, version).read_text("utf-8").splitlines())
+        if "remove" in action
+    ]
+    assert gone
+    text = "\n".join(map(json.dumps, gone))
+    commit_path(table, newest + 1).write_text(text, encoding="utf-8")
+    assert not DeltaTable(str(table)).scan().report().warnings
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize(("after", "count"), [(-1, 1), (0, 1), (1, 0)])
+def test_a_time_that_is_not_later_than_the_one_before_is_a_warning(
+    tmp_path: Path, after: int, count: int, *, kept: bool
+) -> None:
+    """In-commit timestamps grow, whether or not the version before is kept of an earlier read."""
+    table = unpack_delta("travel", tmp_path)
+    assert not DeltaTable(str(table)).scan().report().warnings
+    times: list[int] = []
+
+    def read(action: dict[str, Any]) -> None:
+        if "commitInfo" in action:
+            times.append(action["commitInfo"]["inCommitTimestamp"])
+
+    def edit(action: dict[str, Any]) -> None:
+        if "commitInfo" in action:
+            action["commitInfo"]["inCommitTimestamp"] = times[0] + after
+
+    edit_actions(table, 2, read)
+    edit_actions(table, 3, edit)
+    if kept:
+        rows_of_table(table, as_of=2)
+    warnings = DeltaTable(str(table)).scan().report().warnings
+    assert [w.reason for w in warnings] == [
+        f"its inCommitTimestamp {times[0] + after} is not later than {times[0]}, the one before"
+    ] * count
+
+
+def test_times_before_they_were_switched_on_are_nothing(tmp_path: Path) -> None:
+    """A commit may state a time that nobody asked it for."""
+    table = unpack_delta("travel-by-file-times", tmp_path)
+    for version in (0, 1):
+
+        def edit(action: dict[str, Any], version: int = version) -> None:
+            if "commitInfo" in action:
+                action["commitInfo"]["inCommitTimestamp"] = 9 - version
+
+        edit_actions(table, version, edit)
+    assert not DeltaTable(str(table)).scan().report().warnings
 
 
 def test_percent_escapes_are_taken_off_once() -> None:

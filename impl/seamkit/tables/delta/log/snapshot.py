@@ -41,6 +41,7 @@ class Snapshot:
         metadata: schema, partitioning, properties.
         files: live logical files, by path.
         warnings: where the log contradicts itself and no row is known to be lost by it.
+        millis: since 1970, the time that the newest commit with one states; None if none does.
     """
 
     version: int
@@ -48,27 +49,35 @@ class Snapshot:
     metadata: Metadata
     files: Sequence[AddFile]
     warnings: Sequence[ScanWarning] = ()
+    millis: int | None = None
 
 
 @dataclass
 class _Replay:
-    """Actions from the newest to the oldest: the first one about anything counts."""
+    """Actions from the newest to the oldest: the first one about anything counts.
+
+    `unmatched` has the paths that were removed and that no commit has been seen to add, and where.
+    """
 
     decided: set[FileKey] = field(default_factory=set)
     history: History = field(default_factory=History)
     live: list[AddFile] = field(default_factory=list)
     protocol: Protocol | None = None
     metadata: Metadata | None = None
+    unmatched: dict[str, str] = field(default_factory=dict)
 
-    def take(self, adds: Mapping[FileKey, AddFile], removed: set[FileKey]) -> None:
+    def take(self, adds: Mapping[FileKey, AddFile], removed: Mapping[FileKey, str]) -> None:
         """The file actions of one commit, or of the checkpoint.
 
         Where one commit removes and adds the same logical file, it is there, whatever the order of
         its lines.
         """
         self.live += [add for key, add in adds.items() if key not in self.decided]
-        self.decided |= removed
-        self.decided.update(adds)
+        self.decided.update(removed, adds)
+        self.unmatched.update((key[0], where) for key, where in removed.items())
+        if self.unmatched:
+            for path, _ in adds:
+                self.unmatched.pop(path, None)
 
     def take_others(
         self, found: Mapping[str, Sequence[tuple[Mapping[str, Any], str]]], adds: int
@@ -95,8 +104,8 @@ class _Replay:
 
     def take_version(self, snapshot: Snapshot) -> None:
         """All that an earlier version came to; nothing can come before it."""
-        self.take({add.key: add for add in snapshot.files}, set())
-        self.history.warnings += snapshot.warnings
+        self.take({add.key: add for add in snapshot.files}, {})
+        self.history.take_earlier(snapshot.version, snapshot.millis, snapshot.warnings)
         self.protocol = self.protocol or snapshot.protocol
         self.metadata = self.metadata or snapshot.metadata
 
@@ -132,6 +141,8 @@ def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = Non
         raise InputError(
             f"{storage.root}: the data files are {found.metadata.provider!r}, not 'parquet'"
         )
+    if version is None:
+        _check_newest(storage, folder)
     told = _contradictions(storage, folder, segment, found)
     return replace(found, warnings=[*found.warnings, *told])
 
@@ -189,21 +200,22 @@ def _replayed(
     """
     replay = _Replay()
     done = 0 if earlier is None else len(earlier.made_of) - len(segment.checkpoint_paths)
-    for path in reversed(segment.commits[done:]):
-        actions = list(json_actions(storage, path))
-        if path not in segment.compacted or _is_reconciled(actions):
-            _take(replay, actions)
-            continue
-        for commit in reversed(segment.compacted[path]):
-            _take(replay, json_actions(storage, commit))
+    _take_commits(replay, storage, segment, done)
+    is_whole = segment.checkpoint is None and len(segment.commits) == segment.version + 1
     if earlier is not None:
         replay.take_version(earlier.snapshot)
+        if is_whole and replay.unmatched:
+            # Which files have been there before that version, only all its commits tell.
+            return _replayed(storage, segment, None, sidecars)
     elif segment.checkpoint is not None:
         adds = _take(replay, checkpoint_actions(storage, segment.checkpoint, sidecars), once=True)
         _check_checkpoint(storage, segment.checkpoint, adds)
     if replay.protocol is None or replay.metadata is None:
         what = "protocol" if replay.protocol is None else "metaData"
         raise InputError(f"{storage.root}/{LOG}: version {segment.version} has no {what}")
+    if is_whole and replay.unmatched:
+        replay.history.warnings.append(_never_added(replay.unmatched))
+    replay.history.check_times(replay.metadata.configuration)
     files = sorted(replay.live, key=lambda add: add.key[0])
     for one, other in itertools.pairwise(files):
         if one.key[0] == other.key[0]:
@@ -211,9 +223,28 @@ def _replayed(
                 f"{storage.root}/{LOG}: {one.path} is live twice in version {segment.version}, "
                 "with different deletion vectors"
             )
+    history = replay.history
     return Snapshot(
-        segment.version, replay.protocol, replay.metadata, files, replay.history.warnings
+        segment.version, replay.protocol, replay.metadata, files, history.warnings, history.millis
     )
+
+
+def _take_commits(replay: _Replay, storage: Storage, segment: Segment, done: int) -> None:
+    """Take the commits but the first ones, from the newest on."""
+    for path in reversed(segment.commits[done:]):
+        actions = list(json_actions(storage, path))
+        if path not in segment.compacted or _is_reconciled(actions):
+            _take(replay, actions)
+            continue
+        for commit in reversed(segment.compacted[path]):
+            _take(replay, json_actions(storage, commit))
+
+
+def _never_added(unmatched: Mapping[str, str]) -> ScanWarning:
+    """Of removed files that no commit adds: a line is lost, or the path is another's."""
+    path, where = min(unmatched.items(), key=lambda item: item[1])
+    more = f", nor {len(unmatched) - 1} more that the log removes" if len(unmatched) > 1 else ""
+    return ScanWarning(where, -1, f"it removes {path}, which no commit up to it adds{more}")
 
 
 def _take(
@@ -225,7 +256,7 @@ def _take(
         How many files they add.
     """
     adds: dict[FileKey, AddFile] = {}
-    removed: set[FileKey] = set()
+    removed: dict[FileKey, str] = {}
     others: dict[str, list[tuple[Mapping[str, Any], str]]] = {}
     where, count = "", 0
     for name, content, where in actions:
@@ -234,7 +265,7 @@ def _take(
             adds[add.key] = add
             count += 1
         elif name == "remove":
-            removed.add(removed_key(content, where))
+            removed[removed_key(content, where)] = where
         elif name in ("protocol", "metaData", "commitInfo"):
             others.setdefault(name, []).append((content, where))
     if once and count > len(adds):
@@ -276,39 +307,57 @@ def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> No
         )
 
 
+def _check_newest(storage: Storage, folder: LogFolder) -> None:
+    """Refuse to take a version for the newest whose successor has a checksum file and no commit.
+
+    Checksum files are written after their commits (PROTOCOL.md, "Version Checksum File"). Where a
+    catalog says which version is the newest, later ones may be there.
+
+    Raises:
+        InputError: the commit of a newer version is gone.
+    """
+    last = max(folder.checksums, default=-1)
+    if folder.ratified is not None or last <= folder.newest:
+        return
+    # A commit that was made during the listing may be missing in it.
+    if not storage.exists(f"{LOG}/{last:020}.json"):
+        raise InputError(
+            f"{storage.full(folder.checksums[last])}: it is the checksum of version {last}, whose "
+            f"commit is not there; as_of={folder.newest} reads the newest version that is"
+        )
+
+
 def _contradictions(
     storage: Storage, folder: LogFolder, segment: Segment, found: Snapshot
 ) -> list[ScanWarning]:
-    """What the checksum file of a version says otherwise, and checksums of commits that are gone.
+    """What the checksum file of a version says otherwise of it than the log, if it has one.
 
-    Checksum files are optional and written after the commit, by some writers wrongly: they refuse
-    nothing, unless the read is strict.
+    Raises:
+        InputError: other numbers of files or bytes, which Spark refuses likewise.
     """
-    warnings = []
-    if segment.version == folder.newest:
-        for version in sorted(v for v in folder.checksums if v > folder.newest):
-            reason = f"it is the checksum of version {version}, whose commit is not there"
-            warnings.append(ScanWarning(storage.full(folder.checksums[version]), -1, reason))
     path = folder.checksums.get(segment.version)
-    if path is not None:
-        where = storage.full(path)
-        try:
-            told = json.loads(storage.read(path))
-            problem = _difference(told, found, where)
-        except (ValueError, RecursionError, AttributeError, TypeError, InputError):
-            problem = "it is no checksum of a version, so nothing is checked by it"
-        if problem is not None:
-            warnings.append(ScanWarning(where, -1, problem))
-    return warnings
+    if path is None:
+        return []
+    where = storage.full(path)
+    own = {"numFiles": len(found.files), "tableSizeBytes": sum(f.size_bytes for f in found.files)}
+    numbers = {}
+    try:
+        told = json.loads(storage.read(path))
+        numbers = {name: int(told[name]) for name in own if told.get(name) is not None}
+        problem = _difference(told, found, where)
+    except (ValueError, ArithmeticError, RecursionError, AttributeError, TypeError, InputError):
+        problem = "it is no checksum of a version, so nothing more is checked by it"
+    for name, number in numbers.items():
+        if number != own[name]:
+            raise InputError(
+                f"{where}: it says {name} {number}, the log adds up to {own[name]}: a commit of "
+                f"version {segment.version} or before is not as it was written"
+            )
+    return [] if problem is None else [ScanWarning(where, -1, problem)]
 
 
 def _difference(told: Mapping[str, Any], found: Snapshot, where: str) -> str | None:
-    """How a checksum differs from the version that was replayed, as one sentence."""
-    size = sum(add.size_bytes for add in found.files)
-    numbers = {"numFiles": len(found.files), "tableSizeBytes": size}
-    for name, own in numbers.items():
-        if name in told and told[name] != own:
-            return f"it says {name} {told[name]}, the log adds up to {own}"
+    """How a checksum's other fields differ from the version that was replayed, as one sentence."""
     if "protocol" in told and protocol(told["protocol"], where) != found.protocol:
         return "its protocol is not that of the log"
     if "metadata" in told and metadata(told["metadata"], where) != found.metadata:
