@@ -73,7 +73,7 @@ def test_patterns_must_match(pattern: str, says: str) -> None:
 
 def test_passes_are_those_of_the_seam() -> None:
     """A pass that the seam does not have is refused with those that it has."""
-    with pytest.raises(UsageError, match="no pass 'matrix'; it has invariants"):
+    with pytest.raises(UsageError, match="no pass 'matrix'; it has forms, invariants"):
         list(Run("scan", []).extra_pass("matrix"))
 
 

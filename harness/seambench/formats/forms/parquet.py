@@ -84,7 +84,7 @@ def rewritten(data: bytes, form: ParquetForm) -> bytes | None:
     file = pq.ParquetFile(io.BytesIO(data), coerce_int96_timestamp_unit="us")
     if not file.metadata.num_rows or not file.metadata.num_columns:
         return None
-    table: pa.Table | None = file.read()
+    table: pa.Table | None = _without_views(file.read())
     assert table is not None
     if any(leaf.physical == _INT96 for leaf in leaves(before.schema)):
         table = _of_moments(table)
@@ -102,6 +102,29 @@ def rewritten(data: bytes, form: ParquetForm) -> bytes | None:
     if form.footer is not None and not form.footer(after, before):
         return None
     return after.file()
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """The rows without views of texts, which pyarrow does not write in several row groups."""
+    fields = [
+        field.with_type(_unviewed(field.type)) if "view" in str(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields, metadata=table.schema.metadata))
+
+
+def _unviewed(kind: pa.DataType) -> pa.DataType:
+    if kind == pa.string_view():
+        return pa.string()
+    if kind == pa.binary_view():
+        return pa.binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(_unviewed(f.type)) for f in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_unviewed(kind.key_type), _unviewed(kind.item_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(kind.value_field.with_type(_unviewed(kind.value_type)))
+    return kind
 
 
 def _at_most(rows: int, whole: int) -> int:

@@ -72,8 +72,7 @@ def open_data_file(
     entry: FileEntry,
     schemas: Schemas,
     schema: TableSchema,
-    *,
-    is_live: bool = True,
+    is_live: bool,
 ) -> FileReader:
     """Open a data file.
 

@@ -210,7 +210,7 @@ class Planner:
             file,
             self._schemas,
             self._schema,
-            is_live=self._is_of_snapshot,
+            self._is_of_snapshot,
         )
         return DataFile(
             f"{folder}/{file.name}",

@@ -18,6 +18,9 @@ from seamkit.tables.hudi.base_files import open_base
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 
+#: What is damaged on purpose is told; here it is the rows that count.
+pytestmark = pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+
 lance_file = pytest.importorskip("lance.file")
 
 NAME = "a_1-0-1_1.lance"

@@ -203,6 +203,7 @@ def test_logs_for_a_compaction_that_nobody_knows_are_refused(tmp_path: Path) -> 
         HudiTable(str(table)).scan()
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 @pytest.mark.parametrize("name", ["commit/v8", "delete-marker/v9", "rollback/v6"])
 def test_a_flipped_name_in_the_schema_of_a_write_is_told(name: str, tmp_path: Path) -> None:
     """As of a write with logs its blocks, those of deletes too, tell the schema that it had."""

@@ -21,6 +21,9 @@ from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.iceberg.test_manifests import Entries, _read, _rewrite, _write
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
 
+#: What is damaged on purpose is told; here it is the rows that count.
+pytestmark = pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+
 _KEY: dict[str, Any] = {"id": 1, "name": "k", "required": False, "type": "long"}
 Edit = Callable[[dict[str, Any]], object]
 

@@ -14,6 +14,9 @@ from seambase.errors import InputError, RefusedError, SeambenchError
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 
+#: What is damaged on purpose is told; here it is the rows that count.
+pytestmark = pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
+
 Entries = list[dict[str, Any]]
 
 

@@ -22,7 +22,7 @@ from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.paimon.change_rows import changelog_rows
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.paimon_tables import paimon_table_names, unpack_paimon
+from seamkit_tests.samples.paimon_tables import unpack_paimon, witnessed_paimon_tables
 
 KINDS = {"i": ("+I",), "u": ("-U", "+U"), "d": ("-D",)}
 
@@ -37,7 +37,7 @@ def _reads(name: str) -> Iterator[tuple[Mapping[str, Any], list[list[str]]]]:
             yield step, witness["rows"]
 
 
-TABLES = {name: reads for name in paimon_table_names() if (reads := list(_reads(name)))}
+TABLES = {name: reads for name in witnessed_paimon_tables() if (reads := list(_reads(name)))}
 CHANGELOGS = sorted(name for name in TABLES if "changelog" in name)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = ["paimon_table_names", "rows_of_table", "unpack_paimon"]
+__all__ = ["paimon_table_names", "rows_of_table", "unpack_paimon", "witnessed_paimon_tables"]
 
 _GOLDEN = SUITES_GOLDEN / "paimon"
 
@@ -19,6 +19,11 @@ _GOLDEN = SUITES_GOLDEN / "paimon"
 def paimon_table_names() -> list[str]:
     """The names that `unpack_paimon` knows."""
     return sorted(path.parent.name for path in _GOLDEN.glob("*/table.zip"))
+
+
+def witnessed_paimon_tables() -> list[str]:
+    """Those among them of which an engine's own answers are kept."""
+    return [name for name in paimon_table_names() if (_GOLDEN / name / "witness.json").exists()]
 
 
 def unpack_paimon(name: str, folder: Path) -> Path:
