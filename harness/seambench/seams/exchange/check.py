@@ -36,7 +36,7 @@ __all__ = ["attempt_exchange", "check_exchange"]
 _PATIENCE = 30.0
 #: All writers and readers of a case must run at once; started are only as many as one has needed.
 _MOST_THREADS = 4096
-#: Keys, or batches at random, of which each receiver must have some: 2 * 0.5 ** 20 is small.
+#: Keys, or batches at random, for each receiver: one of three has none 2 in 100,000 times.
 _FOR_EACH = 10
 _EACH_LEAVES = "max_transmit_batched_bytes"
 
@@ -330,8 +330,7 @@ def _check_parts(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> No
 def _check_spread(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:
     """Where much is to be spread, every receiver has a part of it.
 
-    With so many keys or batches for each, a hash or chance that leaves one without any comes up
-    less than once in a million times.
+    With so many keys or batches for each it is no chance that one has none; see `_FOR_EACH`.
     """
     request = case.request
     if request.partition == "hash":
