@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.walk import Met
+from seambase.where import parse_filter
 from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.slice_rows import read_unit
 from seambench_impl.parquet_file import MAGIC, explain_parquet
-from seambench_impl.scan_delta import DELTA
-from seambench_impl.scan_hive import HIVE
-from seambench_impl.scan_hudi import hudi
-from seambench_impl.scan_iceberg import ICEBERG
-from seambench_impl.scan_paimon import PAIMON
-from seambench_impl.scan_plans import WritesPlans
-from seambench_impl.scan_requests import ReaderFormat, is_name, named_table, request_of_named
+from seambench_impl.scan_formats import (
+    DELTA,
+    HIVE,
+    HUDI,
+    ICEBERG,
+    PAIMON,
+    ReaderFormat,
+    is_name,
+    named_table,
+    request_of_named,
+)
+from seamkit.ranges.plan_file import scan_from_json, scan_to_json
+from seamkit.scan.scan import Scan as LibraryScan
+from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.opening import open_table, recognised_format
@@ -36,7 +45,10 @@ __all__ = [
 ]
 
 #: All formats, in the plainest way.
-_FORMATS: Sequence[ReaderFormat] = (hudi(), DELTA, ICEBERG, PAIMON, HIVE)
+_FORMATS: Sequence[ReaderFormat] = (HUDI, DELTA, ICEBERG, PAIMON, HIVE)
+
+#: Hudi's slices all by the merge, also those without logs.
+_MERGED = replace(HUDI, scan={"path": "merge"})
 
 _OF_MERGING = (
     "query.snapshot",
@@ -54,7 +66,7 @@ def _stated(formats: Sequence[ReaderFormat], *more: str) -> Mapping[str, bool]:
     return dict.fromkeys((*words, *more), True)
 
 
-class _Reader(WritesPlans):
+class _Reader:
     """What the readers share: they differ in the formats that they read, and by which path."""
 
     name: str
@@ -103,6 +115,28 @@ class _Reader(WritesPlans):
         except InputError as error:
             return TableDescription(request.table, found.name, "", "", (), (), broken=str(error))
 
+    def write_plan(self, request: ScanRequest) -> str:
+        """Plan a read as data, with its filter in SQL; see `seambench.contracts.scan.Planning`."""
+        plain = replace(request, where=None)
+        if request.where is None:
+            return scan_to_json(_own(self.open(plain)))
+        whole = self.open(replace(plain, columns=None)).schema
+        condition = parse_filter(request.where, whole)
+        names = list(whole.names if request.columns is None else request.columns)
+        more = [name for name in condition.columns if name not in names]
+        scan = _own(self.open(replace(plain, columns=[*names, *more])))
+        return scan_to_json(SqlScan(scan, names, condition))
+
+    def read_plan(
+        self,
+        text: bytes,
+        units: Sequence[int] | None,
+        storage_options: Mapping[str, Any] | None,
+        where: str,
+    ) -> Scan:
+        """A scan of what was planned, by whichever reader, by the path that the plan says."""
+        return scan_from_json(text, storage_options, units=units, where=where)
+
     def _format(self, request: ScanRequest) -> ReaderFormat:
         """The format of a table.
 
@@ -114,6 +148,11 @@ class _Reader(WritesPlans):
         if found.name not in names:
             raise RefusedError(f"{request.table}: {self.name} does not read {found.title} tables")
         return _among(self.formats, found.name)
+
+
+def _own(scan: Scan) -> LibraryScan:
+    assert isinstance(scan, LibraryScan)
+    return scan
 
 
 def _begins(path: Path, magic: bytes) -> bool:
@@ -141,7 +180,7 @@ class MetadataReader(_Reader):
 
     name = "metadata"
     kind: Kind = "variant"
-    formats = (hudi(listing="metadata"),)
+    formats = (replace(HUDI, table={"listing": "metadata"}),)
     capabilities = _stated(formats, "path-per-slice")
 
 
@@ -149,7 +188,7 @@ class MergeReader(_Reader):
     """Vectorised merge-on-read for every slice."""
 
     name = "merge"
-    formats = (hudi("merge"),)
+    formats = (_MERGED,)
     capabilities = _stated(formats)
 
 
@@ -158,7 +197,7 @@ class PositionsReader(_Reader):
 
     name = "positions"
     kind: Kind = "variant"
-    formats = (hudi("merge", positions=True),)
+    formats = (replace(HUDI, scan={"path": "merge", "positions": True}),)
     capabilities = _stated(formats)
 
 
@@ -167,7 +206,7 @@ class ConnectorReader(_Reader):
 
     name = "connector"
     kind: Kind = "reference"
-    formats = (hudi("merge"),)
+    formats = (_MERGED,)
     capabilities = _stated(formats)
     _only_merged: ClassVar = False
 
@@ -183,7 +222,7 @@ class NativeConnectorReader(ConnectorReader):
 
     name = "native+connector"
     kind: Kind = "variant"
-    formats = (hudi(),)
+    formats = (HUDI,)
     capabilities = _stated(formats)
     _only_merged: ClassVar = True
 
@@ -192,7 +231,7 @@ class NativeReader(_Reader):
     """Base files alone: the read-optimised view."""
 
     name = "native"
-    formats = (hudi("native"), DELTA, ICEBERG)
+    formats = (replace(HUDI, scan={"path": "native"}), DELTA, ICEBERG)
     capabilities: Mapping[str, bool] = {
         word: True
         for word in _stated(formats)

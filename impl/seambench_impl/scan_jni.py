@@ -15,10 +15,7 @@ from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
 from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.peers.snapshot_reader import XFAILS
 from seambench_impl.scan import AutoReader
-from seambench_impl.scan_hive import HIVE
-from seambench_impl.scan_hudi import hudi
-from seambench_impl.scan_paimon import PAIMON
-from seambench_impl.scan_requests import ReaderFormat
+from seambench_impl.scan_formats import HIVE, HUDI, PAIMON, ReaderFormat
 from seamkit.offheap.jni.classes import connector_classes
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.tables.paimon.table import PaimonTable
@@ -74,7 +71,7 @@ class JniReader(AutoReader):
     name = "jni"
     xfails: Path | None = XFAILS / "jni.toml"
     kind: Kind = "variant"
-    formats = _formats(hudi("merge"))
+    formats = _formats(replace(HUDI, scan={"path": "merge"}))
     capabilities = dict.fromkeys(
         (word for one in formats for word in (f"formats.{one.name}", *one.capabilities)), True
     )
@@ -137,7 +134,7 @@ class NativeJniReader(JniReader):
 
     name = "native+jni"
     xfails = XFAILS / "native+jni.toml"
-    formats = _formats(hudi("auto"))
+    formats = _formats(HUDI)
     _only_merged: ClassVar = True
 
 
