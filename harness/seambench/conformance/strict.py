@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-import types
-import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import inspect
 
 from seambase.errors import UsageError
 from seambench.contracts.common import Level
@@ -92,58 +93,30 @@ def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
     Raises:
         UsageError: unknown key, missing key, or a value of another type than declared.
     """
-    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    if unknown := sorted(set(data) - set(fields)):
-        raise UsageError(f"{source}: unknown key {unknown[0]!r}; known are {sorted(fields)}")
-    required = {
-        name
-        for name, f in fields.items()
-        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-    }
-    if missing := sorted(required - set(data)):
-        raise UsageError(f"{source}: the key {missing[0]!r} is missing")
-    hints = _hints(typing.cast("typing.Hashable", cls))
-    made = {name: _built(value, hints[name], source) for name, value in data.items()}
-    for name, value in made.items():
-        if not _fits(value, hints[name]):
-            raise UsageError(f"{source}: {name} = {value!r} is not {fields[name].type}")
-    return cls(**made)
-
-
-def _built(value: Any, hint: Any, source: Path | str) -> Any:
-    """A value, or the dataclass, or the list of dataclasses, that its annotation asks for."""
-    choices = typing.get_args(hint) or (hint,)
-    cls = next((c for c in choices if isinstance(c, type) and dataclasses.is_dataclass(c)), None)
-    if cls is None:
-        return value
-    if isinstance(value, dict):
-        return build(cls, value, source)
-    if isinstance(value, list) and typing.get_origin(hint) is Sequence:
-        return [build(cls, item, source) if isinstance(item, dict) else item for item in value]
-    return value
+    _refuse_unknown(_type_info(cast("Hashable", cls)), data, source)
+    try:
+        return msgspec.convert(data, cls)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source}: {error}") from error
 
 
 @cache
-def _hints(cls: typing.Hashable) -> Mapping[str, Any]:
+def _type_info(cls: Hashable) -> inspect.Type:
     """Types of a dataclass's fields; working them out takes longer than all else here."""
-    return typing.get_type_hints(cls)
+    return inspect.type_info(cls)
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value has the type that a (simple) annotation tells."""
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return True
-    if origin is typing.Literal:
-        return value in args
-    if origin in (types.UnionType, typing.Union):
-        return any(_fits(value, arg) for arg in args)
-    if origin is Sequence:
-        return isinstance(value, (list, tuple)) and all(_fits(v, args[0]) for v in value)
-    if origin is Mapping:
-        return isinstance(value, dict) and all(
-            _fits(k, args[0]) and _fits(v, args[1]) for k, v in value.items()
-        )
-    if isinstance(value, bool) and hint in (int, float):
-        return False
-    return isinstance(value, origin or hint)
+def _refuse_unknown(declared: inspect.Type, value: Any, source: Path | str) -> None:
+    """Refuse a key that a dataclass lacks, at any depth: msgspec passes over these."""
+    if isinstance(declared, inspect.UnionType):
+        for choice in declared.types:
+            _refuse_unknown(choice, value, source)
+    elif isinstance(declared, inspect.CollectionType) and isinstance(value, list):
+        for item in value:
+            _refuse_unknown(declared.item_type, item, source)
+    elif isinstance(declared, inspect.DataclassType) and isinstance(value, Mapping):
+        fields = {one.name: one.type for one in declared.fields}
+        for name in sorted(value):
+            if name not in fields:
+                raise UsageError(f"{source}: unknown key {name!r}; known are {sorted(fields)}")
+            _refuse_unknown(fields[name], value[name], source)

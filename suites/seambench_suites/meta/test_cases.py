@@ -170,7 +170,7 @@ _GOOD = 'level = "must"\nrequirement = "a b c d"\ntable = "cow-v9"\n'
         (_GOOD.replace("must", "may") + "[expect]\nrows = []\n", "may"),
         (_GOOD.replace("a b c d", " ") + "[expect]\nrows = []\n", "requirement is empty"),
         (_GOOD.replace("cow-v9", "cow-v10") + "[expect]\nrows = []\n", "no golden table"),
-        (_GOOD.replace('level = "must"\n', "") + "[expect]\nrows = []\n", "'level' is missing"),
+        (_GOOD.replace('level = "must"\n', "") + "[expect]\nrows = []\n", "required field `level`"),
     ],
 )
 def test_broken_cases_are_refused(tmp_path: Path, text: str, says: str) -> None:
