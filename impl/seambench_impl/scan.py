@@ -25,6 +25,7 @@ from seambench_impl.scan_formats import (
     ReaderFormat,
     is_name,
     named_table,
+    open_request,
     request_of_named,
 )
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
@@ -32,7 +33,7 @@ from seamkit.scan.scan import Scan as LibraryScan
 from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
-from seamkit.tables.opening import open_table, recognised_format
+from seamkit.tables.opening import recognised_format
 
 __all__ = [
     "AutoReader",
@@ -81,24 +82,23 @@ class _Reader:
             raise UsageError("this scanner takes filters over its dataset, not as text")
         if not is_name(request.table):
             return self._format(request).open(request)
-        table = named_table(request.table, request.storage_options)
+        table = named_table(request)
         if table.format not in [one.name for one in self.formats]:
             raise RefusedError(f"{request.table}: {self.name} reads no tables of {table.format}")
         return _among(self.formats, table.format).open(request_of_named(request, table))
 
-    def explain(self, path: Path | str) -> Iterator[Met]:
+    def explain(self, path: Path | str, allow: Sequence[str] = ()) -> Iterator[Met]:
         """What a table, a log file or a Parquet file says; see `seambench.contracts.scan.Scanner`.
 
         That needs no reading of rows, so all readers explain the tables of all formats.
         """
-        if isinstance(path, str):
-            if not is_name(path):
-                return _among(_FORMATS, recognised_format(path).name).explain(path)
-            table = named_table(path)
-            own = request_of_named(ScanRequest(path), table)
-            return _among(_FORMATS, table.format).explain(own.table)
-        if path.is_dir():
-            return _among(_FORMATS, recognised_format(str(path)).name).explain(str(path))
+        request = ScanRequest(str(path), allow=allow)
+        if is_name(request.table):
+            table = named_table(request)
+            own = request_of_named(request, table)
+            return _among(_FORMATS, table.format).explain(own)
+        if isinstance(path, str) or path.is_dir():
+            return _among(_FORMATS, recognised_format(request.table).name).explain(request)
         if _begins(path, MAGIC):
             return explain_parquet(path)
         explains = (one.explain_file for one in _FORMATS)
@@ -107,10 +107,10 @@ class _Reader:
     def describe(self, request: ScanRequest) -> TableDescription:
         """What a table is; see `seambench.contracts.scan.Describing`."""
         if is_name(request.table):
-            return named_table(request.table, request.storage_options).describe()
+            return named_table(request).describe()
         found = self._format(request)
         try:
-            opened = open_table(request.table, request.storage_options, format=found.name)
+            opened = open_request(request, format=found.name)
             return opened.describe()
         except InputError as error:
             return TableDescription(request.table, found.name, "", "", (), (), broken=str(error))

@@ -29,6 +29,7 @@ __all__ = [
     "ReaderFormat",
     "is_name",
     "named_table",
+    "open_request",
     "request_of_named",
 ]
 
@@ -65,11 +66,11 @@ class ReaderFormat:
     explain_file: Callable[[Path], Iterator[Met]] | None = None
     explain_whole: Callable[[Any], Iterator[Met]] | None = None
 
-    def opened(self, path: str, storage_options: Mapping[str, Any] | None = None) -> Any:
+    def opened(self, request: ScanRequest) -> Any:
         """The table of a folder, or of a name in a metastore, as an object of its own class."""
-        if is_name(path):
-            return named_table(path, storage_options).own
-        return open_table(path, storage_options, format=self.name, **self.table)
+        if is_name(request.table):
+            return named_table(request).own
+        return open_request(request, format=self.name, **self.table)
 
     def open(self, request: ScanRequest) -> Scan:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`.
@@ -96,12 +97,12 @@ class ReaderFormat:
             arguments |= {"begin": request.begin, "end": request.end}
         if not (self.no_bounds or self.no_changes_alone):
             arguments["changes_alone"] = request.changes_alone
-        scan: Scan = self.opened(request.table, request.storage_options).scan(**arguments)
+        scan: Scan = self.opened(request).scan(**arguments)
         return scan
 
-    def explain(self, path: str) -> Iterator[Met]:
-        """What a table's metadata says: its state, properties, columns and files."""
-        table = self.opened(path)
+    def explain(self, request: ScanRequest) -> Iterator[Met]:
+        """What the metadata of a request's table says: its state, properties, columns and files."""
+        table = self.opened(request)
         if self.explain_whole is not None:
             yield from self.explain_whole(table)
             return
@@ -126,8 +127,14 @@ def is_name(table: str) -> bool:
     return table.startswith(SCHEME)
 
 
-def named_table(name: str, storage_options: Mapping[str, Any] | None = None) -> CatalogTable:
-    """The table of a name.
+def open_request(request: ScanRequest, **options: Any) -> Table:
+    """The table of a request, with what it says of storages; see `seamkit.open_table`."""
+    storage = request.storage_options or None
+    return open_table(request.table, storage, allow=request.allow, **options)
+
+
+def named_table(request: ScanRequest) -> CatalogTable:
+    """The table that a request names.
 
     Raises:
         UsageError: it is no name.
@@ -135,7 +142,7 @@ def named_table(name: str, storage_options: Mapping[str, Any] | None = None) -> 
         RefusedError: a view, or a format that is not supported.
         UnavailableError: the metastore does not answer.
     """
-    table: Table = open_table(name, storage_options or None)
+    table = open_request(request)
     assert isinstance(table, CatalogTable)
     return table
 

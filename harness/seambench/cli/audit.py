@@ -10,6 +10,7 @@ import typer
 
 from seambase.errors import UsageError
 from seambench.cli.shared.common import (
+    Allow,
     console,
     error_console,
     parse_bytes,
@@ -61,6 +62,7 @@ def audit(
         list[str] | None,
         typer.Option(help="NAME=VALUE of the storage's fsspec file system, repeatable: anon=true."),
     ] = None,
+    allow: Allow = None,
     page: Annotated[Path | None, typer.Option(help="HTML file for the same as a page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     schema: Annotated[
@@ -94,7 +96,7 @@ def audit(
     if Path(table).exists():  # some readers know absolute paths alone
         table = str(Path(table).absolute())
     plan = Plan(
-        request=ScanRequest(table, storage_options=storage),
+        request=ScanRequest(table, storage_options=storage, allow=allow or ()),
         seconds=seconds,
         most_bytes=limit,
         peers=() if no_peers else peer,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambench.cli.shared.common import JSON_SCHEMA, plain_text, print_json
+from seambench.cli.shared.common import JSON_SCHEMA, Allow, plain_text, print_json
 from seambench.cli.stages.statistics import show_statistics
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def inspect(
             "--statistics", help="Of a table: rows, bytes, nulls and ranges, and how sure they are."
         ),
     ] = False,
+    allow: Allow = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per field.")] = False,
 ) -> None:
     """Explain bytes field by field with their offsets, and show where broken ones break.
@@ -74,7 +76,7 @@ def inspect(
     if format_ not in _FORMATS:
         raise UsageError(f"--format {format_!r}: one of {', '.join(_FORMATS)} is meant")
     if statistics:
-        show_statistics(source, format_, impl or "auto", as_json=as_json)
+        show_statistics(source, format_, impl or "auto", allow or (), as_json=as_json)
         return
     options = parse_options(option or [])
     request = request_of(format_, schema, options) if schema is not None else None
@@ -84,7 +86,7 @@ def inspect(
     problem: Exception | None = None
     try:
         if format_ in ("table", "parquet"):
-            _explain_table(source if "://" in source else Path(source), impl, met)
+            _explain_table(source if "://" in source else Path(source), impl, allow or (), met)
         else:
             _walk(_read(Path(source)), request, options, impl, met)
     except InputError as error:
@@ -119,14 +121,16 @@ def _format_of(source: str) -> str:
     return "table" if recognised_formats(file) else "presto"
 
 
-def _explain_table(file: Path | str, impl: str | None, met: list[Met]) -> None:
+def _explain_table(
+    file: Path | str, impl: str | None, allow: Sequence[str], met: list[Met]
+) -> None:
     """Meet what a table, a log or a Parquet file says, as an implementation tells it."""
     from seambench.contracts import registry
 
     scanner = registry.resolve("scan", impl or "auto")
     if not hasattr(scanner, "explain"):
         raise RefusedError(f"{impl} does not explain tables")
-    for field in scanner.explain(file):
+    for field in scanner.explain(file, allow):
         met.append(field)  # noqa: PERF402 - what came before an error must stay
 
 

@@ -13,6 +13,7 @@ import typer
 
 from seambase.errors import UsageError
 from seambench.cli.shared.common import (
+    Allow,
     Threads,
     console,
     error_console,
@@ -37,7 +38,15 @@ _WARNINGS_SHOWN = 10
 _OF_PLAN = frozenset(
     {
         *("table", "columns", "where", "reader", "query", "as-of", "begin", "end", "plan"),
-        *("changes-alone", "threads", "batch-size", "memory-limit", "strict", "storage-option"),
+        *(
+            "changes-alone",
+            "threads",
+            "batch-size",
+            "memory-limit",
+            "strict",
+            "storage-option",
+            "allow",
+        ),
     }
 )
 _OF_UNIT = frozenset({"unit", "index", "reader", "storage-option", "output"})
@@ -90,6 +99,7 @@ def scan(
         list[str] | None,
         typer.Option(help="NAME=VALUE of the storage's fsspec file system, repeatable: anon=true."),
     ] = None,
+    allow: Allow = None,
     plan: Annotated[
         Path | None,
         typer.Option(help="Write what would be read to FILE, as JSON, and read nothing."),
@@ -144,6 +154,7 @@ def scan(
         memory_limit_bytes=memory,
         strict=strict,
         storage_options=parse_options(storage_option or [], "--storage-option"),
+        allow=allow or (),
     )
     if plan is not None:
         require_only(context, _OF_PLAN, "--plan")

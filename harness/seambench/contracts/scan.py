@@ -56,6 +56,9 @@ class ScanRequest:
         threads: tasks at once, or None for one per core.
         memory_limit_bytes: bytes the scanner's own allocations may reach, or None.
         strict: refuse damage that the format's own reader would skip.
+        storage_options: of the file system on which the table lies.
+        allow: addresses of folders on other hosts that the table's metadata may name. Readers that
+            go wherever metadata sends them need no such word.
     """
 
     table: str
@@ -71,6 +74,7 @@ class ScanRequest:
     memory_limit_bytes: int | None = None
     strict: bool = False
     storage_options: Mapping[str, Any] = field(default_factory=dict)
+    allow: Sequence[str] = ()
 
 
 @runtime_checkable
@@ -254,7 +258,7 @@ class Scanner(Protocol):
     `Related`, and queries read them that way), `sql` (its scans are `Answering`, and its own
     engine answers queries), `strict`, `types.decimal`, ...
 
-    An implementation may also offer `explain(path)`, an iterator over
+    An implementation may also offer `explain(path, allow)`, an iterator over
     `seambase.walk.Met` that tells what a table (timeline, slices; its folder or its address)
     or one of its logs (blocks, records, their offsets) says, and raises where it breaks; and
     `describe` (`Describing`), by which `seambench audit` looks at tables.

@@ -191,7 +191,8 @@ class Storage:
         if not at_home and not self._is_allowed(root):
             raise RefusedError(
                 f"{self.root}: its metadata names {root!r}, which is on another host or storage "
-                "than the table; if that is meant, give its address, or one above it, in allow="
+                "than the table; if that is meant, give its address, or one above it, in allow= "
+                "(--allow)"
             )
         options = self._options if at_home else None
         found = Storage(root, options, retry=self._retry, ranges=self._ranges, allow=self._allow)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "JSON_SCHEMA",
     "NOTE",
+    "Allow",
     "DataFolder",
     "Queries",
     "Readers",
@@ -71,6 +72,14 @@ ScansOnly = Annotated[
     typer.Option("--scans-only", help="Reader that takes no part in the queries, repeatable."),
 ]
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Timed runs after the cold one.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        help="Folder's address on another host that the table's metadata may name, repeatable: "
+        "hdfs://other:8020/data, or all of a scheme: s3://.",
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Tasks at once (default: one per core).")
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from seambase.errors import RefusedError, UsageError
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["show_statistics"]
 
 
-def show_statistics(table: str, format_: str, impl: str, *, as_json: bool) -> None:
+def show_statistics(
+    table: str, format_: str, impl: str, allow: Sequence[str] = (), *, as_json: bool
+) -> None:
     """Print what a reader tells of the rows of a table's newest state.
 
     Args:
         table: its folder or address.
         format_: what lies there.
         impl: name of the reader.
+        allow: addresses on other hosts that its metadata may name.
         as_json: one JSON object in place of a table.
 
     Raises:
@@ -34,7 +38,7 @@ def show_statistics(table: str, format_: str, impl: str, *, as_json: bool) -> No
     from seambench.contracts import registry
     from seambench.contracts.scan import Estimating, ScanRequest
 
-    scan = cast("Scanner", registry.resolve("scan", impl)).open(ScanRequest(table))
+    scan = cast("Scanner", registry.resolve("scan", impl)).open(ScanRequest(table, allow=allow))
     if not isinstance(scan, Estimating):
         raise RefusedError(f"{impl} tells no statistics of its scans")
     known = scan.statistics()

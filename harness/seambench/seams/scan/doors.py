@@ -62,6 +62,7 @@ def scan_request(request: ScanRequest, facts: Facts) -> str:
         "memory_limit": request.memory_limit_bytes,
         "strict": request.strict or None,
         "storage_options": dict(request.storage_options) or None,
+        "allow": list(request.allow) or None,
     }
     return json.dumps({key: value for key, value in content.items() if value is not None})
 

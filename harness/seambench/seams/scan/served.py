@@ -70,6 +70,7 @@ def _request(content: Mapping[str, Any]) -> ScanRequest:
         memory_limit_bytes=content.get("memory_limit"),
         strict=content.get("strict", False),
         storage_options=content.get("storage_options", {}),
+        allow=content.get("allow", ()),
         **query,
     )
 

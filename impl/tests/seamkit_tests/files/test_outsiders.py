@@ -157,6 +157,49 @@ def test_what_is_allowed_is_read(tmp_path: Path) -> None:
         open_table(str(folder), allow="memory://")
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("scan", 2), ("inspect --statistics", 2), ("audit --no-peers --seconds=9", 3)],
+)
+def test_commands_take_what_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, code: int
+) -> None:
+    """`--allow` is `allow=`: it may be given again; without it, it is a refusal, or damage."""
+    files = fsspec.filesystem("memory")
+    pq.write_table(ROWS, tmp_path / "x.parquet")
+    content = (tmp_path / "x.parquet").read_bytes()
+    folder = str(_delta(tmp_path / "t", "memory://outsiders/data/x.parquet", len(content)))
+    files.pipe_file("/outsiders/data/x.parquet", content)
+    allowed = ["--allow", "s3://", "--allow", "memory://outsiders/data"]
+    try:
+        assert _ended([*command.split(), folder, *allowed]) == 0
+        capsys.readouterr()
+        assert _ended([*command.split(), folder, *allowed[:2]]) == code
+    finally:
+        files.rm("/outsiders", recursive=True)
+    told = capsys.readouterr()
+    assert "--allow" in told.out + told.err
+
+
+def test_inspect_hands_on_what_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files of a Delta table are listed without a look at them, so a wrong word shows it."""
+    folder = str(_delta(tmp_path / "t", "memory://outsiders/data/x.parquet"))
+
+    assert _ended(["inspect", folder, "--allow", ""]) == 2
+    assert "a list of addresses" in capsys.readouterr().err
+
+
+def _ended(arguments: list[str]) -> object:
+    """The exit code of a command."""
+    from seambench.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code
+
+
 def _no_sleep(seconds: float) -> None:
     del seconds
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +80,7 @@ class Ours:
 
     def scan(self, columns: Sequence[str] | None = None) -> Scan:
         """Plan a read of some columns, or all."""
-        request = self.request
-        return self.scanner.open(
-            ScanRequest(
-                request.table,
-                columns=columns,
-                threads=request.threads,
-                storage_options=request.storage_options,
-            )
-        )
+        return self.scanner.open(replace(self.request, columns=columns))
 
 
 def ask_peers(
@@ -239,5 +231,9 @@ class _Questions:
 
     def _request(self, schema: pa.Schema) -> dict[str, Any]:
         request = self._ours.request
-        storage = dict(request.storage_options)
-        return {"table": request.table, "storage": storage, "columns": list(schema.names)}
+        return {
+            "table": request.table,
+            "columns": list(schema.names),
+            "storage_options": dict(request.storage_options),
+            "allow": list(request.allow),
+        }

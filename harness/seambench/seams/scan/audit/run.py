@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from seambase.description import TableDescription
@@ -89,9 +89,8 @@ def _strictly(scanner: Scanner, request: ScanRequest, known: Sequence[Damage]) -
     """Damage that only a strict look at the metadata finds."""
     if not scanner.capabilities.get("strict"):
         return ()
-    strict = ScanRequest(request.table, strict=True, storage_options=request.storage_options)
     try:
-        scanner.open(strict)
+        scanner.open(replace(request, strict=True))
     except InputError as error:
         if not any(one.reason in str(error) for one in known):
             return (Damage(where="", reason=str(error), stops=False),)

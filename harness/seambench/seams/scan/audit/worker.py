@@ -1,7 +1,8 @@
 """The process in which another reader reads a table: `python -m ...worker scan IMPLEMENTATION`.
 
-It speaks as `seambench.conformance.worker` does. A request has `table`, `storage`, `columns`, and
-either `schema` (whose types the digest is of, as Arrow's IPC in base64) or `out`, a file for rows.
+It speaks as `seambench.conformance.worker` does. A request has `table`, `columns`,
+`storage_options`, `allow`, and either `schema` (whose types the digest is of, as Arrow's IPC in
+base64) or `out`, a file for rows.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from seambench.seams.scan.audit.rows import digest, write_rows
 
 __all__ = ["main", "packed"]
 
+_ASKED = ("table", "columns", "storage_options", "allow")
+
 
 def main() -> None:
     """Answer requests until standard input ends."""
@@ -34,11 +37,8 @@ def packed(schema: pa.Schema) -> str:
 
 def _answer(_seam: Seam, scanner: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        scan = scanner.open(
-            ScanRequest(
-                request["table"], columns=request["columns"], storage_options=request["storage"]
-            )
-        )
+        asked = {name: request[name] for name in _ASKED}
+        scan = scanner.open(ScanRequest(**asked))
         if "out" in request:
             write_rows(scan, Path(request["out"]))
             return {"outcome": "pass"}
