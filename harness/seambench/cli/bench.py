@@ -21,12 +21,12 @@ from seambench.cli.shared.common import (
     ScansOnly,
     Threads,
     data_folder,
-    default_readers,
     error_console,
     parse_list,
     parse_queries,
     tell_records,
 )
+from seambench.contracts import registry
 
 if TYPE_CHECKING:
     from seambench.bench.unfinished import Unfinished
@@ -81,7 +81,7 @@ def bench(
         )
     _, code = run_bench(
         datasets,
-        reader or default_readers(),
+        reader or registry.resolve_suite("tpch").readers,
         queries=queries,
         scans=scans,
         scans_only=scans_only or (),

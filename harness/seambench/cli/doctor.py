@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +18,7 @@ import typer
 from seambase.errors import SeambenchError
 from seambase.extras import IN_A_CHECKOUT, how_to_install
 from seambench.cli.shared.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
+from seambench.contracts.peers.catalogue import packages_of_peers
 
 __all__ = ["Finding", "doctor", "examine"]
 
@@ -92,6 +93,8 @@ def examine(data: Path) -> Iterator[Finding]:
     yield from _seams()
     yield _java()
     yield from _formats()
+    for distribution, names in packages_of_peers().items():
+        yield _peer(distribution, names)
     yield from _machine(data)
     for package in _PACKAGES:
         yield _package(*package)
@@ -141,7 +144,7 @@ def _java() -> Finding:
 
 
 def _formats() -> Iterator[Finding]:
-    """Jars and readers of every table format."""
+    """Jars of every table format."""
     from seambench.contracts.formats import format_names, resolve_format
 
     for name in format_names():
@@ -152,8 +155,6 @@ def _formats() -> Iterator[Finding]:
             continue
         for package in found.bundle(None).packages:
             yield _jar(found.title, package)
-        for module, reader in found.peers.items():
-            yield _package(module, module, reader, "peers", f"reader {reader}")
 
 
 def _jar(title: str, package: str) -> Finding:
@@ -216,6 +217,17 @@ def _package(module: str, distribution: str, name: str, extra: str, needed_for: 
     from importlib import metadata
 
     return Finding(name, True, f"{distribution} {metadata.version(distribution)}")
+
+
+def _peer(package: str, names: Sequence[str]) -> Finding:
+    from importlib import metadata
+
+    try:
+        found = f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        advice = f"pip install {package}, or name {names[0]}@VERSION"
+        return Finding(package, False, "no", advice, f"peers {', '.join(names)}")
+    return Finding(package, True, f"{found}: {', '.join(names)}")
 
 
 def _program(subject: str, names: tuple[str, ...], needed_for: str, advice: str) -> Finding:

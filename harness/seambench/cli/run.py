@@ -24,12 +24,12 @@ from seambench.cli.shared.common import (
     Site,
     Threads,
     data_folder,
-    default_readers,
     error_console,
     parse_queries,
 )
 from seambench.cli.shared.config import chosen_options
 from seambench.cli.shared.recording import check_readers
+from seambench.contracts import registry
 
 if TYPE_CHECKING:
     from seambench.data import Dataset, GenerateOptions
@@ -118,7 +118,7 @@ def run(
     from seambench.data import DEFAULT_TABLES, GenerateOptions, curve_layouts
     from seambench.engines.spark import parse_settings
 
-    readers = reader or default_readers()
+    readers = reader or registry.resolve_suite("tpch").readers
     _check_first(readers, scans_only or (), queries, (results, site))
     if quick:
         _require_quick(context)
@@ -137,12 +137,10 @@ def run(
         slices=slices,
         jars=tuple(jars or ()),
     )
-    # Row at a time, the connector would take most of the run; its answers are checked by
-    # `seambench bench` and whenever it is named.
     measured = {
         "queries": queries,
         "scans": ",".join(_SCANS),
-        "scans_only": scans_only or (() if reader else ("connector",)),
+        "scans_only": scans_only or (() if reader else registry.resolve_suite("tpch").scans_only),
         "samples": samples,
         "threads": threads,
         "budget": 60.0,

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from seambase.errors import UsageError
-from seambench.conformance.strict import read_toml
+from seambench.contracts.data_files import read_toml
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import AT, within
 

@@ -8,6 +8,7 @@ none of them names one.
 from __future__ import annotations
 
 import contextlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -183,8 +184,9 @@ class TableFormat:
         layouts: its layouts of data sets; None if there are none, because its rows never change.
         writer: how Spark writes its tables.
         home: where the bytes of a table say that its folder lies; None where they name no place.
-        peers: Python packages of others that read its tables, and what their readers are called.
-        forms: the physical forms that its tables can take; see `seambench.formats.forms`.
+        forms: `MODULE:FUNCTION`, which returns the physical forms that its tables can take; see
+            `seambench.formats.forms`. It is loaded when one is asked for; empty where there are
+            none.
         capabilities: words that readers of its tables may state besides those of the scan seam,
             each with its meaning: features of tables, which a reader that does not state them must
             refuse.
@@ -193,17 +195,16 @@ class TableFormat:
 
     name: str
     title: str
-    meta_columns: tuple[str, ...]
-    is_meta: Callable[[str], bool]
     recognises: Callable[[Path], bool]
     bundle: Callable[[str | None], SparkBundle]
     golden: Golden
     damage: Damage
     layouts: Layouts | None
     writer: Writer
+    meta_columns: tuple[str, ...] = ()
+    is_meta: Callable[[str], bool] = lambda _column: False
     home: Callable[[Path], Path] | None = None
-    forms: Callable[[], Sequence[Form]] = list
-    peers: Mapping[str, str] = field(default_factory=dict)
+    forms: str = ""
     capabilities: Mapping[str, str] = field(default_factory=dict, hash=False)
     asked: frozenset[str] = frozenset()
 
@@ -212,13 +213,17 @@ class TableFormat:
         """Words for what a table of the format may have."""
         return frozenset(self.capabilities) - self.asked
 
+    def known_forms(self) -> Sequence[Form]:
+        """The physical forms that its tables can take."""
+        return pkgutil.resolve_name(self.forms)() if self.forms else ()
+
     def form(self, name: str) -> Form:
         """The form of a name.
 
         Raises:
             UsageError: there is none.
         """
-        known = {form.name: form for form in self.forms()}
+        known = {form.name: form for form in self.known_forms()}
         if name not in known:
             raise UsageError(f"{self.title} tables have no form {name!r}; {', '.join(known)}")
         return known[name]

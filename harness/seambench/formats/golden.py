@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import InputError, UsageError
-from seambench.conformance.strict import build
+from seambench.contracts.data_files import build
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import CommitRequest, Edit, Origin, TableSpec
 from seambench.formats.edits import apply_edits

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from seambase.errors import UsageError
-from seambench.conformance.strict import build
+from seambench.contracts.data_files import build
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import read_declaration
 

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 import seambench
-from seambench.contracts.formats import announced_formats
+from seambench.contracts.peers.catalogue import packages_of_peers
 from seambench.records.model import Implementation, Machine, Rows, Run
 
 __all__ = [
@@ -96,8 +96,7 @@ def implementation_info(name: str, found: Any) -> Implementation:
 def versions() -> dict[str, str]:
     """Versions of Python and of every installed package that a result may depend on."""
     found = {"python": platform.python_version()}
-    peers = [module for format_ in announced_formats() for module in format_.peers]
-    for package in [*_PACKAGES, *peers]:
+    for package in dict.fromkeys([*_PACKAGES, *packages_of_peers()]):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -34,7 +34,6 @@ __all__ = [
     "Threads",
     "console",
     "data_folder",
-    "default_readers",
     "error_console",
     "parse_bytes",
     "parse_list",
@@ -209,11 +208,6 @@ def parse_bytes(text: str | None) -> int | None:
     if size < 1:
         raise UsageError(f"{text!r} is no size in bytes, such as 512MiB or 2G")
     return size
-
-
-def default_readers() -> Sequence[str]:
-    """Readers that a comparison runs when none is named: all that are no peers, and pyarrow."""
-    return ("native", "pyarrow", "auto", "merge", "connector")
 
 
 def tell_records(

@@ -32,6 +32,7 @@ __all__ = [
     "Statement",
     "catalogue",
     "numbers",
+    "packages_of_peers",
     "peer_of",
     "stated",
     "versions_of",
@@ -72,9 +73,9 @@ class Peer:
 
     name: str
     seam: str
-    package: str
     versions: Sequence[str]
     states: Sequence[Statement]
+    package: str = ""
     requires: Sequence[str] = ()
     pyarrow: str = ""
 
@@ -105,6 +106,15 @@ def catalogue() -> dict[tuple[str, str], Peer]:
     folders = {Path(point.load()) for point in entry_points(group="seambench.peers")}
     found = [_read(file) for folder in sorted(folders) for file in sorted(folder.glob("*.toml"))]
     return {(peer.seam, peer.name): peer for peer in found}
+
+
+def packages_of_peers() -> dict[str, list[str]]:
+    """Packages of PyPI that peers need, each with the names of these peers."""
+    found: dict[str, list[str]] = {}
+    for (_, name), peer in sorted(catalogue().items()):
+        if peer.package:
+            found.setdefault(peer.package, []).append(name)
+    return found
 
 
 def peer_of(seam: str, name: str) -> tuple[Peer, str] | None:
@@ -160,6 +170,6 @@ def _read(file: Path) -> Peer:
         if strange:
             raise UsageError(f"{file}: unknown key {min(strange)!r}")
         states = [Statement(**one) for one in data.pop("states")]
-        return Peer(name=file.stem, states=states, **{"package": "", **data})
+        return Peer(name=file.stem, states=states, **data)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file}: no peer is described there ({error})") from error

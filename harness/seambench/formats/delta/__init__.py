@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import Form, SparkBundle
+from seambench.contracts.tables import SparkBundle
 from seambench.formats.delta import damage, golden, writer
 from seambench.formats.delta.layouts import LAYOUTS
 
@@ -42,28 +41,13 @@ def bundle(version: str | None = None) -> SparkBundle:
     )
 
 
-def _is_meta(column: str) -> bool:
-    """Never: all columns of a Delta table are the user's."""
-    del column
-    return False
-
-
 def _recognises(folder: Path) -> bool:
     return (folder / "_delta_log").is_dir()
-
-
-def _forms() -> Sequence[Form]:
-    """Forms of tables; what writes them is loaded when it is needed."""
-    from seambench.formats.delta.forms import forms
-
-    return forms()
 
 
 FORMAT = TableFormat(
     name="delta",
     title="Delta",
-    meta_columns=(),
-    is_meta=_is_meta,
     recognises=_recognises,
     bundle=bundle,
     golden=golden,
@@ -72,6 +56,5 @@ FORMAT = TableFormat(
     writer=writer,
     capabilities=_CAPABILITIES,
     asked=frozenset({"delta.row-tracking"}),
-    peers={"deltalake": "deltalake", "polars": "polars-delta", "daft": "daft-delta"},
-    forms=_forms,
+    forms="seambench.formats.delta.forms:forms",
 )

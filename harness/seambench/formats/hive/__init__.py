@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import Form, SparkBundle
+from seambench.contracts.tables import SparkBundle
 from seambench.formats.hive import damage, golden, writer
 
 __all__ = ["FORMAT", "bundle"]
@@ -59,28 +58,13 @@ def bundle(version: str | None = None) -> SparkBundle:
     )
 
 
-def _is_meta(column: str) -> bool:
-    """Never: all columns of a Hive table are the user's."""
-    del column
-    return False
-
-
 def _recognises(folder: Path) -> bool:
     return (folder / golden.DESCRIPTOR).is_file()
-
-
-def _forms() -> Sequence[Form]:
-    """Forms of tables; what writes them is loaded when it is needed."""
-    from seambench.formats.hive.forms import forms
-
-    return forms()
 
 
 FORMAT = TableFormat(
     name="hive",
     title="Hive",
-    meta_columns=(),
-    is_meta=_is_meta,
     recognises=_recognises,
     bundle=bundle,
     golden=golden,
@@ -88,6 +72,5 @@ FORMAT = TableFormat(
     layouts=None,
     writer=writer,
     capabilities=_CAPABILITIES,
-    peers={"pyarrow": "pyarrow-hive", "duckdb": "duckdb-hive"},
-    forms=_forms,
+    forms="seambench.formats.hive.forms:forms",
 )

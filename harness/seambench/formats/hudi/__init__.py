@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import Form, SparkBundle
+from seambench.contracts.tables import SparkBundle
 from seambench.formats.hudi import damage, golden, layouts, writer
 
 __all__ = ["FORMAT", "bundle"]
@@ -63,13 +62,6 @@ def _recognises(path: Path) -> bool:
         return log.read(len(damage.MAGIC)) == damage.MAGIC
 
 
-def _forms() -> Sequence[Form]:
-    """Forms of tables; what writes them is loaded when it is needed."""
-    from seambench.formats.hudi.forms import forms
-
-    return forms()
-
-
 FORMAT = TableFormat(
     name="hudi",
     title="Hudi",
@@ -81,7 +73,6 @@ FORMAT = TableFormat(
     damage=damage,
     layouts=layouts,
     writer=writer,
-    peers={"hudi": "hudi-rs"},
     capabilities=_CAPABILITIES,
-    forms=_forms,
+    forms="seambench.formats.hudi.forms:forms",
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seambase.errors import UsageError
-from seambench.conformance.strict import build
+from seambench.contracts.data_files import build
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import read_declaration
 

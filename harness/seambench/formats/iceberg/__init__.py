@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import Form, SparkBundle
+from seambench.contracts.tables import SparkBundle
 from seambench.formats.iceberg import damage, golden, writer
 from seambench.formats.iceberg.layouts import LAYOUTS
 
@@ -52,17 +51,9 @@ def _recognises(folder: Path) -> bool:
     return any((folder / "metadata").glob("*.metadata.json"))
 
 
-def _forms() -> Sequence[Form]:
-    """Forms of tables; what writes them is loaded when it is needed."""
-    from seambench.formats.iceberg.forms import forms
-
-    return forms()
-
-
 FORMAT = TableFormat(
     name="iceberg",
     title="Iceberg",
-    meta_columns=(),
     is_meta=_is_meta,
     recognises=_recognises,
     bundle=bundle,
@@ -72,5 +63,5 @@ FORMAT = TableFormat(
     writer=writer,
     home=writer.location,
     capabilities=_CAPABILITIES,
-    forms=_forms,
+    forms="seambench.formats.iceberg.forms:forms",
 )

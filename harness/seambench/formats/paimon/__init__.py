@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import Form, SparkBundle
+from seambench.contracts.tables import SparkBundle
 from seambench.formats.paimon import damage, golden, writer
 from seambench.formats.paimon.layouts import LAYOUTS
 
@@ -61,17 +60,9 @@ def _recognises(folder: Path) -> bool:
     return (folder / "schema" / "schema-0").is_file()
 
 
-def _forms() -> Sequence[Form]:
-    """Forms of tables; what writes them is loaded when it is needed."""
-    from seambench.formats.paimon.forms import forms
-
-    return forms()
-
-
 FORMAT = TableFormat(
     name="paimon",
     title="Paimon",
-    meta_columns=(),
     is_meta=_is_meta,
     recognises=_recognises,
     bundle=bundle,
@@ -81,6 +72,5 @@ FORMAT = TableFormat(
     writer=writer,
     capabilities=_CAPABILITIES,
     asked=frozenset({"paimon.tags"}),
-    peers={"pypaimon": "pypaimon"},
-    forms=_forms,
+    forms="seambench.formats.paimon.forms:forms",
 )

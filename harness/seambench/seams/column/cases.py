@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
-from seambench.conformance.strict import CaseFile, case_files, read_case_file
 from seambench.contracts.column import BatchKind
+from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.seam import Case
 from seambench.seams.column.golden import read_golden
 from seambench.seams.column.oracle import expected_slots, parse_type

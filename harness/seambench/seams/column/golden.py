@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from seambase.errors import UsageError
-from seambench.conformance.strict import build
+from seambench.contracts.data_files import build
 
 __all__ = ["read_golden"]
 

@@ -48,7 +48,7 @@ import pyarrow.compute as pc
 from seambase.errors import UsageError
 from seambase.sorting import SortKey
 from seambase.types import SerdeType, arrow_type, parse_spark
-from seambench.conformance.strict import CaseFile, case_files, read_case_file
+from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.exchange import ExchangeRequest, Order, PartitionKind
 from seambench.contracts.seam import Case
 from seambench.seams.exchange.rows import Encoding, encoded, generated, sorted_rows

@@ -51,7 +51,7 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.plain import typed
-from seambench.conformance.strict import CaseFile, build, case_files, read_case_file
+from seambench.contracts.data_files import CaseFile, build, case_files, read_case_file
 from seambench.contracts.formats import TableFormat, resolve_format
 from seambench.contracts.seam import Case
 from seambench.contracts.tables import CommitRequest, Edit

@@ -39,7 +39,7 @@ def varied(cases: Sequence[ScanCase]) -> list[ScanCase]:
     """
     whole = [case for case in cases if not case.refused and not case.edits]
     whole.sort(key=lambda case: (case.group, case.table.spec.name, not _is_newest(case)))
-    forms = {case.group: case.table.format.forms() for case in whole}
+    forms = {case.group: case.table.format.known_forms() for case in whole}
     found = []
     for _, same in groupby(whole, key=lambda case: case.table.folder):
         first, *others = same

@@ -53,7 +53,7 @@ from typing import Any, Literal
 from seambase.errors import UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema
-from seambench.conformance.strict import CaseFile, case_files, load_toml, read_case_file
+from seambench.contracts.data_files import CaseFile, case_files, load_toml, read_case_file
 from seambench.contracts.seam import Case
 from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.case_bytes import ByteEdit, PageSpec, edited, framed_page, hex_bytes

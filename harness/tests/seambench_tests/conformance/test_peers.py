@@ -26,9 +26,9 @@ from seambench.contracts.registry import find_seam
 PEER = Peer(
     "some",
     "scan",
-    "some-package",
     ["1.0", "2.0"],
     [Statement(["a"], "https://x"), Statement(["b"], "https://y", since="2.0")],
+    "some-package",
 )
 
 

@@ -18,8 +18,8 @@ import pyarrow.dataset as ds
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambase.scan import ScanReport
-from seambench.conformance.strict import build
 from seambench.contracts.common import Kind
+from seambench.contracts.data_files import build
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.tables import (
@@ -127,15 +127,12 @@ class _Writer:
 FORMAT = TableFormat(
     name="toy",
     title="Toy",
-    meta_columns=(),
-    is_meta=lambda _column: False,
     recognises=lambda path: (path / _LIST).is_file(),
     bundle=lambda version: SparkBundle("Toy", (f"org.toys:toy:{version or '1.0'}",), {}, ""),
     golden=_Golden(),
     damage=_Damage(),
     layouts=_Layouts(),
     writer=_Writer(),
-    peers={"toy_peer": "toy-peer"},
 )
 
 

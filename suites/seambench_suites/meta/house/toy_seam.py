@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import RefusedError
-from seambench.conformance.strict import CaseFile, case_files, read_case_file
 from seambench.contracts.common import Kind
+from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.seam import Case, Seam
 
