@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings as python_warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 __all__ = ["Query", "ScanReport", "ScanWarning", "TableWarning", "ToldWarnings"]
 
@@ -43,11 +43,18 @@ class ToldWarnings(list[ScanWarning]):
 
     Args:
         planned: what was known before a row was read; it is told when the scan is read.
+        beside: of another scan of the same read; what one of both has told, the other does not.
     """
 
-    def __init__(self, planned: Sequence[ScanWarning] = ()) -> None:
+    def __init__(
+        self, planned: Sequence[ScanWarning] = (), beside: ToldWarnings | None = None
+    ) -> None:
         super().__init__(planned)
-        self._told: set[ScanWarning] = set()
+        self._told: set[ScanWarning] = set() if beside is None else beside._told
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What another process tells is told there, too."""
+        return ToldWarnings, (list(self),)
 
     def tell(self, some: Iterable[ScanWarning] | None = None) -> None:
         """Tell what has not been told; of all, or of some.

@@ -74,9 +74,9 @@ class UnitScan(Scan):
         filter_columns(condition, plan.schema)
         self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, beside: ToldWarnings | None = None) -> None:
         allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
-        self._run = Run(allocator, ToldWarnings(self._plan.warnings))
+        self._run = Run(allocator, ToldWarnings(self._plan.warnings, beside))
         self._lock = threading.Lock()
 
     @property
@@ -180,6 +180,12 @@ class UnitScan(Scan):
         other._other_path = OtherPath(path, read, only_merged)
         return other
 
+    def beside(self, warnings: ToldWarnings) -> UnitScan:
+        """The same scan as a part of a larger read, of which each warning is told once."""
+        other = copy.copy(self)
+        other._begin(warnings)
+        return other
+
     def files_alone(self) -> UnitScan:
         """The same parts, each as its data files stand: what their changes cost is the difference.
 
@@ -217,7 +223,7 @@ class UnitScan(Scan):
         piece._columns = list(columns)
         piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
-        piece._begin()
+        piece._begin(self._run.warnings)
         piece._keeps = False  # a task reads it once, in a process that may have little memory
         return piece
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
-from seambase.scan import ScanReport
+from seambase.scan import ScanReport, ToldWarnings
 from seamkit.core.held_rows import HeldRows, concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.options import ScanOptions
@@ -73,6 +73,7 @@ class ChangeScan(Scan):
         self._options = options
         self._other_path: tuple[str, ReadRows] | None = None
         self._only_merged = False
+        self._warnings = ToldWarnings()
         self._report = ScanReport()
 
     @property
@@ -138,7 +139,8 @@ class ChangeScan(Scan):
                     yield from kept.select(self._columns).to_batches()
 
     def _read(self, scan: UnitScan) -> pa.RecordBatch:
-        """One state, in the order of the plan."""
+        """One state, in the order of the plan; what all states are doubted for is told once."""
+        scan = scan.beside(self._warnings)
         if self._other_path is not None:
             scan = scan.read_by(*self._other_path, only_merged=self._only_merged)
         limit = self._options.memory_limit_bytes

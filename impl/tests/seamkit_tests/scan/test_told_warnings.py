@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import seamkit
-from seambase.scan import ScanWarning
+from seambase.scan import Query, ScanWarning
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -66,6 +66,27 @@ def _stray_table(folder: Path) -> Path:
     return table
 
 
+@pytest.mark.parametrize("limit", [None, 1 << 26])
+@pytest.mark.parametrize(
+    ("query", "door"),
+    # Changes from write to write have no document.
+    [*(("incremental", door) for door in _DOORS), *(("cdc", d) for d in _DOORS if d != "plan")],
+)
+def test_changes_tell_a_doubt_once(
+    query: Query, door: str, limit: int | None, tmp_path: Path
+) -> None:
+    """Also where both states of each of several writes are read, which all meet the same log."""
+    table = seamkit.open_table(_stray_table(tmp_path))
+    scan = table.scan(query=query, memory_limit_bytes=limit)
+
+    [told] = _told(_DOORS[door], scan)
+
+    assert "skipped at byte" in told
+    if door != "plan":
+        assert _told(_DOORS[door], scan) == []
+    assert _told(_DOORS[door], table.scan(query=query)) == [told]
+
+
 @pytest.mark.parametrize("door", _DOORS)
 def test_damage_that_is_skipped_is_told_once_by_every_door(door: str, tmp_path: Path) -> None:
     """With the file, the offset and the reason; again by another scan, not by a second read."""
@@ -76,8 +97,9 @@ def test_damage_that_is_skipped_is_told_once_by_every_door(door: str, tmp_path: 
 
     assert ".log." in told
     assert "skipped at byte" in told
-    if door not in ("plan", "parts"):  # scans of their own
+    if door not in ("plan", "parts"):  # reports of their own
         assert [str(warning) for warning in scan.report().warnings] == [told]
+    if door != "plan":
         assert _told(_DOORS[door], scan) == []
     assert _told(_DOORS[door], table.scan()) == [told]
 
