@@ -87,6 +87,31 @@ def test_all_spellings_of_an_absolute_path_are_one_file(
     assert _ids(table) == [2]
 
 
+@pytest.mark.parametrize("form", ["commits", "checkpoint"])
+@pytest.mark.parametrize(("listed", "mapped"), [(["columnMapping"], True), ([], False)])
+def test_a_mapping_that_only_writers_are_told_of_counts(
+    listed: list[str], mapped: bool, form: str, tmp_path: Path
+) -> None:
+    """Delta 3.1 upgraded mapped tables to reader version 3 without the reader feature.
+
+    DAT's `iceberg_compat_v1` is one, and Spark reads its values. A mode without the feature in
+    either list does not count.
+    """
+    table = tmp_path / "t"
+    told = {"minReaderVersion": 3, "minWriterVersion": 7}
+    protocol = {"protocol": told | {"readerFeatures": [], "writerFeatures": listed}}
+    mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
+    field = {**_ID, "name": "shown", "metadata": mapping}
+    metadata = _metadata(field, configuration={"delta.columnMapping.mode": "name"})
+    actions = [protocol, metadata, _data(table, "a", 7)]
+    if form == "commits":
+        _commit(table, 0, *actions)
+    else:
+        _checkpoint(table, actions[2], protocol=protocol, metadata=metadata)
+    found = DeltaTable(str(table)).scan(threads=1).to_table()
+    assert found.to_pylist() == [{"shown": 7 if mapped else None}]
+
+
 def test_a_file_in_two_spellings_with_two_vectors_is_refused(tmp_path: Path) -> None:
     """One file is live once, however its path is spelt."""
     table = tmp_path / "t"
@@ -222,11 +247,18 @@ def test_other_last_groups_are_refused(text: str) -> None:
         decode_z85(text)
 
 
-def _checkpoint(table: Path, *adds: dict[str, Any]) -> None:
+def _checkpoint(
+    table: Path,
+    *adds: dict[str, Any],
+    protocol: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> None:
     """A checkpoint of version 1, as Parquet."""
     log = _mkdir(_mkdir(table) / "_delta_log")
-    told: list[dict[str, Any]] = [_protocol(), copy.deepcopy(_metadata()), *adds]
-    told[1]["metaData"].pop("configuration")
+    first = copy.deepcopy([protocol or _protocol(), metadata or _metadata()])
+    told: list[dict[str, Any]] = [*first, *adds]
+    if not told[1]["metaData"]["configuration"]:
+        told[1]["metaData"].pop("configuration")
     told[1]["metaData"]["format"].pop("options")
     rows = [{**dict.fromkeys(("protocol", "metaData", "add")), **one} for one in told]
     for row in rows:

@@ -97,10 +97,11 @@ class AddFile:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What a reader must know; the lists are None below version 3."""
+    """What a reader must know; readers' features are None below version 3."""
 
     min_reader_version: int
     reader_features: tuple[str, ...] | None
+    writer_features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,7 @@ def protocol(content: Mapping[str, Any], where: str) -> Protocol:
     return Protocol(
         _number(content, "minReaderVersion", where),
         None if features is None else _names(features, "readerFeatures", where),
+        _names(content.get("writerFeatures") or [], "writerFeatures", where),
     )
 
 

@@ -35,7 +35,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
         "defaultRowCommitVersion",
     ),
     "metaData": ("schemaString", "partitionColumns", "configuration", "format"),
-    "protocol": ("minReaderVersion", "readerFeatures"),
+    "protocol": ("minReaderVersion", "readerFeatures", "writerFeatures"),
     "sidecar": ("path", "sizeInBytes"),
 }
 

@@ -71,5 +71,13 @@ def has_feature(protocol: Protocol, *names: str) -> bool:
 
 
 def maps_columns(protocol: Protocol) -> bool:
-    """Whether the protocol lets the property `delta.columnMapping.mode` count."""
-    return protocol.min_reader_version == _MAPPING_VERSION or has_feature(protocol, MAPPING)
+    """Whether the protocol lets the property `delta.columnMapping.mode` count.
+
+    Spark once upgraded tables to version 3 without telling readers of the mapping that writers knew
+    of (Delta 3.1 wrote such ones): the list of either counts, as in Spark and delta-kernel-rs.
+    """
+    return (
+        protocol.min_reader_version == _MAPPING_VERSION
+        or has_feature(protocol, MAPPING)
+        or MAPPING in protocol.writer_features
+    )
