@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.checks.junit import write_junit
 from seambench.cli.checks.shown import show_end, show_outcomes
 from seambench.cli.shared.common import (
     JSON_SCHEMA,
@@ -152,7 +151,7 @@ def check(
             _as_lines(outcomes, progress) if as_json else show_outcomes(outcomes, progress, given)
         )
     if junit is not None:
-        write_junit(junit, seam, seen)
+        _write_junit(junit, seam, seen)
     for name in run.stated:
         remember(seam, name, seen)
     if not as_json:
@@ -255,3 +254,17 @@ def _as_lines(outcomes: Iterable[Outcome], progress: Progress) -> list[Outcome]:
             print_json({"schema": JSON_SCHEMA, **outcome.to_json()})
         seen.append(outcome)
     return seen
+
+
+def _write_junit(file: Path, seam: str, outcomes: Sequence[Outcome]) -> None:
+    from seambench.records.junit import JUnitCase, Tag, junit
+
+    suites: dict[str, list[JUnitCase]] = {}
+    for one in outcomes:
+        tag: Tag = "" if one.outcome == "pass" else "skipped"
+        if one.failed:
+            tag = "error" if one.outcome in ("error", "crash", "timeout") else "failure"
+        case = JUnitCase(one.case, tag, one.outcome, f"{one.outcome}: {one.reason}", one.seconds)
+        suites.setdefault(one.implementation, []).append(case)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(junit(f"seambench {seam}", suites), encoding="utf-8")

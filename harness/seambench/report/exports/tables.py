@@ -6,14 +6,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Literal
-from xml.etree import ElementTree as ET
 
 import msgspec
 
 from seambase.errors import UsageError
+from seambench.records.junit import JUnitCase, Tag, junit
 from seambench.report.views.load import Loaded
 from seambench.report.views.outcomes import KINDS, SAID, Column, columns_of, counts_of, group_of
 
@@ -23,8 +23,6 @@ Format = Literal["markdown", "json", "csv", "junit"]
 
 #: Version of what `json` holds.
 _SCHEMA = 1
-#: What XML cannot hold.
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def exported(loaded: Loaded, form: str) -> str:
@@ -117,34 +115,23 @@ def _csv(columns: Sequence[Column]) -> str:
 
 def _junit(columns: Sequence[Column]) -> str:
     """A suite for each implementation at a seam; what fails no run of ours fails none here."""
-    root = ET.Element("testsuites", name="seambench")
-    for column in columns:
-        label = _xml(f"{column.seam}: {column.name} {column.version}")
-        suite = ET.SubElement(root, "testsuite", name=label)
-        counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
-        for case, (kind, word) in sorted(column.outcomes.items()):
-            group, _, rest = case.rpartition("/")
-            one = ET.SubElement(suite, "testcase", classname=_xml(group), name=_xml(rest))
-            counts["tests"] += 1
-            tag = _junit_tag(kind, word)
-            if tag:
-                reason = _xml(column.reasons.get(case, SAID[kind]))
-                ET.SubElement(one, tag, message=reason, type=SAID[kind])
-                counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
-        for name, count in counts.items():
-            suite.set(name, str(count))
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return junit(
+        "seambench",
+        {
+            f"{column.seam}: {column.name} {column.version}": [
+                JUnitCase(case, _tag(kind, word), SAID[kind], column.reasons.get(case, SAID[kind]))
+                for case, (kind, word) in sorted(column.outcomes.items())
+            ]
+            for column in columns
+        },
+    )
 
 
-def _junit_tag(kind: str, word: str) -> str | None:
+def _tag(kind: str, word: str) -> Tag:
     if kind in ("off", "disputed") or word == "xfail":
         return "skipped"
-    return {"wrong": "failure", "refused": "failure", "broken": "error"}.get(kind)
-
-
-def _xml(text: str) -> str:
-    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    tags: Mapping[str, Tag] = {"wrong": "failure", "refused": "failure", "broken": "error"}
+    return tags.get(kind, "")
 
 
 FORMATS: dict[str, Callable[[Sequence[Column]], str]] = {
