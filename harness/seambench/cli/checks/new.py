@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -15,25 +16,60 @@ from seambench.cli.shared.common import console
 
 __all__ = ["new"]
 
+#: Words of a kind that templates have in capitals.
+_PUT_IN = ("program", "head", "task", "excuse")
 _LANGUAGES = ("python", "c", "rust", "go", "java")
 
 
 class _Kind(NamedTuple):
-    """A kind of skeleton: its seam, its classes, what it is built as, its first cases."""
+    """A kind of skeleton.
+
+    Attributes:
+        seam: it is for.
+        python: module and class of the one in Python.
+        java: class of the one in Java; empty where there is none.
+        program: what it is built as in other languages.
+        cases: its first cases.
+        head: what it is, at the beginning of a sentence.
+        task: what comes back from it.
+        excuse: what it says that it does, before a `yet`.
+    """
 
     seam: str
     python: str
     java: str
     program: str
-    library: bool
     cases: str
+    head: str
+    task: str
+    excuse: str
 
 
 _KINDS = {
-    "scanner": _Kind("scan", "reader:Reader", "MyScanner", "reader", True, "scan/hudi/event-v9/*"),
-    "column": _Kind("column", "columns:Columns", "MyColumns", "columns", True, "column/fixed/*"),
-    "serde": _Kind("serde", "serde:Serde", "", "serde", True, "serde/presto/bigint_*"),
-    "exchange": _Kind("exchange", "exchange:Exchange", "", "exchange", True, "exchange/rows/*"),
+    "scanner": _Kind(
+        *("scan", "reader:Reader", "MyScanner", "reader", "scan/hudi/event-v9/*"),
+        "A scanner",
+        "the rows of the request's table, as an Arrow IPC stream",
+        "reads no tables",
+    ),
+    "column": _Kind(
+        *("column", "columns:Columns", "MyColumns", "columns", "column/fixed/*"),
+        "Off-heap columns",
+        "a line of JSON for each chunk of the rows that follow the request",
+        "holds nothing",
+    ),
+    "serde": _Kind(
+        *("serde", "serde:Serde", "", "serde", "serde/presto/bigint_*"),
+        "A serde",
+        "what follows the request, in its other form",
+        "turns nothing",
+    ),
+    "exchange": _Kind(
+        *("exchange", "exchange:Exchange", "", "exchange", "exchange/rows/*"),
+        "An exchange",
+        "what the sender or receiver says that the request's role names; frames follow it",
+        "carries nothing",
+    ),
 }
 
 
@@ -49,31 +85,43 @@ def new(
     """Write a skeleton of an implementation, and say how it is built and checked."""
     if what not in _KINDS:
         raise UsageError(f"no skeleton of {what!r}; there are {', '.join(_KINDS)}")
-    skeletons = files("seambench.conformance") / "skeletons" / what
-    there = [one for one in _LANGUAGES if (skeletons / one).is_dir()]
+    kind, skeletons = _KINDS[what], files("seambench.conformance") / "skeletons"
+    sources = [skeletons / "any" / lang, skeletons / what / lang]
+    there = [one for one in _LANGUAGES if one != "java" or kind.java]
     if lang not in there:
         raise UsageError(f"no skeleton of {what!r} in {lang!r}; there are {', '.join(there)}")
-    source = skeletons / lang
     target = folder or Path(f"my-{what}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already, and not empty")
     name = target.resolve().name
     if not re.fullmatch(r"[\w.-]+", name):
         raise UsageError(f"{name!r} is no name for it: letters, digits, dots, - and _")
-    _copy(source, target, name)
-    _tell(_KINDS[what], lang, target)
+    words = {"NAME": name, **{word.upper(): getattr(kind, word) for word in _PUT_IN}}
+    target.mkdir(parents=True, exist_ok=True)
+    if lang != "python":
+        built = {"java": kind.java, "c": f"{kind.program}.so"}.get(lang, kind.program)
+        facts = (skeletons / what / "facts.json").read_text(encoding="utf-8")
+        (target / f"{built}.seambench.json").write_text(_filled(facts, words), encoding="utf-8")
+    for source in sources:
+        if source.is_dir():
+            _copy(source, target, words)
+    _tell(kind, lang, target)
 
 
-def _copy(source: Traversable, target: Path, name: str) -> None:
-    """Copy a skeleton, with its name put in."""
+def _copy(source: Traversable, target: Path, words: Mapping[str, str]) -> None:
+    """Copy a skeleton, with its words put in."""
     target.mkdir(parents=True, exist_ok=True)
     for entry in source.iterdir():
         if entry.is_dir():
             if entry.name != "__pycache__":
-                _copy(entry, target / entry.name, name)
+                _copy(entry, target / entry.name, words)
         else:
-            text = entry.read_text(encoding="utf-8")
-            (target / entry.name).write_text(re.sub(r"\bNAME\b", name, text), encoding="utf-8")
+            text = _filled(entry.read_text(encoding="utf-8"), words)
+            (target / entry.name).write_text(text, encoding="utf-8")
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    return re.sub(rf"\b(?:{'|'.join(words)})\b", lambda found: words[found[0]], text)
 
 
 def _tell(kind: _Kind, lang: str, target: Path) -> None:
@@ -81,7 +129,7 @@ def _tell(kind: _Kind, lang: str, target: Path) -> None:
         name = kind.python
     elif lang == "java":
         name = f"java:{kind.java} --classpath ."
-    elif lang == "c" and kind.library:
+    elif lang == "c":
         name = f"lib:./{kind.program}.so"
     else:
         name = f"cmd:./{kind.program}"

@@ -14,11 +14,8 @@ ROOT = Path(seambench.__file__).parent
 #: Files that name a format, each with its reason.
 EXCEPTIONS = {
     "cli/checks/new.py": "what a new scanner is asked first is one format's tables",
-    "conformance/skeletons/scanner/c/reader.so.seambench.json": "as above",
-    "conformance/skeletons/scanner/go/reader.seambench.json": "as above",
-    "conformance/skeletons/scanner/java/MyScanner.seambench.json": "as above",
+    "conformance/skeletons/scanner/facts.json": "as above",
     "conformance/skeletons/scanner/python/reader.py": "as above",
-    "conformance/skeletons/scanner/rust/reader.seambench.json": "as above",
 }
 
 

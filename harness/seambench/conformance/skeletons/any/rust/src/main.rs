@@ -1,4 +1,4 @@
-//! Off-heap columns to begin with: they read the request and refuse. See docs/doors.md of Seambench.
+//! HEAD to begin with: the request is read, and refused. See docs/doors.md of Seambench.
 
 use std::io::{self, BufRead};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Put the rows that follow the request on standard input into tables; a line of JSON for each chunk.
+/// What comes back: TASK.
 fn answer(_request: &str) -> Result<(), String> {
-    Err("NAME holds nothing yet".to_string())
+    Err("NAME EXCUSE yet".to_string())
 }

@@ -1,4 +1,4 @@
-// A scanner to begin with: it reads the request and refuses. See docs/doors.md of Seambench.
+// HEAD to begin with: the request is read, and refused. See docs/doors.md of Seambench.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// Writes the rows of the request's table to standard output, as an Arrow IPC stream.
+// What comes back: TASK.
 func answer(_ string) error {
-	return errors.New("NAME reads no tables yet")
+	return errors.New("NAME EXCUSE yet")
 }

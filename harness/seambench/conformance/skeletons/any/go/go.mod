@@ -1,0 +1,3 @@
+module PROGRAM
+
+go 1.21

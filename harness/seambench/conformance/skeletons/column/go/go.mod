@@ -1,3 +1,0 @@
-module columns
-
-go 1.21

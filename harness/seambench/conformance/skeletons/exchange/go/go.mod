@@ -1,3 +1,0 @@
-module exchange
-
-go 1.21

@@ -1,3 +1,0 @@
-module reader
-
-go 1.21

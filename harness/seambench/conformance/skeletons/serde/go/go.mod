@@ -1,3 +1,0 @@
-module serde
-
-go 1.21
