@@ -80,18 +80,34 @@ def _kinds(chance: random.Random, engine: str, options: dict[str, str]) -> Seque
             usable = [one for one in known if name != "b" or one != "sum"]
             options[f"fields.{name}.aggregate-function"] = chance.choice(usable)
         return all_kinds if retracts else plain
-    way = chance.choice(["plain", "ignored", "groups", "functions", "removed"])
-    if way == "ignored":
-        options["ignore-delete"] = "true"
-    elif way == "removed":
-        options["partial-update.remove-record-on-delete"] = "true"
+    way = chance.choice(["plain", "ignored", "groups", "functions", "removed", "by-group"])
+    options |= _partial_update(chance, way)
+    if way == "removed":
         return ("+I", "+I", "+U", "-D")
-    elif way in ("groups", "functions"):
-        options["fields.g.sequence-group"] = "a,b"
-        if way == "functions":
-            options["fields.a.aggregate-function"] = chance.choice(["sum", "max", "last_value"])
-            return plain
-    return plain if way == "plain" else all_kinds
+    return plain if way in ("plain", "functions") else all_kinds
+
+
+def _partial_update(chance: random.Random, way: str) -> Mapping[str, str]:
+    """What partial updates make of retracts, and of fields of groups."""
+    if way == "ignored":
+        return {"ignore-delete": "true"}
+    if way == "removed":
+        return {"partial-update.remove-record-on-delete": "true"}
+    if way == "groups":
+        return {"fields.g.sequence-group": "a,b"}
+    if way == "functions":
+        function = chance.choice(
+            ["sum", "max", "last_value", "first_value", "first_non_null_value"]
+        )
+        return {"fields.g.sequence-group": "a,b", "fields.a.aggregate-function": function}
+    if way == "by-group":
+        return {
+            "fields.g.sequence-group": "a",
+            "fields.c.sequence-group": "b",
+            "fields.a.aggregate-function": chance.choice(_RETRACTING),
+            "partial-update.remove-record-on-sequence-group": chance.choice(["g", "c", "g,c"]),
+        }
+    return {}
 
 
 def _row(chance: random.Random, kinds: Sequence[str]) -> list[Any]:

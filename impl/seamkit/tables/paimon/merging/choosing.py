@@ -154,23 +154,36 @@ class FirstValue(Choosing):
         return self.start(row)
 
     def reverse(self, kept: Any, row: int) -> Any:
-        """The row's own: it is older."""
-        del kept
-        return self.start(row)
+        """The row's own: it is older; but what a retract began with stays, as in Paimon."""
+        if self._begun:
+            return self.start(row)
+        self._begun = True
+        return kept
 
 
 class FirstNonNull(Choosing):
     """The oldest value that is not null."""
 
     name = "first_non_null_value"
+    _begun = False
+
+    def begin(self) -> None:
+        """Nothing has come yet."""
+        self._begun = False
 
     def agg(self, kept: Any, row: int) -> Any:
-        """What was kept, if there is something."""
-        return self.start(row) if kept is None else kept
+        """The value of the first row that has one; not that of a retract with which a key began."""
+        if self._begun or not self.valid[row]:
+            return kept
+        self._begun = True
+        return row
 
     def reverse(self, kept: Any, row: int) -> Any:
-        """The row's own, if it has one: it is older."""
-        return row if self.valid[row] else kept
+        """The row's own, null or not; but what a retract began with stays, as in Paimon."""
+        if self._begun or kept is None:
+            return self.start(row)
+        self._begun = True
+        return kept
 
 
 class _Extreme(Choosing):

@@ -6,6 +6,7 @@ key is followed row by row, oldest first, for what the columns alone cannot tell
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -130,155 +131,215 @@ class PartialUpdate:
         groups: by the names of their sequence fields, the fields that these guard.
         rules: functions of fields in groups that have one.
         removes_records: whether a delete removes what was put together so far.
+        removing: sequence fields of the groups of which a delete that is not older removes it.
         where: the table, for messages.
     """
 
     groups: Mapping[Sequence[str], Sequence[str]]
     rules: Mapping[str, FieldRule]
     removes_records: bool
+    removing: frozenset[str]
     where: str
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """Sequence fields as well: they decide which values count."""
         more = [own for fields in self.groups for own in fields]
-        kinds = [KIND] if self.removes_records else []
+        kinds = [KIND] if self.removes_records or self.removing else []
         return list(dict.fromkeys([*names, *more, *kinds]))
 
     def merge(self, rows: pa.RecordBatch, starts: Words, retracts: pa.Array) -> pa.RecordBatch:
         """See `seamkit.scan.units.Combine.merge`."""
-        flags = _flags(retracts)
-        counted = np.ones(len(flags), np.bool_)
-        gone = np.zeros(len(starts), np.bool_)
-        ends = np.append(starts[1:], len(flags))
-        if flags.any() and not self.groups:
-            if not self.removes_records:
-                raise RefusedError(
-                    f"{self.where}: partial updates meet a retract, which they have no word for; "
-                    "Paimon refuses it, too, unless ignore-delete, remove-record-on-delete or "
-                    "sequence groups are set"
-                )
-            deletes = _deletes(rows, flags)
-            counted, gone = _after_deletes(deletes, flags, starts, ends)
-        if self.groups:
-            # A retract that nothing came before starts the row with its own values (Paimon 1.4).
-            counted = ~flags
-            counted[starts] = True
-            # Where nothing but retracts came there is no record.
-            gone = np.logical_and.reduceat(flags, starts)
+        keys = _Keys(starts, np.append(starts[1:], rows.num_rows), _flags(retracts))
+        if keys.retracts.any() and not self.groups and not self.removes_records:
+            raise RefusedError(
+                f"{self.where}: partial updates meet a retract, which they have no word for; "
+                "Paimon refuses it, too, unless ignore-delete, remove-record-on-delete or "
+                "sequence groups are set"
+            )
+        groups = [_Group(self, rows, seq, keys) for seq in self.groups]
+        records = _Records(keys, self._removals(rows, groups, keys))
         guards = {name: seq for seq, names in self.groups.items() for name in (*names, *seq)}
         columns = {}
         for name in rows.schema.names:
             if name not in guards:
-                columns[name] = last_valid(rows.column(name), counted, starts)
-        for seq in self.groups:
-            group = _Group(self, rows, seq, starts, ends, flags)
-            columns |= group.merged([name for name in rows.schema.names if guards.get(name) == seq])
+                columns[name] = last_valid(rows.column(name), records.counted, starts)
+        for seq, group in zip(self.groups, groups, strict=True):
+            own = [name for name in rows.schema.names if guards.get(name) == seq]
+            columns |= group.merged(own, records)
         ordered = [columns[name] for name in rows.schema.names]
         merged = pa.RecordBatch.from_arrays(ordered, schema=rows.schema)
-        return merged.filter(pa.array(~gone)) if gone.any() else merged
+        return merged.filter(pa.array(~records.gone)) if records.gone.any() else merged
+
+    def _removals(self, rows: pa.RecordBatch, groups: Sequence[_Group], keys: _Keys) -> _Flags:
+        """Rows that remove the record that came to be before them."""
+        if not self.groups and self.removes_records:
+            return _deletes(rows, keys.retracts)
+        listed = [group for group in groups if self.removing.intersection(group.seq)]
+        if not listed:
+            return np.zeros(rows.num_rows, np.bool_)
+        return _removed_by_groups(listed, _deletes(rows, keys.retracts), keys)
 
 
-def _after_deletes(
-    deletes: _Flags, flags: _Flags, starts: Words, ends: Words
-) -> tuple[_Flags, _Flags]:
-    """The rows that count, from the last delete of a key on, and the keys without a record.
+@dataclass(frozen=True)
+class _Keys:
+    """Which rows of a batch belong to one key, the oldest first.
 
-    What follows a delete begins with the delete's own values, and so does a key that begins with a
-    retract, as in Paimon 1.4. There is no record where the last row is a delete, or nothing but
-    retracts came; an update's old row behind a delete brings the delete's values to light.
+    Attributes:
+        starts: number of the first row of each key.
+        ends: number behind its last row.
+        retracts: rows that take others back.
     """
-    numbers = np.arange(len(flags))
-    last = np.maximum.reduceat(np.where(deletes, numbers, -1), starts)
-    counted = (numbers >= np.repeat(last, ends - starts)) & (~flags | deletes)
-    counted[starts[last < 0]] = True
-    gone: _Flags = deletes[ends - 1] | np.logical_and.reduceat(flags, starts)
-    return counted, gone
+
+    starts: Words
+    ends: npt.NDArray[np.int64]
+    retracts: _Flags
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+
+
+class _Records:
+    """What each key's record begins with, and whether there is one.
+
+    What follows a removal begins with the values of the delete, all of them, and a key that begins
+    with a retract with its own, as in Paimon 1.4. There is no record where the last row removes it,
+    or nothing but retracts came; an update's old row behind a removal brings the values of the
+    delete to light.
+
+    Attributes:
+        removals: rows that remove what came before them.
+        begins: of each key the row with which its record begins.
+        since: rows from there on.
+        counted: rows whose values count for fields without a sequence.
+        gone: keys without a record.
+    """
+
+    def __init__(self, keys: _Keys, removals: _Flags) -> None:
+        self.removals = removals
+        self.begins: npt.NDArray[np.int64] = keys.starts.astype(np.int64)
+        self.since: _Flags = np.ones(len(removals), np.bool_)
+        if removals.any():
+            numbers = np.arange(len(removals))
+            last = np.maximum.reduceat(np.where(removals, numbers, -1), keys.starts)
+            self.begins = np.maximum(self.begins, last)
+            self.since = numbers >= np.repeat(self.begins, keys.ends - keys.starts)
+        self.counted: _Flags = self.since & ~keys.retracts
+        self.counted[self.begins] = True
+        only_retracts = np.logical_and.reduceat(keys.retracts, keys.starts)
+        self.gone: _Flags = removals[keys.ends - 1] | only_retracts
 
 
 class _Group:
-    """The fields of one sequence group."""
+    """The fields of one sequence group.
+
+    Attributes:
+        seq: names of the sequence fields.
+        counted: rows that say something of the group: those whose sequence fields are not all null.
+        ranks: a number for each row that orders its sequence.
+    """
 
     def __init__(
-        self,
-        engine: PartialUpdate,
-        rows: pa.RecordBatch,
-        seq: Sequence[str],
-        starts: Words,
-        ends: Words,
-        flags: _Flags,
+        self, engine: PartialUpdate, rows: pa.RecordBatch, seq: Sequence[str], keys: _Keys
     ) -> None:
         self._engine = engine
         self._rows = rows
-        self._seq = seq
-        self._starts, self._ends = starts, ends
-        self._flags = flags
+        self._keys = keys
+        self.seq = seq
         columns = [rows.column(name) for name in seq]
         refuse_nan(rows.select(list(seq)), engine.where)
         filled = [column.is_valid().to_numpy(zero_copy_only=False) for column in columns]
-        #: Rows whose sequence fields are all null say nothing of the group.
-        self._counted: _Flags = np.logical_or.reduce(filled)
-        self._ranks = _sequence_ranks(columns)
+        self.counted: _Flags = np.logical_or.reduce(filled)
+        self.ranks = _sequence_ranks(columns)
 
-    def merged(self, names: Sequence[str]) -> Mapping[str, pa.Array]:
+    def merged(self, names: Sequence[str], records: _Records) -> Mapping[str, pa.Array]:
         """The columns of the group: its fields, and the sequence fields."""
-        winners = self._winners()
+        winners = self._winners(records)
+        retracts = self._keys.retracts
         found = {}
         for name in names:
             column = self._rows.column(name)
             rule = self._engine.rules.get(name)
-            if name in self._seq:
+            if name in self.seq:
                 found[name] = column.take(pa.array(winners, mask=winners < 0))
             elif rule is None:
                 # Where no row counts, the values are those of a retract that began the record.
-                begun = np.where((winners < 0) & self._flags[self._starts], self._starts, winners)
-                retracted = (winners >= 0) & self._flags[winners]
+                begins = records.begins
+                begun = np.where((winners < 0) & retracts[begins], begins, winners)
+                retracted = (winners >= 0) & (retracts & ~records.removals)[winners]
                 found[name] = column.take(pa.array(begun, mask=(begun < 0) | retracted))
             else:
-                found[name] = self._aggregated(name, column, rule)
+                found[name] = self._aggregated(name, column, rule, records)
         return found
 
-    def _aggregated(self, name: str, column: pa.Array, rule: FieldRule) -> pa.Array:
+    def _aggregated(
+        self, name: str, column: pa.Array, rule: FieldRule, records: _Records
+    ) -> pa.Array:
         """A field with a function; one for which order means nothing is folded at once."""
         where = f"{self._engine.where}, field {name!r}"
         whole = None
-        if rule.function in ORDERLESS and not self._flags.any():
-            whole = folded(rule.function, column, self._counted, self._starts, where)
+        if rule.function in ORDERLESS and not self._keys.retracts.any():
+            whole = folded(rule.function, column, self.counted, self._keys.starts, where)
         if whole is not None:
             return whole
         function = make_function(rule.function, column, rule.options, where)
-        return function.result([self._followed(function, rule, b, e) for b, e in self._keys()])
+        removals = records.removals
+        return function.result([self._followed(function, rule, removals, *k) for k in self._keys])
 
-    def _keys(self) -> Iterator[tuple[int, int]]:
-        return zip(self._starts.tolist(), self._ends.tolist(), strict=True)
-
-    def _winners(self) -> npt.NDArray[np.int64]:
+    def _winners(self, records: _Records) -> npt.NDArray[np.int64]:
         """Of each key the last row with the highest sequence, or -1 where no row has one."""
-        numbers = np.arange(len(self._flags))
-        ranks = np.where(self._counted, self._ranks, -1)
-        highest = np.maximum.reduceat(ranks, self._starts)
-        is_highest = self._counted & (ranks == np.repeat(highest, self._ends - self._starts))
+        starts, counted = self._keys.starts, self.counted & records.since
+        numbers = np.arange(len(counted))
+        ranks = np.where(counted, self.ranks, -1)
+        highest = np.maximum.reduceat(ranks, starts)
+        is_highest = counted & (ranks == np.repeat(highest, self._keys.ends - starts))
         found: npt.NDArray[np.int64] = np.maximum.reduceat(
-            np.where(is_highest, numbers, -1), self._starts
+            np.where(is_highest, numbers, -1), starts
         )
         return found
 
-    def _followed(self, function: Function, rule: FieldRule, begin: int, end: int) -> Any:
+    def _followed(
+        self, function: Function, rule: FieldRule, removals: _Flags, begin: int, end: int
+    ) -> Any:
         """What an aggregated field of one key becomes."""
         function.begin()
-        kept: Any = function.start(begin) if self._flags[begin] else None
+        retracts = self._keys.retracts
+        kept: Any = function.start(begin) if retracts[begin] else None
         highest = -1
         for row in range(begin, end):
-            if not self._counted[row]:
+            if removals[row]:
+                kept, highest = function.start(row), -1
+            if not self.counted[row]:
                 continue
-            is_newer = self._ranks[row] >= highest
-            highest = max(highest, int(self._ranks[row]))
-            if self._flags[row]:
+            is_newer = self.ranks[row] >= highest
+            highest = max(highest, int(self.ranks[row]))
+            if removals[row]:
+                continue
+            if retracts[row]:
                 kept = kept if rule.ignores_retracts else function.retract(kept, row)
             elif is_newer:
                 kept = function.agg(kept, row)
             else:
                 kept = function.reverse(kept, row)
         return kept
+
+
+def _removed_by_groups(groups: Sequence[_Group], deletes: _Flags, keys: _Keys) -> _Flags:
+    """Deletes that remove the record: those that are not older than it in one of some groups.
+
+    The record then has the sequences of the delete, of every group: nulls, too.
+    """
+    found = np.zeros(len(deletes), np.bool_)
+    ranks = [np.where(group.counted, group.ranks, -1).tolist() for group in groups]
+    with_deletes = np.logical_or.reduceat(deletes, keys.starts)
+    for begin, end in itertools.compress(keys, with_deletes):
+        highest = [-1] * len(groups)
+        for row in range(begin, end):
+            own = [of_group[row] for of_group in ranks]
+            if deletes[row] and any(0 <= r >= top for r, top in zip(own, highest, strict=True)):
+                found[row], highest = True, own
+            else:
+                highest = list(map(max, own, highest))
+    return found
 
 
 def _sequence_ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:

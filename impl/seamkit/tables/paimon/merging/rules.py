@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from seambase.errors import InputError, RefusedError
 from seamkit.scan.units import Combine
 from seamkit.tables.paimon.merging.engines import KEY, Aggregation, FieldRule, PartialUpdate
 from seamkit.tables.paimon.merging.functions import FUNCTIONS
-from seamkit.tables.paimon.metadata.options import ReadOptions
+from seamkit.tables.paimon.metadata.options import REMOVES_GROUP, REMOVES_RECORD, ReadOptions
 from seamkit.tables.paimon.metadata.schemas import TableSchema
 
 __all__ = ["merge_rule"]
@@ -17,7 +17,6 @@ __all__ = ["merge_rule"]
 _FUNCTION = "aggregate-function"
 _DEFAULT = "fields.default-aggregate-function"
 _GROUP = ".sequence-group"
-_REMOVES_GROUP = "partial-update.remove-record-on-sequence-group"
 
 
 def merge_rule(schema: TableSchema, options: ReadOptions) -> Literal["last", "first"] | Combine:
@@ -33,10 +32,10 @@ def merge_rule(schema: TableSchema, options: ReadOptions) -> Literal["last", "fi
         return "first"
     if options.engine == "aggregation":
         return Aggregation(_aggregated(schema, options), options.removes_records, schema.where)
-    if _REMOVES_GROUP in schema.options:
-        raise RefusedError(f"{schema.where}: the option {_REMOVES_GROUP} is not supported")
     groups = _sequence_groups(schema)
-    return PartialUpdate(groups, _in_groups(schema, groups), options.removes_records, schema.where)
+    removing = _removing(schema, options, groups)
+    rules = _in_groups(schema, groups)
+    return PartialUpdate(groups, rules, options.removes_records, removing, schema.where)
 
 
 def _aggregated(schema: TableSchema, options: ReadOptions) -> Mapping[str, FieldRule]:
@@ -82,6 +81,29 @@ def _sequence_groups(schema: TableSchema) -> Mapping[Sequence[str], Sequence[str
             seq = _names(key.removeprefix("fields.").removesuffix(_GROUP), schema)
             groups[seq] = _names(value, schema)
     return groups
+
+
+def _removing(
+    schema: TableSchema, options: ReadOptions, groups: Iterable[Sequence[str]]
+) -> frozenset[str]:
+    """Sequence fields of the groups in which a delete removes the whole record.
+
+    Raises:
+        InputError: a field of no group's sequence, or options that contradict each other.
+    """
+    if options.removes_records and groups:
+        raise InputError(f"{schema.where}: it has sequence groups and {REMOVES_RECORD}")
+    if REMOVES_GROUP not in schema.options:
+        return frozenset()
+    if options.ignores_deletes:
+        raise InputError(f"{schema.where}: it has {REMOVES_GROUP} and ignores deletes")
+    names = _names(schema.options[REMOVES_GROUP], schema)
+    for name in names:
+        if not any(name in seq for seq in groups):
+            raise InputError(
+                f"{schema.where}: {REMOVES_GROUP} names {name!r}, by which no sequence group goes"
+            )
+    return frozenset(names)
 
 
 def _names(text: str, schema: TableSchema) -> tuple[str, ...]:

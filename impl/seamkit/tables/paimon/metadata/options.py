@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.paimon.metadata.schemas import TableSchema
 
-__all__ = ["ReadOptions", "read_options"]
+__all__ = ["REMOVES_GROUP", "REMOVES_RECORD", "ReadOptions", "read_options"]
 
-_REMOVES = "remove-record-on-delete"
+REMOVES_RECORD = "remove-record-on-delete"
+REMOVES_GROUP = "partial-update.remove-record-on-sequence-group"
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 #: Options of features that change what is read; any other value than the one here is refused.
 _NOT_SUPPORTED = {
@@ -29,7 +30,8 @@ _READ = (
     "num-levels",
     "num-sorted-run.compaction-trigger",
     "fields.default-aggregate-function",
-    *(f"{engine}.{word}" for engine in _ENGINES for word in ("ignore-delete", _REMOVES)),
+    *(f"{engine}.{word}" for engine in _ENGINES for word in ("ignore-delete", REMOVES_RECORD)),
+    REMOVES_GROUP,
 )
 _OF_FIELDS = (
     "aggregate-function",
@@ -97,7 +99,7 @@ def read_options(schema: TableSchema) -> ReadOptions:
     order = options.get("sequence.field.sort-order", "ascending").lower()
     if order not in ("ascending", "descending"):
         raise InputError(f"{where}: the option sequence.field.sort-order is {order!r}")
-    removes = _flag(options, f"{engine}.{_REMOVES}", where)
+    removes = _flag(options, f"{engine}.{REMOVES_RECORD}", where)
     return ReadOptions(
         engine=engine,
         sequence_fields=fields,
