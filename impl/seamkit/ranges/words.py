@@ -10,6 +10,7 @@ from typing import Any
 
 from seambase.description import StoredFile
 from seambase.scan import ScanWarning
+from seamkit.files.columns import Place
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, KeyMask, Mask, ReadPlan, ReadUnit, Runs
 from seamkit.tables.formats import table_formats
@@ -17,7 +18,18 @@ from seamkit.tables.formats import table_formats
 __all__ = ["known_words"]
 
 _GROUP = "seamkit.plan_words"
-_PLAIN = (DataFile, KeyMask, Mask, ReadPlan, ReadUnit, Runs, ScanWarning, Storage, StoredFile)
+_PLAIN = (
+    DataFile,
+    KeyMask,
+    Mask,
+    Place,
+    ReadPlan,
+    ReadUnit,
+    Runs,
+    ScanWarning,
+    Storage,
+    StoredFile,
+)
 
 
 @functools.cache

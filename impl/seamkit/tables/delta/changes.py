@@ -190,7 +190,7 @@ def all_but(files: TableFiles, masked: AddFile, left: AddFile, schema: TableSche
     found = read_vector(files, masked.vector)
     if left.vector is not None:
         found = np.setdiff1d(found, read_vector(files, left.vector), assume_unique=True)
-    reader = open_data_file(files, left, schema, DeltaTypes(widens=True))
+    reader = open_data_file(files, left, schema, DeltaTypes(widens=True), None)
     if len(found) and found[-1] >= reader.num_rows:
         raise InputError(
             f"{reader.name}: {reader.num_rows} rows, and a deletion vector names row {found[-1]}"

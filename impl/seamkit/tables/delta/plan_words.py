@@ -6,7 +6,7 @@ from seamkit.tables.delta.changes import all_but
 from seamkit.tables.delta.data_files import open_data_file
 from seamkit.tables.delta.log.actions import AddFile, VectorDescriptor
 from seamkit.tables.delta.log.paths import TableFiles
-from seamkit.tables.delta.row_ids import RowTracking, open_with_row_ids
+from seamkit.tables.delta.row_ids import RowTracking
 from seamkit.tables.delta.schema import Field, TableSchema
 from seamkit.tables.delta.stats import file_statistics
 from seamkit.tables.delta.vectors import read_vector
@@ -25,7 +25,6 @@ WORDS = (
     all_but,
     file_statistics,
     open_data_file,
-    open_with_row_ids,
     read_vector,
 )
 """Classes and functions; see `seamkit.ranges.words`."""

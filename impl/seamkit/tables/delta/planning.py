@@ -16,7 +16,7 @@ from seamkit.tables.delta.log.folder import LOG
 from seamkit.tables.delta.log.paths import TableFiles
 from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.partition_values import partition_value
-from seamkit.tables.delta.row_ids import RowTracking, open_with_row_ids
+from seamkit.tables.delta.row_ids import RowTracking
 from seamkit.tables.delta.schema import Field, TableSchema
 from seamkit.tables.delta.stats import file_statistics, stated_rows
 from seamkit.tables.delta.vectors import read_vector, stored_vector
@@ -70,7 +70,6 @@ class Planner:
             known: columns with one value for all rows, beside those of its partition.
             own: columns that the file has beside the table's.
         """
-        own = [*own, *(self.tracking.in_files if self.tracking else ())]
         schema = replace(self.schema, fields=[*self.schema.fields, *own]) if own else self.schema
         opened = partial(
             open_data_file,
@@ -78,9 +77,8 @@ class Planner:
             add,
             schema,
             DeltaTypes(has_feature(self.protocol, *WIDENING)),
+            self.tracking,
         )
-        if self.tracking is not None:
-            opened = partial(open_with_row_ids, opened, add, self.tracking)
         rows, known_of = stated_rows(add), partial(file_statistics, add, self._plain)
         return ReadUnit(
             name=add.path,

@@ -11,16 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seamkit.files.columns import VARIANT, Key
 from seamkit.tables.delta.log.actions import Metadata, Protocol
 from seamkit.tables.delta.log.protocol import WIDENING, has_feature, maps_columns
 from seamkit.tables.delta.widening import check_type_changes
 
-__all__ = ["VARIANT", "Field", "MappingMode", "TableSchema", "table_schema"]
+__all__ = ["Field", "MappingMode", "TableSchema", "table_schema"]
 
 MappingMode = Literal["none", "name", "id"]
 
@@ -39,11 +41,9 @@ _FLAT: Mapping[str, pa.DataType] = {
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
 }
-VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
-"""A value of any shape, as Parquet's variants are encoded."""
-
 _DECIMAL = re.compile(r"decimal\((\d+), ?(-?\d+)\)")
 _MOST_DIGITS = 38
+_ID = "delta.columnMapping.id"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Field:
     Attributes:
         name: as the table shows it.
         physical: its name in data files, partition values and statistics.
-        id: its field id in data files; None without column mapping.
+        id: its field id, by which data files know it; None where they know it by its name.
         type: its Arrow type; `VARIANT` for a variant.
         children: fields of a struct; the element of an array; key and value of a map; the two parts
             of a variant. All but the first are no fields of Delta's: they have no name or id of
@@ -65,6 +65,16 @@ class Field:
     id: int | None
     type: pa.DataType
     children: Sequence[Field] = ()
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """By which files know it; see `seamkit.files.columns`."""
+        return (self.physical,) if self.id is None else (self.id,)
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether it is a variant, or one lies in it."""
+        return self.type == VARIANT or any(own.has_variants for own in self.children)
 
 
 @dataclass(frozen=True)
@@ -88,7 +98,17 @@ class TableSchema:
 
     def field(self, name: str) -> Field:
         """The column of a name."""
-        return next(own for own in self.fields if own.name == name)
+        return self.by_name[name]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Field]:
+        """The columns by name."""
+        return {own.name: own for own in self.fields}
+
+    @cached_property
+    def is_mapped(self) -> bool:
+        """Whether files may have its columns under other names, or in other shapes."""
+        return self.mode != "none" or any(own.has_variants for own in self.fields)
 
 
 def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSchema:
@@ -131,10 +151,11 @@ def _fields(
     declared: Sequence[Mapping[str, Any]], mode: MappingMode, where: str, widens: bool
 ) -> list[Field]:
     fields = [_field(own, mode, where, widens) for own in declared]
+    ids = [(own.get("metadata") or {}).get(_ID) for own in declared] if mode != "none" else []
     for what, keys in (
         ("name", [own.name for own in fields]),
         ("physical name", [own.physical for own in fields]),
-        ("id", [str(own.id) for own in fields if own.id is not None]),
+        ("id", [str(id_) for id_ in ids if id_ is not None]),
     ):
         for key, count in Counter(keys).items():
             if count > 1:
@@ -152,7 +173,7 @@ def _field(declared: Mapping[str, Any], mode: MappingMode, where: str, widens: b
     id_: Any = None
     if mode != "none":
         physical = told.get("delta.columnMapping.physicalName")
-        id_ = told.get("delta.columnMapping.id")
+        id_ = told.get(_ID) if mode == "id" else None
         if not isinstance(physical, str) or (mode == "id" and not isinstance(id_, int)):
             raise InputError(f"{where} has no physical name or id, though columns are mapped")
     if widens:

@@ -8,19 +8,17 @@ positions alone (`_col0`, `_col1`, ...), as Hive's first versions wrote them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError
 from seamkit.avro.data_file import AvroReader
+from seamkit.files.columns import Finder, FoundReader, Place, places
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
-from seamkit.files.renamed import NOWHERE, RenamedReader
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.descriptor import Description
 
@@ -71,14 +69,13 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
         RefusedError: it holds what is not supported.
     """
     reader = _reader(storage, path, description.format)
-    own = list(reader.schema)
+    own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
     if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (
         description.format == "orc" and own and all(_PLACES.fullmatch(f.name) for f in own)
     ):
-        places = {name: own[i] for i, name in enumerate(description.columns) if i < len(own)}
-    else:
-        places = _by_name(own, reader.name)
-    return RenamedReader(reader, partial(_file_schema, places, reader.name))
+        pairs = zip(description.columns, by_name, strict=False)
+        by_name = [replace(place, keys=(name,)) for name, place in pairs]
+    return FoundReader(reader, Finder(None, Place("", (), by_name), reader.name))
 
 
 def _reader(storage: Storage, path: str, kind: str) -> FileReader:
@@ -87,37 +84,3 @@ def _reader(storage: Storage, path: str, kind: str) -> FileReader:
     if kind == "orc":
         return OrcReader(storage, path, _TYPES)
     return AvroReader(storage, path, _TYPES)
-
-
-def _by_name(fields: Sequence[pa.Field], where: str) -> dict[str, pa.Field]:
-    """Fields by their names in lower case."""
-    found: dict[str, pa.Field] = {}
-    for field in fields:
-        if field.name.lower() in found:
-            raise InputError(f"{where}: two columns are called {field.name.lower()!r}")
-        found[field.name.lower()] = field
-    return found
-
-
-def _file_schema(places: dict[str, pa.Field], where: str, wanted: pa.Schema) -> pa.Schema:
-    """Columns of the table as the file calls them."""
-    return pa.schema([_in_file(field, places.get(field.name), where) for field in wanted])
-
-
-def _in_file(wanted: pa.Field, own: pa.Field | None, where: str) -> pa.Field:
-    if own is None:
-        return wanted.with_name(NOWHERE + wanted.name)
-    return pa.field(own.name, _type_in_file(wanted.type, own.type, where))
-
-
-def _type_in_file(wanted: pa.DataType, own: pa.DataType, where: str) -> pa.DataType:
-    """The table's type with the names that the file has in it."""
-    kinds = pa.types
-    if kinds.is_struct(wanted) and kinds.is_struct(own):
-        places = _by_name(list(own), where)
-        return pa.struct([_in_file(field, places.get(field.name), where) for field in wanted])
-    if kinds.is_list(wanted) and kinds.is_list(own):
-        return pa.list_(_type_in_file(wanted.value_type, own.value_type, where))
-    if kinds.is_map(wanted) and kinds.is_map(own):
-        return pa.map_(wanted.key_type, _type_in_file(wanted.item_type, own.item_type, where))
-    return wanted

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seambase.errors import InputError, RefusedError
+from seamkit.files.columns import FoundReader
 from seamkit.files.lance import LanceReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
-from seamkit.files.renamed import RenamedReader
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.key_filters import KeyedParquetReader
 from seamkit.tables.hudi.listing.slices import BaseFile
@@ -49,7 +49,7 @@ def _opened(storage: Storage, base: BaseFile, keys: Sequence[str]) -> FileReader
     if base.external is not None:
         outside = open_base(storage.elsewhere(base.external.root), base.external.path)
         reader = SkeletonReader(own, outside, base.external.values)
-    return reader if base.names is None else RenamedReader(reader, base.names.asked)
+    return reader if base.names is None else FoundReader(reader, base.names.finder(reader.name))
 
 
 def open_base(storage: Storage, path: str) -> FileReader:

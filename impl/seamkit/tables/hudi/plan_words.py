@@ -13,7 +13,7 @@ from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice, Lo
 from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.hudi.timeline.instants import Instant
-from seamkit.tables.hudi.timeline.schema_history import FileNames, HistoricType
+from seamkit.tables.hudi.timeline.schema_history import FileNames
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 
@@ -29,7 +29,6 @@ WORDS = (
     FileNames,
     FileSlice,
     FillRule,
-    HistoricType,
     Instant,
     LogFile,
     LogSource,

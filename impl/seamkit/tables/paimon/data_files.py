@@ -8,24 +8,23 @@ id, so its old values do not come back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.data_file import AvroReader
+from seamkit.files.columns import Finder, FoundReader, Place
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
-from seamkit.files.renamed import NOWHERE, RenamedReader
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.binary_row import row_values
 from seamkit.tables.paimon.metadata.manifests import FileEntry
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.system import KIND, SEQUENCE
-from seamkit.tables.paimon.metadata.types import Field
+from seamkit.tables.paimon.metadata.types import places_of
 from seamkit.tables.paimon.paths import located
 
 __all__ = ["open_data_file"]
@@ -106,9 +105,10 @@ def open_data_file(
     _check_columns(reader, schema, expected)
     if is_live and isinstance(reader, ParquetReader) and schema.primary_keys:
         _check_ranges(reader, entry, written)
-    if _alike(schema.fields, written.fields):
+    if schema.fields == written.fields:
         return reader
-    return RenamedReader(reader, partial(_file_schema, schema.fields, written.fields))
+    file = Place("", (), places_of(written.fields))
+    return FoundReader(reader, Finder(schema.by_name, file, reader.name, has_others=True))
 
 
 def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[str]) -> None:
@@ -180,49 +180,3 @@ def _reader(storage: Storage, path: str) -> FileReader:
     if kind == "avro":
         return AvroReader(storage, path, _TYPES)
     raise RefusedError(f"{storage.full(path)}: data files in {kind!r} are not supported")
-
-
-def _alike(fields: Sequence[Field], written: Sequence[Field]) -> bool:
-    """Whether names lead to the same fields, at every depth."""
-    by_name = {own.name: own for own in written}
-    by_id = {own.id for own in written}
-    for own in fields:
-        other = by_name.get(own.name)
-        if other is None:
-            if own.id >= 0 and own.id in by_id:
-                return False
-            continue
-        if own.id != other.id or not _alike(own.children, other.children):
-            return False
-    return True
-
-
-def _file_schema(fields: Sequence[Field], written: Sequence[Field], wanted: pa.Schema) -> pa.Schema:
-    """Columns of the table under the names that they have in a file."""
-    return pa.schema([_in_file(own, fields, written) for own in wanted])
-
-
-def _in_file(wanted: pa.Field, fields: Sequence[Field], written: Sequence[Field]) -> pa.Field:
-    field = next((own for own in fields if own.name == wanted.name), None)
-    if field is None:
-        return wanted  # one of the system's
-    found = next((own for own in written if own.id == field.id), None)
-    if found is None:
-        return wanted.with_name(NOWHERE + wanted.name)
-    return pa.field(found.name, _type_in_file(wanted.type, field, found))
-
-
-def _type_in_file(kind: pa.DataType, field: Field, written: Field) -> pa.DataType:
-    """A type with the names of a file; fields of rows are found by their ids."""
-    if pa.types.is_struct(kind):
-        return pa.struct([_in_file(child, field.children, written.children) for child in kind])
-    if len(written.children) != len(field.children):
-        return kind
-    inner = list(zip(field.children, written.children, strict=True))
-    if pa.types.is_list(kind):
-        return pa.list_(_type_in_file(kind.value_type, *inner[0]))
-    if pa.types.is_map(kind):
-        return pa.map_(
-            _type_in_file(kind.key_type, *inner[0]), _type_in_file(kind.item_type, *inner[1])
-        )
-    return kind

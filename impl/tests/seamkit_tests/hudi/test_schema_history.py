@@ -78,7 +78,9 @@ def test_a_file_has_the_names_of_the_latest_version_before_it(
     assert history is not None
     names = FileNames(history.at(shown)[1], history.at(written)[1])
     table = ["a2", "b" if shown == FIRST else "a"]
-    asked = names.asked(pa.schema([(name, pa.int32()) for name in ["k", *table, "unknown"]]))
+    asked = names.finder("a file").file_schema(
+        pa.schema([(name, pa.int32()) for name in ["k", *table, "unknown"]])
+    )
     assert asked.names == ["k", *columns, "unknown"]
 
 

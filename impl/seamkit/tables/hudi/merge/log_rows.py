@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import AvroDecoder, AvroType, BlockPiece, cut_block, parse_schema, whole_block
 from seamkit.core.arrow_data import batch_of, numbers
+from seamkit.files.columns import renamed
 from seamkit.files.equalities import RowTest
 from seamkit.files.parquet import (
     PARQUET_ERRORS,
@@ -22,7 +23,6 @@ from seamkit.files.parquet import (
     with_dictionaries,
 )
 from seamkit.files.promotion import resolve_batch
-from seamkit.files.renamed import renamed
 from seamkit.scan.merging.assembly import spread
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.view import LogView
@@ -110,7 +110,8 @@ def decode_run(
         raise RefusedError(
             f"{run[0].where}: a partial update from before columns were renamed is not supported"
         )
-    for batch in _decode(run, view, names.asked(schema), WantedRecords(None, view)):
+    own = names.finder(run[0].where).file_schema(schema)
+    for batch in _decode(run, view, own, WantedRecords(None, view)):
         yield renamed(batch, schema)
 
 

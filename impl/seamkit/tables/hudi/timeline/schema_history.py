@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from seambase.errors import InputError
-from seamkit.files.renamed import NOWHERE
+from seamkit.files.columns import Finder, Place
 from seamkit.files.storage import Storage
 
 if TYPE_CHECKING:
@@ -33,72 +31,30 @@ _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")
 
 
 @dataclass(frozen=True)
-class HistoricType:
-    """What a type says of names.
-
-    Attributes:
-        fields: of a record: id and type by name.
-        items: of an array's elements or a map's values.
-    """
-
-    fields: Mapping[str, tuple[int, HistoricType]] = field(default_factory=dict)
-    items: HistoricType | None = None
-
-
-_LEAF = HistoricType()
-
-
-@dataclass(frozen=True)
 class FileNames:
     """How a file's names differ from the table's.
 
     Attributes:
-        table: the version that a read shows.
-        file: the version that the file was written with.
+        table: the columns of the version that a read shows.
+        file: those of the version that the file was written with.
     """
 
-    table: HistoricType
-    file: HistoricType
+    table: Sequence[Place]
+    file: Sequence[Place]
 
-    def asked(self, schema: pa.Schema) -> pa.Schema:
-        """Columns of the table under the names that they have in the file.
-
-        A column that the file lacks gets a name that no file has.
-        """
-        return pa.schema([_asked(f, self.table, self.file) for f in schema])
-
-
-def _asked(wanted: pa.Field, table: HistoricType, file: HistoricType) -> pa.Field:
-    known = table.fields.get(wanted.name)
-    if known is None:  # not from the history: such a column never changed its name
-        return wanted
-    number, own = known
-    for name, (other, theirs) in file.fields.items():
-        if other == number:
-            return pa.field(name, _asked_type(wanted.type, own, theirs), wanted.nullable)
-    return wanted.with_name(NOWHERE + wanted.name)
-
-
-def _asked_type(kind: pa.DataType, table: HistoricType, file: HistoricType) -> pa.DataType:
-    if pa.types.is_struct(kind):
-        return pa.struct([_asked(child, table, file) for child in kind])
-    items = table.items or _LEAF, file.items or _LEAF
-    if pa.types.is_list(kind):
-        child = kind.value_field
-        return pa.list_(child.with_type(_asked_type(child.type, *items)))
-    if pa.types.is_map(kind):
-        child = kind.item_field
-        return pa.map_(kind.key_type, child.with_type(_asked_type(child.type, *items)))
-    return kind
+    def finder(self, where: str) -> Finder:
+        """Finds columns in the file; those that are not from the history never changed names."""
+        table = {place.name: place for place in self.table}
+        return Finder(table, Place("", (), self.file), where, has_others=True)
 
 
 @dataclass(frozen=True)
 class SchemaHistory:
     """All versions of a table's schema, oldest first, with the instants that made them."""
 
-    versions: Sequence[tuple[int, HistoricType]]
+    versions: Sequence[tuple[int, Sequence[Place]]]
 
-    def at(self, instant: str | None) -> tuple[int, HistoricType]:
+    def at(self, instant: str | None) -> tuple[int, Sequence[Place]]:
         """The version of an instant, or the latest one."""
         best = self.versions[-1 if instant is None else 0]
         for version in self.versions:
@@ -127,7 +83,7 @@ def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
     path = max(found)[1]
     try:
         content = json.loads(storage.read(path))
-        versions = [(int(s["version_id"]), _type_of(s)) for s in content["schemas"]]
+        versions = [(int(s["version_id"]), _places(s)) for s in content["schemas"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{storage.full(path)}: not readable as a history of schemas ({error!r})"
@@ -137,17 +93,17 @@ def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
     return SchemaHistory(sorted(versions, key=lambda version: version[0]))
 
 
-def _type_of(kind: Any) -> HistoricType:
+def _places(kind: Any) -> list[Place]:
+    """The fields within a type, by their ids."""
     if not isinstance(kind, dict):
-        return _LEAF
+        return []
     if kind["type"] == "record":
-        return HistoricType(
-            {f["name"]: (int(f["id"]), _type_of(f["type"])) for f in kind["fields"]}
-        )
-    if kind["type"] in ("array", "map"):
-        inner = "element" if kind["type"] == "array" else "value"
-        return HistoricType(items=_type_of(kind[inner]))
-    return _LEAF
+        return [Place(f["name"], (int(f["id"]),), _places(f["type"])) for f in kind["fields"]]
+    if kind["type"] == "array":
+        return [Place("element", (), _places(kind["element"]))]
+    if kind["type"] == "map":
+        return [Place("key"), Place("value", (), _places(kind["value"]))]
+    return []
 
 
 def file_names(timeline: Timeline, window: Window, instant: str) -> FileNames | None:

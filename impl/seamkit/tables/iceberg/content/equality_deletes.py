@@ -20,7 +20,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.core.held_rows import concat_batches
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.renamed import NOWHERE
+from seamkit.files.columns import ABSENT
 from seamkit.scan.merging.log_index import LogIndex
 from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.content.open_file import FileOpener
@@ -50,7 +50,7 @@ def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict
                 f"{where}: equality deletes by the field {id_}, which is no column of single "
                 "values, are not supported"
             )
-        columns[f"{NOWHERE}key:{id_}"] = found
+        columns[f"{ABSENT}key:{id_}"] = found
     return columns
 
 

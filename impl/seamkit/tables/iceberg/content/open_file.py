@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from seambase.errors import InputError
 from seamkit.avro.data_file import AvroReader
+from seamkit.files.columns import FoundReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.tables.iceberg.content.columns import NameMapping, avro_columns, file_columns
-from seamkit.tables.iceberg.content.reader import Column, FileRows, IcebergReader
+from seamkit.tables.iceberg.content.reader import Column, FileRows, IcebergFinder
 from seamkit.tables.iceberg.content.types import AVRO_TYPES, ICEBERG_TYPES
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
@@ -31,7 +32,7 @@ class FileOpener:
     files: TableFiles
     mapping: NameMapping | None
 
-    def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> IcebergReader:
+    def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> FoundReader:
         """Open a file.
 
         Args:
@@ -49,7 +50,7 @@ class FileOpener:
             own = avro_columns(reader.writer_schema, reader.name)
         if own is None:
             own = file_columns(reader.schema, self.mapping, reader.name)
-        return IcebergReader(reader, own, columns, rows)
+        return FoundReader(reader, IcebergFinder(own, columns, rows, reader.name))
 
     def checked(self, entry: Entry) -> FileReader:
         """A file that is as long, and has as many rows, as its manifest says.

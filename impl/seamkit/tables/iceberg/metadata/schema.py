@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seamkit.files.columns import VARIANT, Key
 
-__all__ = ["BY_NAME", "VARIANT", "Field", "Schema", "field_path", "read_schema", "schema_fields"]
+__all__ = ["BY_NAME", "Field", "Schema", "field_path", "read_schema", "schema_fields"]
 
 _FLAT: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -31,8 +32,6 @@ _FLAT: Mapping[str, pa.DataType] = {
     "binary": pa.binary(),
     "unknown": pa.null(),
 }
-VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
-"""A variant by its two binary parts, as in Parquet's encoding."""
 STATED = "iceberg.type"
 """Under which name a field's metadata have a type that Arrow lacks."""
 BY_NAME = -1
@@ -67,6 +66,11 @@ class Field:
     default: Any = None
     children: Sequence[Field] = ()
     stated: str = ""
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """By which files know it; see `seamkit.files.columns`."""
+        return (self.name,) if self.id == BY_NAME else (self.id,)
 
     @property
     def arrow(self) -> pa.Field:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -52,7 +53,12 @@ class TableSchema:
 
     def field(self, name: str) -> Field:
         """The column of a name."""
-        return next(own for own in self.fields if own.name == name)
+        return self.by_name[name]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Field]:
+        """The columns by name."""
+        return {own.name: own for own in self.fields}
 
     @property
     def merge_keys(self) -> Sequence[str]:

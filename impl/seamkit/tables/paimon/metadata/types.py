@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seamkit.files.columns import Key, Place
 
-__all__ = ["Field", "parse_fields"]
+__all__ = ["Field", "parse_fields", "places_of"]
 
 _FLAT: Mapping[str, pa.DataType] = {
     "BOOLEAN": pa.bool_(),
@@ -58,6 +59,16 @@ class Field:
     type: pa.DataType
     nullable: bool
     children: Sequence[Field] = ()
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """By which schemas know it; see `seamkit.files.columns`."""
+        return (self.id,)
+
+
+def places_of(fields: Sequence[Field]) -> list[Place]:
+    """Where files that were written by a schema have its fields."""
+    return [Place(own.name, own.keys, places_of(own.children)) for own in fields]
 
 
 def parse_fields(declared: Any, where: str, depth: int = 0) -> list[Field]:

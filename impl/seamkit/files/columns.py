@@ -1,0 +1,419 @@
+"""A table's columns in a file that calls them otherwise.
+
+A table knows each field by a key: a field id, a physical name, a name in lower case. What a file
+says of its fields becomes a tree of places, each with the keys that it answers to, so one finder
+serves all rules. For a table whose column `total` has the field id 3, a file with
+`Place("sum", (3, "sum"))` has it as `sum`. Elements of lists, keys and values of maps have a fixed
+place in their type and need no key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.core._seam import ffi
+from seamkit.core.arrow_data import address, batch_of
+from seamkit.files.positions import positions_of
+from seamkit.files.reader import FileReader, OverReader
+from seamkit.files.roaring import Positions
+from seamkit.files.statistics import FileStatistics
+
+__all__ = [
+    "ABSENT",
+    "VARIANT",
+    "Finder",
+    "FoundReader",
+    "Key",
+    "Make",
+    "Place",
+    "Source",
+    "TableField",
+    "field_id",
+    "field_in_file",
+    "id_and_name",
+    "inner_fields",
+    "or_number",
+    "or_value",
+    "places",
+    "renamed",
+]
+
+ABSENT = "\0"
+"""In front of a name: no file and no table has such a column."""
+VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
+"""A value of any shape by its two binary parts, as Parquet's variants are encoded."""
+
+Key = int | str
+
+_IDS = (b"PARQUET:field_id", b"iceberg.id", b"field-id")  # of Parquet, ORC, Avro
+
+
+class TableField(Protocol):
+    """A field of a table, as a finder needs it."""
+
+    @property
+    def name(self) -> str:
+        """As the table calls it."""
+        ...
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """The one key by which files know it."""
+        ...
+
+    @property
+    def children(self) -> Sequence[TableField]:
+        """Fields of a struct; the element of a list; key and value of a map."""
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """A field of a file, or all of them as the fields of one without a name.
+
+    Attributes:
+        name: as the file calls it.
+        keys: those that it answers to.
+        children: fields of a struct; the element of a list; key and value of a map.
+    """
+
+    name: str
+    keys: Sequence[Key] = ()
+    children: Sequence[Place] = ()
+
+    def child(self, own: TableField, where: str) -> Place | None:
+        """What a field of the table is directly within this one; `where` names the file.
+
+        Raises:
+            InputError: two fields answer to its key.
+        """
+        [key] = own.keys
+        found = self._by_key.get(key, ())
+        if len(found) > 1:
+            what = "the name" if isinstance(key, str) else "the field id"
+            raise InputError(f"{where}: two columns have {what} {key!r}")
+        return found[0] if found else None
+
+    @cached_property
+    def _by_key(self) -> Mapping[Key, Sequence[Place]]:
+        found: dict[Key, list[Place]] = {}
+        for child in self.children:
+            for key in child.keys:
+                found.setdefault(key, []).append(child)
+        return found
+
+
+def places(fields: Iterable[pa.Field], keys: Callable[[pa.Field], Sequence[Key]]) -> list[Place]:
+    """The places of Arrow's fields, at every depth.
+
+    Args:
+        fields: of a file.
+        keys: those that a field answers to.
+    """
+    return [Place(one.name, keys(one), places(inner_fields(one.type), keys)) for one in fields]
+
+
+def field_id(field: pa.Field) -> int | None:
+    """The field id that a file has for a field; None if there is none."""
+    metadata = field.metadata or {}
+    text = next((metadata[key] for key in _IDS if key in metadata), b"")
+    return int(text) if text.isdigit() else None
+
+
+def id_and_name(field: pa.Field) -> Sequence[Key]:
+    """The keys of a field whose file may have field ids."""
+    id_ = field_id(field)
+    return (field.name,) if id_ is None else (id_, field.name)
+
+
+def inner_fields(kind: pa.DataType) -> list[pa.Field]:
+    """The fields within a type."""
+    if pa.types.is_struct(kind):
+        return list(kind)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [kind.value_field]
+    if pa.types.is_map(kind):
+        return [kind.key_field, kind.item_field]
+    return []
+
+
+def field_in_file(wanted: pa.Field, own: TableField, found: Place | None, where: str) -> pa.Field:
+    """A field of the table as a file calls it, and the fields within it.
+
+    Args:
+        wanted: the field, whose type may hold fewer fields than the table's.
+        own: what the table says of it.
+        found: the file's; None where it has none, and then the name is one that no file has.
+        where: the file, for messages.
+
+    Raises:
+        InputError: the table's field lacks parts of the type that is wanted.
+        RefusedError: a variant in pieces, of which the value is but what is left over.
+    """
+    name = ABSENT + wanted.name if found is None else found.name
+    return wanted.with_name(name).with_type(_type_in_file(wanted.type, own, found, where))
+
+
+def _type_in_file(
+    kind: pa.DataType, own: TableField, found: Place | None, where: str
+) -> pa.DataType:
+    def part(at: int, inner: pa.Field) -> pa.Field:
+        if at >= len(own.children):
+            raise InputError(f"{where}: the field {own.name!r} of type {kind} lacks part {at}")
+        below = None if found is None or at >= len(found.children) else found.children[at]
+        return inner.with_type(_type_in_file(inner.type, own.children[at], below, where))
+
+    if pa.types.is_struct(kind):
+        if found is not None and kind == VARIANT:
+            _refuse_shredded(own, found, where)
+        known = {one.name: one for one in own.children}
+        if missing := [one.name for one in kind if one.name not in known]:
+            raise InputError(
+                f"{where}: the field {own.name!r} of type {kind} lacks its field {missing[0]!r}"
+            )
+        inner = [(one, known[one.name]) for one in kind]
+        return pa.struct(
+            [
+                field_in_file(one, child, found and found.child(child, where), where)
+                for one, child in inner
+            ]
+        )
+    if pa.types.is_list(kind):
+        return pa.list_(part(0, kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(part(0, kind.key_field).type, part(1, kind.item_field))
+    return kind
+
+
+def _refuse_shredded(own: TableField, found: Place, where: str) -> None:
+    if any(one.name == "typed_value" for one in found.children):
+        raise RefusedError(
+            f"{where}: column {own.name!r} holds variants in pieces (shredded), which is not "
+            "supported"
+        )
+
+
+Make = Callable[[pa.Array | None, Positions], pa.Array]
+"""Gives a column's values in a batch, from what the file has of it under the table's names (None if
+nothing) and the positions of the rows in the file."""
+
+
+def or_value(value: pa.Scalar, column: pa.Array | None, positions: Positions) -> pa.Array:
+    """One value in all rows of which the file itself says nothing; see `Make`."""
+    repeated = pa.repeat(value, len(positions))
+    return repeated if column is None else pc.coalesce(column, repeated)
+
+
+def or_number(first: int, column: pa.Array | None, positions: Positions) -> pa.Array:
+    """Numbers of rows, counted from that of the file's first one, likewise; see `Make`."""
+    counted = pa.array(positions + first, pa.int64())
+    return counted if column is None else pc.coalesce(column, counted)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a column comes from.
+
+    Attributes:
+        wanted: the column.
+        read: the file's column that has it, as the file calls it at every depth, in the table's
+            types; None where there is none.
+        shown: the type of that column under the table's names.
+        make: makes the column's values; None where they are the file's, or null without it.
+        has_ranges: whether the file's statistics are those of the values, if none are made.
+    """
+
+    wanted: pa.Field
+    read: pa.Field | None
+    shown: pa.DataType
+    make: Make | None = None
+    has_ranges: bool = True
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the file has the column as the table does."""
+        return self.make is None and self.read is not None and self.read.equals(self.wanted)
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Finds columns of a table in a file.
+
+    Attributes:
+        fields: of the table, by name; None where a table's names are the keys themselves.
+        file: the file's fields.
+        where: the file, for messages.
+        has_others: whether there are columns that the table does not list, which the file has under
+            their names; without them an unknown name is refused.
+    """
+
+    fields: Mapping[str, TableField] | None
+    file: Place
+    where: str
+    has_others: bool = False
+
+    def __call__(self, wanted: pa.Field) -> Source:
+        """Where a column comes from.
+
+        Raises:
+            InputError: the table has no such field, or the file two.
+            RefusedError: a variant in pieces.
+        """
+        own: TableField
+        if self.fields is None:
+            [own] = places([wanted], lambda field: (field.name,))
+        elif wanted.name in self.fields:
+            own = self.fields[wanted.name]
+        elif self.has_others:
+            return Source(wanted, wanted, wanted.type)
+        else:
+            raise InputError(f"{self.where}: the table's schema has no field {wanted.name!r}")
+        found = self.file.child(own, self.where)
+        read = found and field_in_file(wanted, own, found, self.where)
+        return Source(wanted, read, wanted.type)
+
+    def file_schema(self, schema: pa.Schema) -> pa.Schema:
+        """Columns as the file calls them; one that it lacks has a name that no file has."""
+        return pa.schema([self(one).read or one.with_name(f"{ABSENT}{one.name}") for one in schema])
+
+
+def renamed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The same columns under the names of a schema that differs in names alone; nothing is copied.
+
+    Args:
+        batch: as the file calls its columns.
+        schema: as the table does.
+    """
+    if not batch.num_columns:
+        return batch
+    array = ffi.new("struct ArrowArray *")
+    batch._export_to_c(address(array))
+    return pa.RecordBatch._import_from_c(address(array), schema)
+
+
+class FoundReader(OverReader):
+    """A `FileReader` whose columns are found, and made where the file lacks them.
+
+    Args:
+        reader: the file.
+        find: says where a column comes from.
+    """
+
+    def __init__(self, reader: FileReader, find: Callable[[pa.Field], Source]) -> None:
+        super().__init__(reader)
+        self._find = find
+        self._sources: dict[pa.Field, Source] = {}
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.batches`; texts come as dictionaries only where all columns are plain.
+
+        Raises:
+            InputError: the file is broken, lacks a required column, or a type does not promote.
+            RefusedError: a default that is not supported.
+        """
+        sources = [self._source(wanted) for wanted in schema]
+        if all(one.is_plain for one in sources):
+            yield from self._reader.batches(
+                schema, batch_rows, use_threads=use_threads, encoded=encoded, row_groups=row_groups
+            )
+            return
+        inside = self._inside(sources)
+        own = pa.schema([read for read, _ in inside.values()])
+        shown = pa.schema([(str(at), kind) for at, (_, kind) in enumerate(inside.values())])
+        is_made = any(one.make for one in sources)
+        positions = positions_of(self, row_groups) if is_made else None
+        for batch in self._reader.batches(
+            own, batch_rows, use_threads=use_threads, row_groups=row_groups
+        ):
+            rows = batch.num_rows
+            columns = dict(zip(inside, renamed(batch, shown).columns, strict=True))
+            at = None
+            if positions is not None:
+                at, positions = positions[:rows], positions[rows:]
+            yield batch_of([_values(one, columns, at, rows) for one in sources], schema, rows)
+
+    def _inside(self, sources: Sequence[Source]) -> dict[str, tuple[pa.Field, pa.DataType]]:
+        """The file's columns that are read, and their types under the table's names."""
+        found: dict[str, tuple[pa.Field, pa.DataType]] = {}
+        for one in sources:
+            if one.read is None:
+                continue
+            both = found.setdefault(one.read.name, (one.read, one.shown))
+            if not both[0].equals(one.read):
+                raise RefusedError(
+                    f"{self.name}: fields of {one.read.name!r} are asked for as several schemas "
+                    "have them, which is not supported"
+                )
+        return found
+
+    def _source(self, wanted: pa.Field) -> Source:
+        if wanted not in self._sources:
+            self._sources[wanted] = self._find(wanted)
+        return self._sources[wanted]
+
+    def as_it_stands(self, schema: pa.Schema) -> FileReader:
+        """The file's own reader where it has all of these columns as the table; see `Renaming`."""
+        return self._reader if all(self._source(wanted).is_plain for wanted in schema) else self
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
+    ) -> list[int]:
+        """By the statistics of columns that the file has as the table; others do not count."""
+        names = [
+            wanted.name
+            for wanted in schema
+            if (counted is None or wanted.name in counted)
+            and self._source(wanted).is_plain
+            and self._source(wanted).has_ranges
+        ]
+        if not names:
+            return list(range(self.num_row_groups))
+        if counted is None and len(names) == len(schema):
+            return self._reader.row_groups_that_may_match(condition, schema)
+        return self._reader.row_groups_that_may_match(condition, schema, names)
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """What the file's statistics tell; see `FileReader.greatest`."""
+        own = self._with_ranges(pa.field(name, kind))
+        return None if own is None else self._reader.greatest(own.name, kind)
+
+    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
+        """What the file's statistics tell; see `FileReader.leasts`."""
+        own = self._with_ranges(pa.field(name, kind))
+        return () if own is None else self._reader.leasts(own.name, kind)
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the file's statistics tell of columns whose values are its own."""
+        own = {one.name: self._with_ranges(one) for one in schema}
+        names = {found.name: name for name, found in own.items() if found is not None}
+        known = self._reader.statistics(pa.schema([one for one in own.values() if one is not None]))
+        return replace(known, columns={names[name]: one for name, one in known.columns.items()})
+
+    def _with_ranges(self, wanted: pa.Field) -> pa.Field | None:
+        """The file's column whose statistics are those of a column as it is handed out."""
+        source = self._source(wanted)
+        return source.read if source.make is None and source.has_ranges else None
+
+
+def _values(
+    source: Source, columns: Mapping[str, pa.Array], positions: Positions | None, rows: int
+) -> pa.Array:
+    column = None if source.read is None else columns[source.read.name]
+    if source.make is not None and positions is not None:
+        return source.make(column, positions)
+    return pa.nulls(rows, source.wanted.type) if column is None else column
