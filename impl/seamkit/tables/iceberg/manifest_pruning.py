@@ -14,7 +14,7 @@ from seamkit.tables.iceberg.content.reader import LINEAGE
 from seamkit.tables.iceberg.guarantees import manifest_guarantee
 from seamkit.tables.iceberg.metadata.document import TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import Manifest
-from seamkit.tables.iceberg.metadata.schema import Schema
+from seamkit.tables.iceberg.metadata.schema import Field, Schema
 
 __all__ = ["manifests_that_may_match"]
 
@@ -23,6 +23,7 @@ def manifests_that_may_match(
     listed: Sequence[Manifest],
     metadata: TableMetadata,
     schema: Schema,
+    counted: Sequence[Field],
     condition: pc.Expression | None,
 ) -> Sequence[Manifest]:
     """The manifests that may have files with rows that meet a condition.
@@ -34,6 +35,7 @@ def manifests_that_may_match(
         listed: of a snapshot.
         metadata: of the table.
         schema: whose columns the condition names, those of row lineage besides.
+        counted: those of its columns of which manifests say what files hold.
         condition: a filter; None for none.
     """
     if condition is None:
@@ -42,8 +44,7 @@ def manifests_that_may_match(
     for own in LINEAGE:
         arrow = arrow if own.name in arrow.names else arrow.append(pa.field(own.name, own.type))
     guarantees = [
-        manifest_guarantee(one.summaries, metadata.specs[one.spec_id], schema.fields)
-        for one in listed
+        manifest_guarantee(one.summaries, metadata.specs[one.spec_id], counted) for one in listed
     ]
     left = set(that_may_match(guarantees, condition, arrow))
     return [

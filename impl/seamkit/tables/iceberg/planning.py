@@ -86,7 +86,9 @@ class Planner:
         if snapshot is None:
             return [], (), ()
         listed = read_list(self.opener.files, snapshot, self.metadata)
-        kept = manifests_that_may_match(listed, self.metadata, self.schema, condition)
+        kept = manifests_that_may_match(
+            listed, self.metadata, self.schema, self._counted, condition
+        )
         read = [(one, read_entries(self.opener.files, one, self.metadata)) for one in kept]
         entries = [entry for _, own in read for entry in own]
         deletes = [entry for entry in entries if entry.content != DATA]
@@ -177,7 +179,7 @@ class Planner:
                     opened,
                     entry.sequence_number,
                     entry.records,
-                    partial(statistics_of, entry, self.schema.fields, values),
+                    partial(statistics_of, entry, self._counted, values),
                     has_footer=entry.format != "AVRO",
                 )
             ],
@@ -185,7 +187,7 @@ class Planner:
             changes=changes,
             reason=reason,
             guarantee=partial(
-                bounds_of, entry, self.metadata.specs[entry.spec_id], self.schema.fields, values
+                bounds_of, entry, self.metadata.specs[entry.spec_id], self._counted, values
             ),
             changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
             group=self._group(entry),
@@ -196,6 +198,19 @@ class Planner:
     def _columns(self) -> dict[str, Column]:
         """All columns by their names, those of row lineage besides."""
         return {own.name: [own] for own in (*LINEAGE, *self.schema.fields)}
+
+    @cached_property
+    def _counted(self) -> Sequence[Field]:
+        """The columns of which manifests say what a file's rows hold.
+
+        Of a column that the table's name mapping leaves out, files without ids give nulls, whatever
+        their manifests say of it.
+        """
+        mapping = self.opener.mapping
+        if mapping is None:
+            return self.schema.fields
+        known = {one.get("field-id") for one in mapping}
+        return [one for one in self.schema.fields if one.id in known]
 
     def _stored(self, delete: Entry) -> StoredFile:
         """A delete file as descriptions show it."""

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import seamkit
@@ -208,3 +209,53 @@ def test_an_encrypted_table_is_refused_with_one_sentence(tmp_path: Path) -> None
 
     with pytest.raises(RefusedError, match=r"encrypted tables \(encryption-keys\)"):
         IcebergTable(str(folder))
+
+
+class _Unmapped(MadeTable):
+    """Files without field ids."""
+
+    def _write_rows(self, one: MadeFile) -> None:
+        pq.write_table(one.rows, self.folder / "data" / one.name)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("column", ["v", "day"])
+def test_a_column_without_a_name_is_null_whatever_its_manifest_says(
+    column: str, named: bool, tmp_path: Path
+) -> None:
+    """DuckDB's column_mapping_delete.test: a column taken out of the name mapping is null.
+
+    The counts, bounds and partitions of manifests are still those of the file's own column, and a
+    filter goes by what comes.
+    """
+    kinds = {"k": "long", "v": "long", "day": "date"}
+    columns = [
+        {"id": number, "name": name, "required": False, "type": kind}
+        for number, (name, kind) in enumerate(kinds.items(), 1)
+    ]
+    parted = [{"source-id": 3, "field-id": 1000, "name": "m", "transform": "month"}]
+    table = _Unmapped(tmp_path / "t", columns, parted)
+    ends = [{"key": 2, "value": (7).to_bytes(8, "little")}]
+    told = {
+        "value_counts": [{"key": 2, "value": 2}],
+        "null_value_counts": [{"key": 2, "value": 0}],
+        "lower_bounds": ends,
+        "upper_bounds": ends,
+    }
+    days = pa.array([1, 2], pa.int32()).cast(pa.date32())
+    rows = pa.table({"k": [1, 2], "v": [7, 7], "day": days})
+    table.commit(MadeCommit([MadeFile("a.parquet", rows, {"m": 0}, changed=told)]))
+    names = [
+        {"field-id": number, "names": [name]}
+        for number, name in enumerate(kinds, 1)
+        if named or name != column
+    ]
+    mapping = {"schema.name-mapping.default": json.dumps(names)}
+    _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=mapping))
+    opened = IcebergTable(str(table.folder))
+    for test, keeps in ((f"{column} is null", not named), (f"{column} is not null", named)):
+        wanted = [1, 2] if keeps else []
+        assert sorted(opened.scan(filter=test).to_table()["k"].to_pylist()) == wanted
+        with duckdb.connect() as connection:
+            found = opened.scan().relation(connection).filter(test).select("k").fetchall()
+        assert sorted(found) == [(one,) for one in wanted]
