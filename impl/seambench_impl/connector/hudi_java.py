@@ -17,7 +17,7 @@ from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
-from seamkit.tables.hudi.merge.changes import SliceChanges
+from seamkit.tables.hudi.merge.fold import SliceChanges
 
 __all__ = ["SCANNER", "java_loader", "read_unit_in_java", "slice_parameters"]
 

@@ -24,9 +24,7 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.merge.changes import SliceChanges
-from seamkit.tables.hudi.merge.view import LogView
+from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 
 __all__ = ["HudiSliceScanner"]
@@ -87,11 +85,10 @@ class HudiSliceScanner(RowScanner):
         changes = _slice(scan, table, parameters, as_of)
         warnings: list[ScanWarning] = []
         context = ReadContext(allocator or TrackedAllocator(), warnings)
-        view = changes.source.view(names, context)
         scanner = cls(
             names,
             [columns[name] for name in names],
-            _tuples(changes.slice_, view, names, warnings),
+            _tuples(changes, names, context),
             fetch_size,
             required=required,
             nested=common.nested,
@@ -104,9 +101,9 @@ class HudiSliceScanner(RowScanner):
 
 
 def _tuples(
-    slice_: FileSlice, view: LogView, names: list[str], warnings: list[ScanWarning]
+    changes: SliceChanges, names: list[str], context: ReadContext
 ) -> Iterator[tuple[Any, ...]]:
-    for row in merged_rows(slice_, view, warnings):
+    for row in merged_rows(changes.slice_, changes.source.reading(names), context):
         yield tuple(row.get(name) for name in names)
 
 

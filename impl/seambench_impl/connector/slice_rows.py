@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
-from seambase.scan import ScanWarning
 from seambench_impl.connector.plain_values import floating_text, row_converter
 from seamkit.avro import arrow_type, parse_schema
 from seamkit.core.arrow_data import batch_of
@@ -31,18 +30,22 @@ from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.log.log_records import avro_records
-from seamkit.tables.hudi.merge.changes import SliceChanges
-from seamkit.tables.hudi.merge.delete_events import ordering_words
-from seamkit.tables.hudi.merge.keys import RECORD_KEY, check_texts, check_times
-from seamkit.tables.hudi.merge.log_rows import decode_run
-from seamkit.tables.hudi.merge.row_events import IS_DELETED, OPERATION, is_java_integer, leaf_field
-from seamkit.tables.hudi.merge.view import (
-    LogView,
+from seamkit.tables.hudi.merge.blocks import (
+    LogSource,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
-    with_operation,
 )
+from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit.tables.hudi.merge.keys import (
+    IS_DELETED,
+    OPERATION,
+    RECORD_KEY,
+    check_texts,
+    check_times,
+    leaf_field,
+)
+from seamkit.tables.hudi.merge.records import RecordReader, is_java_integer, ordering_words
 from seamkit.tables.hudi.timeline.schema_history import file_names
 
 __all__ = ["connector_slice", "merged_rows", "read_unit"]
@@ -77,40 +80,42 @@ def read_unit(
     """
     changes = unit.changes
     assert isinstance(changes, SliceChanges)  # so the merge path is planned
-    view = changes.source.view(schema.names, context)
-    return connector_slice(changes.slice_, view, schema.names, batch_rows, context.warnings)
+    source = changes.source.reading(schema.names)
+    return connector_slice(changes.slice_, source, schema.names, batch_rows, context)
 
 
 def connector_slice(
     slice_: FileSlice,
-    view: LogView,
+    source: LogSource,
     names: Sequence[str],
     batch_rows: int,
-    warnings: list[ScanWarning],
+    context: ReadContext,
 ) -> Iterator[pa.RecordBatch]:
     """The merged rows of one slice, through off-heap tables.
 
     Args:
         slice_: base file, logs, or both.
-        view: how to read the logs; its schema has all columns of `names`.
+        source: how to read the logs; its schema has all columns of `names`.
         names: columns to hand out, in order.
         batch_rows: most rows in a batch; 4096 if it is more.
-        warnings: receives what was skipped.
+        context: what the read lends.
     """
-    schema = pa.schema([view.schema.field(name) for name in names])
+    schema = pa.schema([source.schema.field(name) for name in names])
     if not names:  # a count: there is no value to carry
-        count = sum(1 for _ in merged_rows(slice_, view, warnings))
+        count = sum(1 for _ in merged_rows(slice_, source, context))
         yield batch_of([], schema, count)
         return
-    tuples = (tuple(row.get(name) for name in names) for row in merged_rows(slice_, view, warnings))
+    tuples = (
+        tuple(row.get(name) for name in names) for row in merged_rows(slice_, source, context)
+    )
     types = [from_arrow(field.type) for field in schema]
     scanner = RowScanner(
-        names, types, tuples, min(_FETCH_SIZE, batch_rows), allocator=view.allocator
+        names, types, tuples, min(_FETCH_SIZE, batch_rows), allocator=context.allocator
     )
     yield from stream(scanner, schema)
 
 
-def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -> Iterator[Row]:
+def merged_rows(slice_: FileSlice, source: LogSource, context: ReadContext) -> Iterator[Row]:
     """Base rows as the logs leave them, then rows that only the logs have.
 
     Raises:
@@ -118,21 +123,23 @@ def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -
         seambase.errors.RefusedError: records that are merged in a way that is not supported.
     """
     if not slice_.logs:
-        yield from _base_rows(slice_, view)
+        yield from _base_rows(slice_, source)
         return
-    refuse_merge(slice_, view)
-    blocks = read_ordered_blocks(slice_, view, warnings)
+    refuse_merge(slice_, source)
+    blocks = read_ordered_blocks(slice_, source, context.warnings)
     if any(block.is_partial for block in blocks):  # Hudi then goes by what blocks hold alone
-        merge = replace(view.config.merge, fill_rule=None)
-        view = replace(view, config=replace(view.config, merge=merge))
-    view = with_operation(view, blocks)
-    newest = _fold(blocks, view)
-    for row in _base_rows(slice_, view):
-        version = newest.pop(_key_of(row, view), None)  # the first row of a doubled key uses it up
+        merge = replace(source.config.merge, fill_rule=None)
+        source = replace(source, config=replace(source.config, merge=merge))
+    source = source.with_operation(blocks)
+    newest = _fold(blocks, source, context)
+    for row in _base_rows(slice_, source):
+        version = newest.pop(
+            _key_of(row, source), None
+        )  # the first row of a doubled key uses it up
         if version is None:
             yield row
             continue
-        merged = _merge(_Version(row, _order_of(row, view)), version, view)
+        merged = _merge(_Version(row, _order_of(row, source)), version, source)
         if merged.row is not None:
             yield merged.row
     for version in newest.values():
@@ -140,51 +147,53 @@ def merged_rows(slice_: FileSlice, view: LogView, warnings: list[ScanWarning]) -
             yield version.row
 
 
-def _base_rows(slice_: FileSlice, view: LogView) -> Iterator[Row]:
+def _base_rows(slice_: FileSlice, source: LogSource) -> Iterator[Row]:
     if slice_.base is None:
         return
-    name = view.storage.full(slice_.base.path)
-    reader = open_slice_base(view.storage, slice_.base)
+    name = source.storage.full(slice_.base.path)
+    reader = open_slice_base(source.storage, slice_.base)
     if not isinstance(reader, ParquetReader):  # rows of ORC, or of two files, only come as columns
-        for batch in reader.batches(view.schema, _FETCH_SIZE, use_threads=False):
+        for batch in reader.batches(source.schema, _FETCH_SIZE, use_threads=False):
             yield from batch.to_pylist()
         return
     try:
-        file = open_parquet(view.storage.open(slice_.base.path), name)
-        present = [n for n in view.schema.names if n in file.schema_arrow.names]
-        convert = row_converter(_columns(file), view.schema, name)
+        file = open_parquet(source.storage.open(slice_.base.path), name)
+        present = [n for n in source.schema.names if n in file.schema_arrow.names]
+        convert = row_converter(_columns(file), source.schema, name)
         for batch in file.iter_batches(batch_size=_FETCH_SIZE, columns=present):
             yield from map(convert, batch.to_pylist())
     except PARQUET_ERRORS as error:
         raise InputError(f"{name}: not readable as Parquet ({error})") from error
 
 
-def _fold(blocks: Sequence[LogBlock], view: LogView) -> dict[str, _Version]:
+def _fold(
+    blocks: Sequence[LogBlock], source: LogSource, context: ReadContext
+) -> dict[str, _Version]:
     """The newest version of every record key, in scan order."""
     newest: dict[str, _Version] = {}
     for block in blocks:
-        for key, version in _versions(block, view):
+        for key, version in _versions(block, source, context):
             older = newest.get(key)
-            newest[key] = version if older is None else _merge(older, version, view)
+            newest[key] = version if older is None else _merge(older, version, source)
     return newest
 
 
-def _merge(older: _Version, newer: _Version, view: LogView) -> _Version:
+def _merge(older: _Version, newer: _Version, source: LogSource) -> _Version:
     """What two versions of a record come to."""
-    if _wins(older, newer, view):
-        return _put_together(newer, older, view)
-    return _put_together(older, newer, view)
+    if _wins(older, newer, source):
+        return _put_together(newer, older, source)
+    return _put_together(older, newer, source)
 
 
-def _wins(older: _Version, newer: _Version, view: LogView) -> bool:
-    if not view.ordering or newer.order is None:
-        return not (view.ordering and older.order is None and newer.listed)
+def _wins(older: _Version, newer: _Version, source: LogSource) -> bool:
+    if not source.ordering or newer.order is None:
+        return not (source.ordering and older.order is None and newer.listed)
     if older.order is None:  # a delete without an ordering value; a second one changes nothing
         return not newer.listed
     for old, new in zip(older.order, newer.order, strict=True):
         if (old is None) != (new is None):
             raise RefusedError(
-                f"{view.storage.root}: a null and a value of an ordering column have no defined "
+                f"{source.storage.root}: a null and a value of an ordering column have no defined "
                 "order"
             )
         if old is not None and _java_order(old) != _java_order(new):
@@ -199,11 +208,11 @@ def _java_order(value: Any) -> Any:
     return value
 
 
-def _put_together(high: _Version, low: _Version, view: LogView) -> _Version:
+def _put_together(high: _Version, low: _Version, source: LogSource) -> _Version:
     """The higher version, its gaps filled from the lower one."""
     if high.row is None or low.row is None:
         return high
-    rule = view.config.merge.fill_rule
+    rule = source.config.merge.fill_rule
     if rule is None and high.row.keys() >= low.row.keys():
         return high
     row = {**low.row, **high.row}
@@ -215,44 +224,49 @@ def _put_together(high: _Version, low: _Version, view: LogView) -> _Version:
     return _Version(row, high.order)
 
 
-def _versions(block: LogBlock, view: LogView) -> Iterator[tuple[str, _Version]]:
+def _versions(
+    block: LogBlock, source: LogSource, context: ReadContext
+) -> Iterator[tuple[str, _Version]]:
     if block.kind == "delete":
         deletes = block.delete_keys()
-        if view.config.virtual_keys:
-            names = view.config.record_keys
-            times = check_texts(names, view.schema, view.storage.root)
+        if source.config.virtual_keys:
+            names = source.config.record_keys
+            times = check_texts(names, source.schema, source.storage.root)
             check_times(deletes.record_key_array, names, times, block.where)
         for key, value, word in zip(
             deletes.record_keys, deletes.ordering_values, deletes.ordering_types, strict=True
         ):
             if key is None:
                 raise InputError(f"{block.where}: a delete without a record key")
-            yield key, _Version(None, _delete_order(value, word, view), listed=True)
+            yield key, _Version(None, _delete_order(value, word, source), listed=True)
         return
-    rows = _rows_of(block, view)
+    rows = _rows_of(block, source, context)
     held = partial_columns(block)
     for row in rows:
-        order = _order_of(row, view)
-        if _is_delete(row, view):
-            yield _key_of(row, view), _Version(None, None if _is_default(order, view) else order)
+        order = _order_of(row, source)
+        if _is_delete(row, source):
+            yield (
+                _key_of(row, source),
+                _Version(None, None if _is_default(order, source) else order),
+            )
         else:
             own = row if held is None else {name: row[name] for name in row if name in held}
-            yield _key_of(row, view), _Version(own, order)
+            yield _key_of(row, source), _Version(own, order)
 
 
-def _key_of(row: Row, view: LogView) -> str:
+def _key_of(row: Row, source: LogSource) -> str:
     """The text that names a record; without meta columns it is made of the key fields."""
-    if not view.config.virtual_keys:
+    if not source.config.virtual_keys:
         if row[RECORD_KEY] is None:
             raise InputError(
-                f"{view.storage.root}: a record without a key (column '{RECORD_KEY}' is null)"
+                f"{source.storage.root}: a record without a key (column '{RECORD_KEY}' is null)"
             )
         return str(row[RECORD_KEY])
-    names = view.config.record_keys
-    fields = [leaf_field(view.schema, name) for name in names]
+    names = source.config.record_keys
+    fields = [leaf_field(source.schema, name) for name in names]
     texts = [_key_text(_leaf(row, field.name), field.type) for field in fields if field is not None]
     if all(text is None for text in texts):
-        raise InputError(f"{view.storage.root}: a record without a key ({', '.join(names)})")
+        raise InputError(f"{source.storage.root}: a record without a key ({', '.join(names)})")
     if len(names) == 1:
         return str(texts[0])
     shown = ["__null__" if text is None else text or "__empty__" for text in texts]
@@ -270,37 +284,38 @@ def _key_text(value: Any, kind: pa.DataType) -> str | None:
     return None if value is None else str(value)
 
 
-def _is_delete(row: Row, view: LogView) -> bool:
+def _is_delete(row: Row, source: LogSource) -> bool:
     if row.get(IS_DELETED) or row.get(OPERATION) in ("D", "-U"):
         return True
-    marker = view.config.merge.delete_marker
+    marker = source.config.merge.delete_marker
     if marker is None or row.get(marker.column) is None:
         return False
     value = row[marker.column]
     return (str(value).lower() if isinstance(value, bool) else str(value)) == marker.text
 
 
-def _rows_of(block: LogBlock, view: LogView) -> Iterator[Row]:
-    if file_names(view.timeline, view.window, block.instant) is not None:
-        for batch in decode_run([block], view, view.schema):  # renamed columns come as columns
+def _rows_of(block: LogBlock, source: LogSource, context: ReadContext) -> Iterator[Row]:
+    if file_names(source.timeline, source.window, block.instant) is not None:
+        reader = RecordReader(source, context)
+        for batch in reader.batches([block], source.schema):  # renamed columns come as columns
             yield from batch.to_pylist()
     elif block.kind == "parquet":
-        yield from _parquet_rows(block, view)
+        yield from _parquet_rows(block, source)
     else:
-        yield from _avro_rows(block, view)
+        yield from _avro_rows(block, source)
 
 
-def _avro_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
-    convert = row_converter(_avro_columns(block, view), view.schema, block.where)
+def _avro_rows(block: LogBlock, source: LogSource) -> Iterator[Row]:
+    convert = row_converter(_avro_columns(block, source), source.schema, block.where)
     for record in avro_records(block):
         yield convert(record.row)
 
 
-def _parquet_rows(block: LogBlock, view: LogView) -> Iterator[Row]:
+def _parquet_rows(block: LogBlock, source: LogSource) -> Iterator[Row]:
     if len(block.content):
         try:
             file = open_parquet(pa.BufferReader(pa.py_buffer(block.content)), block.where)
-            convert = row_converter(_columns(file), view.schema, block.where)
+            convert = row_converter(_columns(file), source.schema, block.where)
             for batch in file.iter_batches(batch_size=_FETCH_SIZE):
                 yield from map(convert, batch.to_pylist())
         except PARQUET_ERRORS as error:
@@ -311,11 +326,11 @@ def _columns(file: pq.ParquetFile) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in file.schema_arrow}
 
 
-def _avro_columns(block: LogBlock, view: LogView) -> dict[str, pa.DataType]:
+def _avro_columns(block: LogBlock, source: LogSource) -> dict[str, pa.DataType]:
     """The types of a block's fields that are asked for; others may have no Arrow type."""
     writer = parse_schema(block.schema or "null")
     fields = zip(writer.names, writer.children, strict=True)
-    wanted = set(view.schema.names)
+    wanted = set(source.schema.names)
     return {
         name: arrow_type(avro, f"{block.where}: field '{name}'")
         for name, avro in fields
@@ -333,10 +348,10 @@ def _leaf(row: Row, name: str) -> Any:
     return value
 
 
-def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:
+def _order_of(row: Row, source: LogSource) -> tuple[Any, ...]:
     """The ordering values of a record; a null where Java has an `Integer` counts as 0."""
     values = []
-    for field in view.ordering_types:
+    for field in source.ordering_types:
         value, kind = _leaf(row, field.name), field.type
         if value is None and is_java_integer(kind):
             value = pa.scalar(0, pa.int32()).cast(kind).as_py()
@@ -344,29 +359,29 @@ def _order_of(row: Row, view: LogView) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _is_default(order: tuple[Any, ...], view: LogView) -> bool:
+def _is_default(order: tuple[Any, ...], source: LogSource) -> bool:
     """Whether these are the integer 0, which in a delete stands for no ordering value."""
-    if not view.config.merge.ordered_deletes:
+    if not source.config.merge.ordered_deletes:
         return True
     if len(order) != 1 or order == (None,):
         return order == (None,)
-    kind = view.ordering_types.field(0).type
+    kind = source.ordering_types.field(0).type
     return is_java_integer(kind) and order == (pa.scalar(0, pa.int32()).cast(kind).as_py(),)
 
 
-def _delete_order(value: Any, word: str, view: LogView) -> tuple[Any, ...] | None:
+def _delete_order(value: Any, word: str, source: LogSource) -> tuple[Any, ...] | None:
     """The ordering value of a delete, or None: absent, integer 0, or not of the column's type."""
-    if not view.ordering or word == "null" or (word == "int" and value == 0):
+    if not source.ordering or word == "null" or (word == "int" and value == 0):
         return None
-    if not view.config.merge.ordered_deletes:
+    if not source.config.merge.ordered_deletes:
         return None
     items = value if word == "array" else ((word, value),)
-    if items is None or (word == "array") != (len(view.ordering) > 1):
+    if items is None or (word == "array") != (len(source.ordering) > 1):
         return None
-    if len(items) != len(view.ordering):
-        raise InputError(f"{view.storage.root}: a delete has {len(items)} ordering values")
+    if len(items) != len(source.ordering):
+        raise InputError(f"{source.storage.root}: a delete has {len(items)} ordering values")
     order = []
-    for column, (kind, plain) in zip(view.ordering_types.types, items, strict=True):
+    for column, (kind, plain) in zip(source.ordering_types.types, items, strict=True):
         if kind != "null" and kind not in ordering_words(column):
             return None
         order.append(None if plain is None else _of_column(plain, column))

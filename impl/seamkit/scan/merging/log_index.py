@@ -17,12 +17,16 @@ from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["KEEP", "REMOVE", "LogIndex", "Words"]
+__all__ = ["KEEP", "REMOVE", "UNORDERED", "YIELDING", "LogIndex", "Words"]
 
 KEEP = -1
 """Source word of a base row that stays (SEAM_SOURCE_BASE)."""
 REMOVE = -2
 """Source word of a base row that is gone (SEAM_SOURCE_NONE)."""
+UNORDERED: int = lib.SEAM_EVENT_UNORDERED
+"""Flag of an event without an ordering value that counts: it wins against what came before."""
+YIELDING: int = lib.SEAM_EVENT_YIELDING
+"""Flag of an event that changes nothing where another `UNORDERED` one stands already."""
 
 Words = npt.NDArray[np.int32]
 """For each row of a file where its values come from: `KEEP`, `REMOVE`, or the number of an event's

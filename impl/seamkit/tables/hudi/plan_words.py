@@ -10,7 +10,8 @@ from seamkit.tables.hudi.listing.buckets import SimpleBuckets
 from seamkit.tables.hudi.listing.column_stats import ColumnStats, known_bounds
 from seamkit.tables.hudi.listing.partition_stats import PartitionStats, partition_bounds
 from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice, LogFile
-from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
+from seamkit.tables.hudi.merge.blocks import LogSource
+from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.hudi.timeline.instants import Instant
 from seamkit.tables.hudi.timeline.schema_history import FileNames

@@ -40,7 +40,7 @@ from seamkit.tables.hudi.listing.buckets import stated_buckets
 from seamkit.tables.hudi.listing.partitions import partition_schema
 from seamkit.tables.hudi.listing.planning import ListingSource, Plan, Planner
 from seamkit.tables.hudi.listing.slices import FileSlice, with_file_names
-from seamkit.tables.hudi.merge.changes import LogSource
+from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
     changes_rows,
@@ -327,12 +327,7 @@ class HudiTable:
     def _window(
         self, query: Query, as_of: str | None, begin: str | None, end: str | None, alone: bool
     ) -> Window:
-        """What the arguments of `scan` mean.
-
-        Raises:
-            UsageError: they contradict each other.
-            RefusedError: the table does not keep what an incremental query needs.
-        """
+        """What the arguments of `scan` mean."""
         if query != "incremental":
             if begin is not None or end is not None or alone:
                 raise UsageError(f"a {query} query has no begin or end; an incremental one has")

@@ -19,7 +19,8 @@ from seamkit.tables.hudi.listing.partition_stats import PartitionStats, partitio
 from seamkit.tables.hudi.listing.partitions import PartitionColumns
 from seamkit.tables.hudi.listing.planning import Plan
 from seamkit.tables.hudi.listing.slices import FileSlice
-from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
+from seamkit.tables.hudi.merge.blocks import LogSource
+from seamkit.tables.hudi.merge.fold import SliceChanges
 
 __all__ = ["Path", "read_plan"]
 

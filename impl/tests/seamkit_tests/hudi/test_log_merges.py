@@ -28,8 +28,9 @@ from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.slices import BaseFile, FileSlice, LogFile
-from seamkit.tables.hudi.merge.changes import LogSource, SliceChanges
-from seamkit.tables.hudi.merge.row_events import OPERATION
+from seamkit.tables.hudi.merge.blocks import LogSource
+from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit.tables.hudi.merge.keys import OPERATION
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64
@@ -392,7 +393,7 @@ def test_deletes_by_position_are_a_mask_where_they_win(
         made.append(1)
         return LogIndex(*args, **options)
 
-    monkeypatch.setattr("seamkit.tables.hudi.merge.events.LogIndex", counting)
+    monkeypatch.setattr("seamkit.tables.hudi.merge.fold.LogIndex", counting)
     base = [("a", "x", 1, 5), ("b", "y", 1, 3), ("c", "z", 1, 5), ("d", "w", 1, 5)]
     log = Log().deletes(("a", order), ("b", order), at=[0, 1]).deletes(("c", None), at=[2])
 

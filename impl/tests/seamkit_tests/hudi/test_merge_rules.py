@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seamkit.core._seam import lib
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
@@ -23,12 +22,12 @@ from seamkit.tables.hudi.config.merge_rules import (
     read_merge_rules,
 )
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, read_delete_keys
-from seamkit.tables.hudi.merge.delete_events import delete_ordering
-from seamkit.tables.hudi.merge.gaps import fill_gaps
-from seamkit.tables.hudi.merge.row_events import (
-    default_deletes,
+from seamkit.tables.hudi.merge.fold import fill_gaps
+from seamkit.tables.hudi.merge.keys import leaf_field
+from seamkit.tables.hudi.merge.records import (
+    delete_ordering,
     deleted_rows,
-    leaf_field,
+    is_default,
     ordering_columns,
 )
 from seamkit_tests.samples.hudi_log_bytes import delete_content
@@ -148,16 +147,16 @@ def test_java_integers(kind: pa.DataType) -> None:
     column = pa.array([None, 0, 1], pa.int32()).cast(kind)
     ordering = ordering_columns(pa.record_batch({"o": column}), ["o"])
     assert ordering.column(0).cast(pa.int32()).to_pylist() == [0, 0, 1]
-    flags = default_deletes(ordering, np.array([-1, -1, -1], np.int32))
-    assert flags.tolist() == [lib.SEAM_EVENT_UNORDERED, lib.SEAM_EVENT_UNORDERED, 0]
+    assert is_default(ordering).tolist() == [True, True, False]
 
 
 def test_other_types_have_no_default_but_null() -> None:
-    """The 0 of a bigint is a value like others; live rows are never defaults."""
+    """The 0 of a bigint is a value like others, and several columns have no default."""
     ordering = ordering_columns(pa.record_batch({"o": pa.array([None, 0, None])}), ["o"])
     assert ordering.column(0).null_count == 2
-    flags = default_deletes(ordering, np.array([-1, -1, 4], np.int32))
-    assert flags.tolist() == [lib.SEAM_EVENT_UNORDERED, 0, 0]
+    assert is_default(ordering).tolist() == [True, False, True]
+    two = pa.record_batch({"o": pa.array([None, 0], pa.int32()), "p": pa.array([None, 0])})
+    assert is_default(ordering_columns(two, ["o", "p"])).tolist() == [False, False]
 
 
 def test_ordering_fields_inside_structs() -> None:

@@ -12,8 +12,8 @@ import pytest
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.merge.changes import SliceChanges
-from seamkit.tables.hudi.merge.view import read_ordered_blocks
+from seamkit.tables.hudi.merge.blocks import read_ordered_blocks
+from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block
@@ -55,8 +55,8 @@ def _grow(table: Path, to_bytes: int) -> None:
     """Let the table's log say the same again and again, in blocks of 64 MiB."""
     (changes,) = (c for c in changes_of(HudiTable(str(table))) if c.slice_.logs)
     slice_ = changes.slice_
-    view = changes.source.view(["id"], ReadContext(TrackedAllocator(), []))
-    (one,) = read_ordered_blocks(slice_, view, [])
+    source = changes.source.reading(["id"])
+    (one,) = read_ordered_blocks(slice_, source, [])
     records = bytes(one.content[8:])
     version, count = struct.unpack(">ii", one.content[:8])
     times = 64 * MIB // len(records)

@@ -15,8 +15,8 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.avro import AvroDecoder, whole_block
-from seamkit.tables.hudi.merge import log_rows
-from seamkit.tables.hudi.merge.log_rows import WantedRecords
+from seamkit.tables.hudi.merge import records
+from seamkit.tables.hudi.merge.records import RecordReader
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import avro_content
@@ -42,15 +42,15 @@ _SCHEMA = {
 def left_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many records were passed over, a number for each piece; small logs count, too."""
     counts: list[int] = []
-    original = WantedRecords.of
+    original = RecordReader.wanted
 
-    def counting(self: WantedRecords, *arguments: Any) -> Any:
+    def counting(self: RecordReader, *arguments: Any) -> Any:
         wanted = original(self, *arguments)
         counts.append(0 if wanted is None else int((~wanted).sum()))
         return wanted
 
-    monkeypatch.setattr(WantedRecords, "of", counting)
-    monkeypatch.setattr(log_rows, "_MOST_WANTED", 1.0)
+    monkeypatch.setattr(RecordReader, "wanted", counting)
+    monkeypatch.setattr(records, "_MOST_WANTED", 1.0)
     return counts
 
 

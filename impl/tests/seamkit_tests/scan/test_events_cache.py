@@ -79,7 +79,7 @@ def test_further_columns_are_decoded_without_keys_and_deletes(
         decoded.append(schema.names)
         return AvroDecoder(writer, schema, *args, **options)
 
-    monkeypatch.setattr("seamkit.tables.hudi.merge.log_rows.AvroDecoder", noted)
+    monkeypatch.setattr("seamkit.tables.hudi.merge.records.AvroDecoder", noted)
     events = cache.load(changes, ["i", "s"], context)
     assert not isinstance(events, np.ndarray)
     assert set(map(tuple, decoded)) == {("i",)}

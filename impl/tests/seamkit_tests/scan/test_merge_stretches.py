@@ -23,8 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 @pytest.fixture(autouse=True)
 def _cut_small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let threads share the decoding of logs that would not be worth it."""
-    monkeypatch.setattr("seamkit.tables.hudi.merge.log_rows._LEAST_SHARE_BYTES", 1)
-    monkeypatch.setattr("seamkit.tables.hudi.merge.changes._MOST_TIMES_BASE", 0)
+    monkeypatch.setattr("seamkit.tables.hudi.merge.records._LEAST_SHARE_BYTES", 1)
+    monkeypatch.setattr("seamkit.tables.hudi.merge.fold._MOST_TIMES_BASE", 0)
 
 
 def _rewrite_base(table: Path, times: int) -> None:

@@ -117,11 +117,7 @@ def read_merge_rules(
 
 
 def _read_delete_marker(raw: Mapping[str, str], where: str) -> DeleteMarker | None:
-    """The table's own delete marker, if it has one.
-
-    Raises:
-        InputError: half of it is missing.
-    """
+    """The table's own delete marker, if it has one."""
     column, text = raw.get(_FIELD) or None, raw.get(_MARKER) or None
     if (column is None) != (text is None):
         raise InputError(f"{where}: {_FIELD} and {_MARKER} go together; one is missing")
@@ -129,11 +125,7 @@ def _read_delete_marker(raw: Mapping[str, str], where: str) -> DeleteMarker | No
 
 
 def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRule | None:
-    """What a partial update leaves as it is, if the table says so; version 9 is the first.
-
-    Raises:
-        RefusedError: a mode that is not known.
-    """
+    """What a partial update leaves as it is, if the table says so; version 9 is the first."""
     mode = raw.get(_MODE, "")
     if version < 9 or mode in ("", "NONE"):
         return None

@@ -232,11 +232,7 @@ def _read_whole(storage: Storage) -> tuple[Mapping[str, str], str]:
 
 
 def _lack(text: str, raw: Mapping[str, str], where: str) -> str | None:
-    """Why properties are not what Hudi has written, or None if nothing speaks against it.
-
-    Raises:
-        RefusedError: a version that is not supported, of which this cannot be said.
-    """
+    """Why properties are not what Hudi has written, or None if nothing speaks against it."""
     if not text.endswith(("\n", "\r")):
         return "the file ends within a line, so it was cut"
     if "\0" in text or "\ufffd" in text:

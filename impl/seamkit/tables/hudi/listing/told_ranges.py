@@ -99,12 +99,7 @@ class ToldRanges:
         return {}
 
     def _newest(self, table: MetadataTable, columns: Collection[str]) -> Iterable[ToldRange]:
-        """What holds by all records of some columns, which may replace or widen one another.
-
-        Raises:
-            InputError, RefusedError: see `MetadataTable.records`.
-            LookupError, TypeError, AttributeError: a record of another form.
-        """
+        """What holds by all records of some columns, which may replace or widen one another."""
         raise NotImplementedError
 
     def _told(

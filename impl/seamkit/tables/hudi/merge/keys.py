@@ -9,7 +9,7 @@ KeyGenerator.constructRecordKey).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,19 +19,25 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.log.deletes import DeleteKeys
-from seamkit.tables.hudi.merge.row_events import leaf_column, leaf_field, root_of
 from seamkit.tables.hudi.types.java_text import java_text
 
 __all__ = [
+    "IS_DELETED",
+    "OPERATION",
     "RECORD_KEY",
     "SliceKeys",
     "check_fields",
     "check_texts",
     "check_times",
     "choose_keys",
+    "leaf_column",
+    "leaf_field",
+    "root_of",
 ]
 
 RECORD_KEY = "_hoodie_record_key"
+IS_DELETED = "_hoodie_is_deleted"
+OPERATION = "_hoodie_operation"
 _POSITION = "position"
 _NULL = "__null__"
 _EMPTY = "__empty__"
@@ -209,11 +215,7 @@ def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], whe
 
 
 def _fields(names: Sequence[str], schema: pa.Schema, where: str) -> pa.Schema:
-    """The key fields under their full names, some of which may lie inside structs.
-
-    Raises:
-        RefusedError: there are none, or one is not there.
-    """
+    """The key fields under their full names, some of which may lie inside structs."""
     found = (leaf_field(schema, name) for name in names)
     fields = [field for field in found if field is not None]
     if not fields or len(fields) < len(names):
@@ -277,3 +279,28 @@ def _parsed(texts: pa.Array, schema: pa.Schema, where: str) -> pa.RecordBatch:
                 f"{where}: a record key's {field.name} does not fit {field.type} ({error})"
             ) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def root_of(name: str, columns: Collection[str]) -> str:
+    """The column that holds a key or ordering field, which may lie inside structs: `a.b`."""
+    return name if name in columns else name.split(".")[0]
+
+
+def leaf_field(schema: pa.Schema, name: str) -> pa.Field | None:
+    """A key or ordering field under its full name; None if the schema has no such field."""
+    root = root_of(name, schema.names)
+    if schema.get_field_index(root) < 0:
+        return None
+    kind = schema.field(root).type
+    for part in name.removeprefix(root).split(".")[1:]:
+        if not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+            return None
+        kind = kind.field(part).type
+    return pa.field(name, kind)
+
+
+def leaf_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """The values of a key or ordering field, null where a struct that holds it is null."""
+    root = root_of(name, batch.schema.names)
+    column = batch.column(root)
+    return column if root == name else pc.struct_field(column, name.split(".")[1:])
