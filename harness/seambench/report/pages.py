@@ -30,6 +30,7 @@ from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, start_of
 from seambench.report.views.throughput import Family, Group, families
+from seambench.report.views.today import Known
 from seambench.report.views.written import written
 
 __all__ = ["NOTICE", "PAGES", "Pages", "render"]
@@ -53,6 +54,7 @@ class Pages:
     """What the pages are made of.
 
     Attributes:
+        known: how many cases there are today.
         history: asv's folder of results.
         random: what came of random tables, `results/random`.
         forms: what came of tables in other forms, `results/forms`.
@@ -63,6 +65,7 @@ class Pages:
 
     loaded: Loaded
     columns: Sequence[Column]
+    known: Known
     history: Path
     random: Path
     forms: Path
@@ -85,6 +88,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
                 pages.columns,
                 # Who wins is told by the newest runs in which somebody could.
                 families(pages.loaded.records, known, comparing=True),
+                pages.known,
             ),
             "machine": _machine(pages.loaded),
             "ratio": RATIO,
@@ -131,6 +135,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "words": SAID,
         "formats": titles,
         "columns": pages.columns,
+        "known": pages.known,
         "records": pages.loaded.records,
         "base": "",
         "shares_of": shares_of,

@@ -25,6 +25,7 @@ from seambench.report.script import joined
 from seambench.report.views.cases import explained, outcome_parts
 from seambench.report.views.load import Loaded, load_records
 from seambench.report.views.outcomes import Column, columns_of
+from seambench.report.views.today import without_gone
 
 __all__ = ["build"]
 
@@ -65,10 +66,12 @@ def build(results_dir: Path, out_dir: Path) -> Path:
 
 def _write_site(loaded: Loaded, results_dir: Path, out_dir: Path) -> Path:
     columns = columns_of(loaded.records)
+    known = without_gone(columns)
     pictures = badges(columns)
     pages = Pages(
         loaded=loaded,
         columns=columns,
+        known=known,
         history=results_dir / "history",
         random=results_dir / "random",
         forms=results_dir / "forms",

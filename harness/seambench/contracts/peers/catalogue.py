@@ -8,6 +8,7 @@ A package announces a folder of them as an entry point of the group `seambench.p
     versions = ["0.4.0", "0.5.0"]
     requires = ["pandas"]              # what else its adapter needs, besides pyarrow
     pyarrow = ">=20,<22"               # where the newest will not do
+    floor = true                       # it reads files, and knows nothing of the tables' format
 
     [[states]]                         # what it says it can do, by its own documents
     words = ["query.snapshot", "as-of"]
@@ -42,7 +43,7 @@ __all__ = [
 #: Between the name of a peer and its version.
 AT = "@"
 
-_KEYS = {"seam", "package", "versions", "requires", "pyarrow", "states"}
+_KEYS = {"seam", "package", "versions", "requires", "pyarrow", "floor", "states"}
 _STATED = {"words", "since", "until", "link"}
 
 
@@ -78,6 +79,7 @@ class Peer:
     package: str = ""
     requires: Sequence[str] = ()
     pyarrow: str = ""
+    floor: bool = False
 
     def capabilities(self, version: str) -> Mapping[str, bool]:
         """What a version states."""

@@ -108,6 +108,12 @@ class Column:
         """Whether it is somebody else's."""
         return self.about == "peer"
 
+    def drop(self, case: str) -> None:
+        """Forget a case."""
+        by_case = (self.outcomes, self.reasons, self.differences, self.links, self.dates)
+        for known in (*by_case, self.earlier):
+            known.pop(case, None)
+
     def add(self, shown: Shown, part: Conformance) -> None:
         """Take over the outcomes of a newer run."""
         self.link, self.date = shown.link, shown.record.run.started_utc[:10]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from seambench.contracts.formats import announced_formats
+from seambench.contracts.peers.catalogue import catalogue
 from seambench.report.views.costs import Cell, Curve, cost_at
 from seambench.report.views.load import Loaded
 from seambench.report.views.outcomes import (
@@ -19,28 +20,85 @@ from seambench.report.views.outcomes import (
 )
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.throughput import Family, Group
+from seambench.report.views.today import Known
 
-__all__ = ["RATIO", "Cost", "Right", "RightRow", "Start", "start_of"]
+__all__ = ["RATIO", "Asked", "Cost", "Right", "RightRow", "Start", "start_of"]
 
 #: Per cent of the rows updated, where one figure must do.
 RATIO = 20.0
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What became of the cases of a format that a reader states.
+
+    Attributes:
+        shares: by kind, worst first.
+        stated: how many cases it was asked, as it states what they need.
+        of: how many the format has.
+        ways: in how many ways its wrong answers are wrong.
+    """
+
+    shares: Sequence[Share]
+    stated: int
+    of: int
+    ways: int
+
+    @property
+    def reach(self) -> float:
+        """Per cent of the format's cases that it states."""
+        return 100 * self.stated / self.of
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        right = sum(share.count for share in self.shares if share.kind == "right")
+        return f"{right} of {self.stated} right; the format has {self.of} cases"
+
+
+@dataclass(frozen=True)
 class RightRow:
-    """One reader, and by table format what became of the cases that it offers."""
+    """One reader, and what became of the cases that it states, by table format.
+
+    Attributes:
+        label: its name.
+        missing: cases of today that it was never asked, as its record is older.
+    """
 
     column: Column
-    shares: Sequence[Sequence[Share]]
+    label: str
+    asked: Sequence[Asked | None]
+    missing: int
 
 
 @dataclass(frozen=True)
 class Right:
-    """Who is right, by table format; and the other seams, where groups are no formats."""
+    """Who is right.
+
+    Attributes:
+        formats: names of table formats.
+        peers: readers of others, the most wrong first.
+        floors: readers of files that know nothing of the formats these files belong to.
+        ours: the library, as users read with it.
+        variants: its other paths.
+        others: implementations of the other seams, where groups are no formats.
+    """
 
     formats: Sequence[str]
-    rows: Sequence[RightRow]
+    peers: Sequence[RightRow]
+    floors: Sequence[RightRow]
+    ours: Sequence[RightRow]
+    variants: Sequence[RightRow]
     others: Sequence[tuple[Column, Sequence[Share]]]
+
+    @property
+    def parts(self) -> Sequence[tuple[str, Sequence[RightRow]]]:
+        """Rows in the order of the page, each part with what it is."""
+        return [
+            ("", self.peers),
+            ("floors: they read files, and know nothing of the table", self.floors),
+            ("the library of this project", self.ours),
+        ]
 
 
 @dataclass(frozen=True)
@@ -67,14 +125,42 @@ class Start:
     winners: tuple[Family, Sequence[Group]] | None
 
 
-def start_of(loaded: Loaded, columns: Sequence[Column], comparing: Sequence[Family]) -> Start:
-    """Put the first page together; `comparing` are families in which several compete."""
+def start_of(
+    loaded: Loaded, columns: Sequence[Column], comparing: Sequence[Family], known: Known
+) -> Start:
+    """Put the first page together.
+
+    Args:
+        loaded: all records.
+        columns: implementations in their versions.
+        comparing: families in which several compete.
+        known: the cases of today.
+    """
     newest = newest_versions(columns)
+    floors = _floors()
     wrong = sorted(
-        (c for c in newest if counts_of(c)["wrong"]), key=lambda c: -counts_of(c)["wrong"]
+        (c for c in newest if counts_of(c)["wrong"] and (c.seam, c.name) not in floors),
+        key=lambda c: (-_ways(c), -counts_of(c)["wrong"]),
     )
     link = matrix_link(wrong[0], kind="wrong") if wrong else "matrix.html"
-    return Start(_finding(newest, wrong), link, _right(newest), _cost(loaded), _winners(comparing))
+    right = _right(newest, known, floors)
+    return Start(_finding(newest, wrong), link, right, _cost(loaded), _winners(comparing))
+
+
+def _floors() -> set[tuple[str, str]]:
+    """Peers that the catalogue says know nothing of the formats whose files they read."""
+    return {key for key, peer in catalogue().items() if peer.floor}
+
+
+def _ways(column: Column, group: str | None = None) -> int:
+    """In how many ways a column is wrong: cases of one known defect are one."""
+    return len(
+        {
+            column.reasons.get(case, case).partition(" (fail: ")[0]
+            for case, (kind, _) in column.outcomes.items()
+            if kind == "wrong" and (group is None or group_of(case) == group)
+        }
+    )
 
 
 def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
@@ -85,7 +171,7 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     count = f"{len(newest)} implementation{'s' if len(newest) > 1 else ''}"
     if not wrong:
         return f"{cases:,} cases, {count}: none gives wrong rows without a word."
-    said = [f"{c.name} {c.version} ({counts_of(c)['wrong']})" for c in wrong[:4]]
+    said = [f"{c.name} {c.version} ({_counted(_ways(c))})" for c in wrong[:4]]
     more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
     verb = "gives" if len(wrong) == 1 else "give"
     return (
@@ -94,7 +180,11 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     )
 
 
-def _right(newest: Sequence[Column]) -> Right:
+def _counted(ways: int) -> str:
+    return f"{ways} way{'' if ways == 1 else 's'}"
+
+
+def _right(newest: Sequence[Column], known: Known, floors: Collection[tuple[str, str]]) -> Right:
     names = {format_.name for format_ in announced_formats()}
     of_formats: list[Column] = []
     others: list[tuple[Column, Sequence[Share]]] = []
@@ -107,12 +197,35 @@ def _right(newest: Sequence[Column]) -> Right:
         else:
             others.append((column, shares_of(column, offered=True)))
     listed = sorted(formats)
-    ordered = sorted(of_formats, key=lambda c: (not c.is_peer, -counts_of(c)["wrong"], c.name))
-    rows = [
-        RightRow(column, [shares_of(column, name, offered=True) for name in listed])
-        for column in ordered
-    ]
-    return Right(listed, [row for row in rows if any(row.shares)], others)
+    ordered = sorted(of_formats, key=lambda c: (-_ways(c), -counts_of(c)["wrong"], c.name))
+    rows = [_right_row(column, listed, known.get(column.seam, {})) for column in ordered]
+    rows = [row for row in rows if any(row.asked)]
+    peers = [row for row in rows if row.column.is_peer]
+    own = [row for row in rows if not row.column.is_peer]
+    # What users get is the path that reads the most.
+    best = max(own, key=lambda row: sum(one.stated for one in row.asked if one), default=None)
+    return Right(
+        formats=listed,
+        peers=[row for row in peers if (row.column.seam, row.column.name) not in floors],
+        floors=[row for row in peers if (row.column.seam, row.column.name) in floors],
+        ours=[replace(best, label="seamkit")] if best else [],
+        variants=[row for row in own if row is not best],
+        others=others,
+    )
+
+
+def _right_row(column: Column, formats: Sequence[str], known: Mapping[str, int]) -> RightRow:
+    asked: list[Asked | None] = []
+    for name in formats:
+        shares = shares_of(column, name, offered=True)
+        stated = sum(share.count for share in shares)
+        ways = _ways(column, name)
+        of = max(known.get(name, 0), stated)
+        asked.append(Asked(shares, stated, of, ways) if shares else None)
+    offered = {name for name, one in zip(formats, asked, strict=True) if one}
+    answered = sum(group_of(case) in offered for case in column.outcomes)
+    missing = sum(known.get(name, 0) for name in offered) - answered
+    return RightRow(column, column.name, asked, max(missing, 0))
 
 
 def _cost(loaded: Loaded) -> Cost | None:

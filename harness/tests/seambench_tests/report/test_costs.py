@@ -209,14 +209,15 @@ def test_the_winner_is_told_by_the_newest_runs_that_compare(tmp_path: Path) -> N
     loaded = load_records(tmp_path)
     known = [("exchange", one) for one in find_seam("exchange").timed]
     [newest] = families(loaded.records, known)
-    found = start_of(loaded, [], families(loaded.records, known, comparing=True)).winners
+    found = start_of(loaded, [], families(loaded.records, known, comparing=True), {}).winners
 
     assert newest.runs.commit == "eeeeeee"
     assert found is not None
     assert found[0].runs.commit != "eeeeeee"
     assert [turn.rows for turn in found[1][0].turns] == [64, 512]
     assert (
-        start_of(loaded, [], families(loaded.records[-1:], known, comparing=True)).winners is None
+        start_of(loaded, [], families(loaded.records[-1:], known, comparing=True), {}).winners
+        is None
     )
 
 
@@ -228,7 +229,7 @@ def test_a_newer_run_of_one_format_hides_no_comparison_of_several(tmp_path: Path
     alone["run"] |= {"commit": "e" * 40, "started_utc": "2026-11-25T10:15:00Z"}
     for record in (several, alone):
         write_record(tmp_path, record)
-    found = start_of(load_records(tmp_path), [], []).cost
+    found = start_of(load_records(tmp_path), [], [], {}).cost
 
     assert found is not None
     assert {curve.reader.format for curve, _, _ in found.rows} == {"hudi", "paimon"}

@@ -1,0 +1,44 @@
+"""The cases that exist today: what records say of those that are gone is past."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from seambase.errors import SeambenchError
+from seambench.conformance.load import load_cases
+from seambench.report.views.outcomes import Column, group_of
+
+__all__ = ["Known", "without_gone"]
+
+#: Number of cases by seam and group.
+Known = Mapping[str, Mapping[str, int]]
+
+
+def without_gone(columns: Sequence[Column]) -> Known:
+    """Take cases that exist no more out of columns.
+
+    Cases of a group of which nothing is installed here are somebody's own, and stay.
+
+    Args:
+        columns: of all seams; changed in place.
+
+    Returns:
+        How many cases there are today; of groups that are not installed, how many were recorded.
+    """
+    known: dict[str, Counter[str]] = {}
+    for seam in dict.fromkeys(column.seam for column in columns):
+        ids: set[str] = set()
+        with contextlib.suppress(SeambenchError):
+            ids = {case.id for case in load_cases(seam)}
+        installed = {group_of(case) for case in ids}
+        recorded: set[str] = set()
+        for column in columns:
+            if column.seam == seam:
+                gone = [c for c in column.outcomes if group_of(c) in installed and c not in ids]
+                for case in gone:
+                    column.drop(case)
+                recorded |= set(column.outcomes)
+        known[seam] = Counter(group_of(case) for case in ids | recorded)
+    return known

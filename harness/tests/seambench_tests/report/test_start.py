@@ -1,0 +1,92 @@
+"""The first page: who is right, of how many cases, in how many ways wrong, and since when."""
+
+from __future__ import annotations
+
+import pytest
+
+from seambench.conformance.load import load_cases
+from seambench.contracts.outcomes import Word
+from seambench.report.views.load import Loaded
+from seambench.report.views.outcomes import Column
+from seambench.report.views.start import Start, start_of
+from seambench.report.views.today import without_gone
+
+KNOWN = {"scan": {"delta": 4, "hudi": 2}}
+
+
+def _column(name: str, about: str, **kinds: list[str]) -> Column:
+    """A reader with the cases of each kind; their text after a `:` is the reason."""
+    words: dict[str, Word] = {"wrong": "xfail", "right": "pass", "off": "not-offered"}
+    found = Column("scan", name, "1.0", about, date="2026-01-01")
+    for kind, cases in kinds.items():
+        for text in cases:
+            case, _, reason = text.partition(":")
+            found.outcomes[f"scan/{case}"] = (kind, words[kind])
+            found.links[f"scan/{case}"] = found.dates[f"scan/{case}"] = ""
+            if reason:
+                found.reasons[f"scan/{case}"] = reason
+    return found
+
+
+def _start(*columns: Column) -> Start:
+    return start_of(Loaded(), columns, [], KNOWN)
+
+
+def test_known_defects_are_counted_and_not_their_cases() -> None:
+    """Two cases of one known failure are one way to be wrong; other failures count each."""
+    one = _column(
+        "lake",
+        "peer",
+        wrong=["delta/a:blanks (fail: 3 rows)", "delta/b:blanks (fail: 4 rows)", "delta/c"],
+    )
+    found = _start(one)
+    (row,) = found.right.peers
+    (asked,) = row.asked
+
+    assert asked is not None
+    assert (asked.ways, asked.shares[0].count) == (2, 3)
+    assert "lake 1.0 (2 ways)" in found.finding
+
+
+def test_a_bar_is_as_long_as_the_share_of_all_cases() -> None:
+    """Who states one case of four has a quarter of a bar, right as it may be."""
+    found = _start(_column("small", "peer", right=["delta/a"], off=["delta/b", "delta/c"]))
+    (asked,) = found.right.peers[0].asked
+
+    assert asked is not None
+    assert (asked.reach, asked.said) == (25.0, "1 of 1 right; the format has 4 cases")
+
+
+@pytest.mark.parametrize(("asked", "missing"), [(["a"], 3), (["a", "b", "c", "d"], 0)])
+def test_older_records_say_how_many_cases_are_newer(asked: list[str], missing: int) -> None:
+    """Only cases of formats that the reader states count as missing."""
+    (row,) = _start(_column("lake", "peer", right=[f"delta/{c}" for c in asked])).right.peers
+
+    assert row.missing == missing
+
+
+def test_ours_are_one_line_and_floors_are_not_wrong() -> None:
+    """The path that reads the most is the library's line; a reader of files accuses nobody."""
+    found = _start(
+        _column("merge", "native", right=["hudi/a"]),
+        _column("auto", "native", right=["hudi/a", "delta/a"]),
+        _column("pyarrow", "peer", wrong=["hudi/a"]),
+    )
+    right = found.right
+
+    assert [row.label for row in right.ours] == ["seamkit"]
+    assert [row.label for row in right.variants] == ["merge"]
+    assert ([row.label for row in right.floors], right.peers) == (["pyarrow"], [])
+    assert "none gives wrong rows" in found.finding
+
+
+def test_cases_that_are_gone_count_nowhere() -> None:
+    """A case of today's groups that has no file any more is dropped; somebody's own group stays."""
+    today = next(case.id for case in load_cases("scan"))
+    group = today.split("/")[1]
+    column = _column("lake", "peer", right=[f"{group}/gone", "own/mine"])
+    column.outcomes[today] = ("right", "pass")
+    known = without_gone([column])
+
+    assert sorted(column.outcomes) == sorted([today, "scan/own/mine"])
+    assert (known["scan"]["own"], f"scan/{group}/gone" in column.links) == (1, False)
