@@ -38,7 +38,7 @@ def most_bytes(codec: str, packed: int) -> int:
     """The most bytes that so many compressed ones can become.
 
     Args:
-        codec: as of `unpack`, and `lz4`, a block without a frame.
+        codec: as of `unpack`.
         packed: how many compressed bytes there are.
     """
     return packed * _GROWTH[codec]
@@ -58,7 +58,8 @@ def unpack(codec: str, packed: bytes | memoryview, most: int) -> bytes:
     """All bytes that were compressed.
 
     Args:
-        codec: `deflate`, `zlib`, `gzip`, `snappy` (a block without a frame), `zstd`, `bz2`, `xz`.
+        codec: `deflate`, `zlib`, `gzip`, `snappy` or `lz4` (a block without a frame; of LZ4 a small
+            one), `zstd`, `bz2`, `xz`.
         packed: the compressed bytes.
         most: how many there may be.
 
@@ -125,11 +126,47 @@ def _zstd(packed: bytes | memoryview, most: int) -> bytes:
     return bytes(whole)
 
 
+def _lz4(packed: bytes | memoryview, most: int) -> bytes:
+    # Here and not by pyarrow, which does not say how many bytes there were.
+    whole, data, at = bytearray(), bytes(packed), 0
+    try:
+        while True:
+            token = data[at]
+            size, at = _lz4_length(data, at + 1, token >> 4)
+            if size > len(data) - at:
+                raise ValueError("it ends too early")
+            whole += data[at : at + size]
+            at += size
+            if at == len(data) or len(whole) > most:
+                return bytes(whole)
+            back = data[at] | data[at + 1] << 8
+            size, at = _lz4_length(data, at + 2, token & 15)
+            if not 0 < back <= len(whole):
+                raise ValueError(f"it copies from {back} bytes before, where nothing is")
+            if len(whole) + size + 4 > most:
+                raise OverflowError(f"it has more than {most} bytes")
+            for _ in range(size + 4):
+                whole.append(whole[-back])
+    except IndexError as error:
+        raise ValueError("it ends too early") from error
+
+
+def _lz4_length(data: bytes, at: int, size: int) -> tuple[int, int]:
+    """A length that begins in four bits and goes on in bytes, and where they end."""
+    more = size == 15
+    while more:
+        size += data[at]
+        more = data[at] == 255
+        at += 1
+    return size, at
+
+
 _UNPACK: Mapping[str, _Unpack] = {
     "deflate": _streamed(partial(zlib.decompressobj, -15)),
     "zlib": _streamed(partial(zlib.decompressobj, 15)),
     "gzip": _streamed(partial(zlib.decompressobj, 31)),
     "snappy": _snappy,
+    "lz4": _lz4,
     "zstd": _zstd,
     "bz2": _streamed(bz2.BZ2Decompressor),
     "xz": _streamed(partial(lzma.LZMADecompressor, memlimit=_DICTIONARY_BYTES)),

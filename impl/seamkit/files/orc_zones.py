@@ -22,7 +22,7 @@ __all__ = ["stripe_zones"]
 _STRIPES = 3  # of the footer
 _OFFSET, _INDEX, _DATA, _FOOTER = 1, 2, 3, 4  # of a stripe
 _ZONE = 3  # of a stripe's footer
-_CODECS = {"ZLIB": "deflate", "SNAPPY": "snappy", "ZSTD": "zstd"}
+_CODECS = {"ZLIB": "deflate", "SNAPPY": "snappy", "LZ4": "lz4", "ZSTD": "zstd"}
 
 
 def stripe_zones(opened: orc.ORCFile, content: pa.NativeFile, name: str) -> list[str]:

@@ -13,7 +13,8 @@ import pyarrow as pa
 from seambench.contracts.tables import Form
 from seambench.formats.delta.damage import FILES
 from seambench.formats.forms.containers import put_file
-from seambench.formats.forms.parquet import data_forms, parquet_bytes, read_parquet, rewritten_as
+from seambench.formats.forms.data import data_forms, rewritten_as
+from seambench.formats.forms.parquet import parquet_bytes, read_parquet
 
 __all__ = ["forms"]
 
@@ -400,7 +401,7 @@ def _escaped(character: str) -> str:
 def forms() -> Sequence[Form]:
     """Every form."""
     return [
-        *data_forms(FILES["data"], _mend),
+        *data_forms(FILES["data"], _mend, (b"PAR1",)),
         Form("log-commits", "commits alone, no checkpoints", _commits_alone),
         Form("log-unhinted", "no `_last_checkpoint`", _unhinted),
         Form("log-checkpoint", "a checkpoint of the newest version", _classic(0, 1, hint=True)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,17 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-__all__ = ["AVRO_FORMS", "AvroFile", "AvroForm", "is_avro", "put_file", "read_avro", "write_avro"]
+__all__ = [
+    "AVRO_FORMS",
+    "AvroFile",
+    "AvroForm",
+    "is_avro",
+    "put_file",
+    "read_avro",
+    "recoded_avro",
+    "reheaded_avro",
+    "write_avro",
+]
 
 
 def put_file(file: Path, data: bytes) -> None:
@@ -79,7 +89,7 @@ def is_avro(file: Path) -> bool:
 def read_avro(file: Path) -> AvroFile:
     """Read a whole Avro file."""
     data = file.read_bytes()
-    reader = fastavro.reader(io.BytesIO(_recoded(data, pack=False) if _ZSTD in data else data))
+    reader = fastavro.reader(io.BytesIO(recoded_avro(data, pack=False)))
     metadata = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
     return AvroFile(reader.writer_schema, metadata, list(reader))
 
@@ -102,12 +112,19 @@ def write_avro(file: Path, content: AvroFile, form: AvroForm | None = None) -> b
         metadata=content.metadata,
     )
     data = out.getvalue()
-    put_file(file, _recoded(data, pack=True) if form.codec == "zstandard" else data)
+    put_file(file, recoded_avro(data, pack=True) if form.codec == "zstandard" else data)
     return True
 
 
-def _recoded(data: bytes, *, pack: bool) -> bytes:
-    """A file whose blocks are packed by Zstandard or unpacked: fastavro may lack the library."""
+def recoded_avro(data: bytes, *, pack: bool) -> bytes:
+    """A file whose blocks are packed by Zstandard or unpacked: fastavro may lack the library.
+
+    Args:
+        data: a file; unpacked it stays as it is where it has another codec.
+        pack: whether blocks, which have no codec yet, are to be packed.
+    """
+    if not pack and _ZSTD not in data:
+        return data
     stream = io.BytesIO(data)
     header: Any = fastavro.schemaless_reader(stream, _HEADER)
     header["meta"]["avro.codec"] = b"zstandard" if pack else b"null"
@@ -123,6 +140,16 @@ def _recoded(data: bytes, *, pack: bool) -> bytes:
         fastavro.schemaless_writer(out, "bytes", block)
         out.write(stream.read(16) and header["sync"])
     return out.getvalue()
+
+
+def reheaded_avro(data: bytes, changed: Mapping[str, str]) -> bytes:
+    """A file with other entries of its header's metadata; its blocks stay."""
+    stream = io.BytesIO(data)
+    header: Any = fastavro.schemaless_reader(stream, _HEADER)
+    header["meta"] |= {key: value.encode() for key, value in changed.items()}
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, _HEADER, header)
+    return out.getvalue() + stream.read()
 
 
 def _records(schema: Any) -> Iterator[dict[str, Any]]:

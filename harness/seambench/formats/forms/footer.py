@@ -9,7 +9,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Binary", "Footer", "Leaf", "Listed", "Number", "Struct", "leaves", "read_struct"]
+__all__ = [
+    "BOOLEAN",
+    "BYTES",
+    "DOUBLE",
+    "FIXED",
+    "FLOAT",
+    "INT32",
+    "INT64",
+    "INT96",
+    "Binary",
+    "Footer",
+    "Leaf",
+    "Listed",
+    "Number",
+    "Struct",
+    "is_decimal",
+    "leaves",
+    "read_struct",
+    "subtree_end",
+]
+
+#: Physical types of Parquet by number.
+BOOLEAN, INT32, INT64, INT96, FLOAT, DOUBLE, BYTES, FIXED = range(8)
 
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 _MAGIC = b"PAR1"
@@ -183,6 +205,19 @@ def leaves(schema: Listed) -> list[Leaf]:
                 yield Leaf(here, element.whole(1), element.whole(2), *deeper, annotated)
 
     return list(below((), (0, 0), next(items).whole(5)))
+
+
+def subtree_end(schema: Listed, at: int) -> int:
+    """Number behind the last element of the subtree that begins at one."""
+    end = at + 1
+    for _ in range(schema.items[at].whole(5)):
+        end = subtree_end(schema, end)
+    return end
+
+
+def is_decimal(element: Struct) -> bool:
+    """Whether the values of an element of a schema are decimals."""
+    return element.whole(6, -1) == 5 or 5 in element.get(10, ())
 
 
 class Footer:

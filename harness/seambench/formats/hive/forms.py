@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from seambench.contracts.tables import Form
-from seambench.formats.forms.parquet import data_forms
+from seambench.formats.forms.data import data_forms
 from seambench.formats.hive.damage import FILES
 from seambench.formats.hive.golden import DESCRIPTOR
 

@@ -13,13 +13,14 @@ from typing import Any
 
 from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import is_avro, put_file, read_avro, write_avro
-from seambench.formats.forms.parquet import data_forms, rewritten_bytes
+from seambench.formats.forms.data import data_forms, rewritten_bytes
 from seambench.formats.hudi.damage import FILES, MAGIC, block_positions
 
 __all__ = ["forms"]
 
 #: Kinds of blocks, and the entries of a header that tell positions of records in a base file.
-_AVRO, _PARQUET = 3, 5
+_DELETES, _AVRO, _PARQUET = 1, 3, 5
+_ROWS = (_DELETES, _AVRO, _PARQUET)
 _POSITIONS = (5, 8)
 _SIZES = ("fileSizeInBytes", "totalWriteBytes")
 _COMMITS = re.compile(r".*\.(commit|deltacommit|replacecommit|compaction|clustering)")
@@ -35,8 +36,16 @@ def _bases(table: Path) -> Sequence[Path]:
     return [] if _is_archived(table) else FILES["base"](table)
 
 
-def _mend(table: Path, sizes: Mapping[str, int]) -> None:
-    """Sizes in the metadata of commits; the metadata table goes, whose files hold them too."""
+def _mend(
+    table: Path, sizes: Mapping[str, int], beside: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Sizes in the metadata of commits; the metadata table goes, whose files hold them too.
+
+    Args:
+        table: its folder.
+        sizes: in bytes, of files by path.
+        beside: by path of a log those of all that stand for it, itself first.
+    """
     for file in (table / ".hoodie").rglob("*"):
         parts = file.relative_to(table).parts
         if not file.is_file() or "metadata" in parts or not _COMMITS.fullmatch(file.name):
@@ -45,14 +54,31 @@ def _mend(table: Path, sizes: Mapping[str, int]) -> None:
             continue
         if is_avro(file):
             content = read_avro(file)
+            _listed(content.rows, beside or {})
             rows = [row for row in content.rows if _sized(row, sizes)]
             if rows:
                 write_avro(file, replace(content, rows=content.rows))
         else:
             told = json.loads(file.read_text(encoding="utf-8"))
+            _listed(told, beside or {})
             if _sized(told, sizes):
                 put_file(file, json.dumps(told, indent=2).encode())
     _without_metadata_table(table)
+
+
+def _listed(value: Any, beside: Mapping[str, Sequence[str]]) -> None:
+    """Puts a statistic of a write for each log where there was one for the first."""
+    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    for one in inner:
+        _listed(one, beside)
+    if isinstance(value, list):
+        value[:] = [new for one in value for new in _of_each(one, beside)]
+
+
+def _of_each(told: Any, beside: Mapping[str, Sequence[str]]) -> list[Any]:
+    paths = beside.get(str(told.get("path")), ()) if isinstance(told, dict) else ()
+    # How many rows each has nobody reads of a log.
+    return [{**told, "path": path, "logFiles": [Path(path).name]} for path in paths] or [told]
 
 
 def _sized(value: Any, sizes: Mapping[str, int]) -> int:
@@ -142,6 +168,41 @@ def _logs(each: Callable[[_Block], Sequence[_Block] | None]) -> Callable[[Path],
     return change
 
 
+def _file_each(table: Path) -> int:
+    """A log for each block, a record each; commits list them all."""
+    sizes: dict[str, int] = {}
+    beside: dict[str, list[str]] = {}
+    for file in _last_logs(table):
+        records = [_record_each(block) or [block] for block in _blocks(file.read_bytes())]
+        blocks = [block for found in records for block in found]
+        if len(blocks) < 2 or any(block.kind not in _ROWS for block in blocks):
+            continue
+        stem, token = file.name.rsplit("_", 1)
+        name, number = stem.rsplit(".", 1)
+        names = [f"{name}.{int(number) + at}_{token}" for at in range(len(blocks))]
+        paths = [file.with_name(one).relative_to(table).as_posix() for one in names]
+        for path, block in zip(paths, blocks, strict=True):
+            put_file(table / path, block.written())
+            sizes[path] = (table / path).stat().st_size
+        beside[paths[0]] = paths
+    if sizes:
+        _mend(table, sizes, beside)
+    return len(sizes)
+
+
+def _last_logs(table: Path) -> Iterator[Path]:
+    """Logs behind which no other one of their file slice comes, where commits alone list them."""
+    plans = [*table.glob(".hoodie/**/*compaction.requested"), *table.glob(".hoodie/**/*.rollback")]
+    if _is_archived(table) or plans:
+        return
+    slices: dict[tuple[Path, str], list[Path]] = {}
+    for file in FILES["log"](table):
+        slices.setdefault((file.parent, file.name.split(".log.")[0]), []).append(file)
+    for logs in slices.values():
+        if len(logs) == 1 and not logs[0].name.endswith(".cdc"):
+            yield logs[0]
+
+
 def _without_positions(block: _Block) -> tuple[tuple[int, bytes], ...]:
     return tuple(one for one in block.header if one[0] not in _POSITIONS)
 
@@ -181,9 +242,10 @@ def forms() -> Sequence[Form]:
     """Every form."""
     inner = ("row-groups-1", "columns-reversed", "hint-large", "pages-v2", "plain")
     return [
-        *data_forms(_bases, _mend),
+        *data_forms(_bases, _mend, (b"PAR1",)),
         Form("metadata-table-off", "no metadata table", _without_metadata_table),
         Form("log-records", "a block of a log for each record", _logs(_record_each)),
+        Form("log-files", "a log for each block, a record each", _file_each),
         Form("log-keys", "blocks of logs without the positions of records", _logs(_by_key)),
         Form("log-headers", "headers of blocks in another order", _logs(_header_reversed)),
         *(

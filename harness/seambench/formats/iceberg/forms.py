@@ -20,7 +20,7 @@ from seambench.formats.forms.containers import (
     read_avro,
     write_avro,
 )
-from seambench.formats.forms.parquet import data_forms
+from seambench.formats.forms.data import data_forms
 from seambench.formats.iceberg.damage import FILES
 
 __all__ = ["forms"]

@@ -18,7 +18,7 @@ from seambench.formats.forms.containers import (
     read_avro,
     write_avro,
 )
-from seambench.formats.forms.parquet import data_forms
+from seambench.formats.forms.data import data_forms
 from seambench.formats.paimon.damage import FILES
 
 __all__ = ["forms"]

@@ -10,16 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from seambench.conformance.load import load_cases
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.registry import resolve
+from seambench.formats.forms.avro_data import AVRO_DATA_FORMS, AvroDataForm
+from seambench.formats.forms.catalogue import PARQUET_FORMS
+from seambench.formats.forms.containers import recoded_avro, reheaded_avro
 from seambench.formats.forms.footer import Footer
-from seambench.formats.forms.parquet import PARQUET_FORMS, ParquetForm, rewritten
+from seambench.formats.forms.orc import ORC_FORMS, OrcForm
+from seambench.formats.forms.parquet import ParquetForm
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
 from seambench.seams.scan.forms import check_form, varied
@@ -171,8 +177,8 @@ def test_a_form_shows_in_the_file_and_not_in_its_rows(form: ParquetForm, tmp_pat
     """What a form says can be seen in the file's metadata; DuckDB reads the rows of before."""
     before = _file()
     if form.name == "optional":
-        before = rewritten(before, _FORMS["required"]) or b""
-    after = rewritten(before, form)
+        before = _FORMS["required"].rewritten(before) or b""
+    after = form.rewritten(before)
     assert after is not None
     sign, value = _SIGNS[form.name]
 
@@ -181,11 +187,98 @@ def test_a_form_shows_in_the_file_and_not_in_its_rows(form: ParquetForm, tmp_pat
     assert _rows(after, tmp_path) == _rows(before, tmp_path)
 
 
+def _orc() -> bytes:
+    """Two hundred rows, with an attribute of a column as writers of tables put it."""
+    ids = [pa.field("i", pa.int32(), metadata={"iceberg.id": "1"}), pa.field("s", pa.string())]
+    schema = pa.schema([*ids, pa.field("t", pa.timestamp("ns"))])
+    columns = [range(200), [f"a long text {n % 5}" for n in range(200)], range(200)]
+    out = io.BytesIO()
+    orc.write_table(pa.table(list(map(pa.array, columns)), schema.names).cast(schema), out)
+    return out.getvalue()
+
+
+def _of_orc(data: bytes) -> orc.ORCFile:
+    return orc.ORCFile(io.BytesIO(data))
+
+
+_ORC_SIGNS: dict[str, tuple[Callable[[bytes], Any], Any]] = {
+    "orc-stripes": (lambda one: _of_orc(one).nstripes, 200),
+    "orc-strides": (lambda one: _of_orc(one).row_index_stride, 1),
+    "orc-uncompressed": (lambda one: _of_orc(one).compression, "UNCOMPRESSED"),
+    "orc-zlib": (lambda one: _of_orc(one).compression, "ZLIB"),
+    "orc-snappy": (lambda one: _of_orc(one).compression, "SNAPPY"),
+    "orc-lz4": (lambda one: _of_orc(one).compression, "LZ4"),
+    "orc-zstd": (lambda one: _of_orc(one).compression, "ZSTD"),
+    "orc-runs-old": (lambda one: _of_orc(one).file_version, "0.11"),
+    "orc-dictionary": (lambda one: len(one) < 3000, True),
+    "orc-direct": (lambda one: len(one) > 3000, True),
+}
+
+
+@pytest.mark.parametrize("form", ORC_FORMS, ids=lambda form: form.name)
+def test_a_form_of_orc_shows_in_the_file_and_not_in_its_rows(form: OrcForm) -> None:
+    """The file is otherwise as the form says; rows, types and their attributes are the same."""
+    before = _orc()
+    after = form.rewritten(before)
+    assert after is not None
+    sign, value = _ORC_SIGNS[form.name]
+
+    assert sign(before) != value or form.name in {"orc-uncompressed", "orc-direct"}
+    assert sign(after) == value
+    assert _of_orc(after).read().equals(_of_orc(before).read())
+    assert _of_orc(after).schema.equals(_of_orc(before).schema, check_metadata=True)
+
+
+def _avro() -> bytes:
+    """Rows of which some have no value in Python's own types."""
+    moment = {"type": "long", "logicalType": "timestamp-micros"}
+    fields = [{"name": "i", "type": "int", "field-id": 1}, {"name": "t", "type": moment}]
+    schema = {"type": "record", "name": "r", "fields": fields}
+    out = io.BytesIO()
+    rows = [{"i": n, "t": 2**62 + n} for n in range(40)]
+    fastavro.writer(out, schema, rows, codec="null", metadata={"by": "a test"})
+    return reheaded_avro(out.getvalue(), {"avro.codec": "null", "more": "text"})
+
+
+def _avro_blocks(data: bytes) -> list[int]:
+    return [block.num_records for block in fastavro.block_reader(io.BytesIO(data))]
+
+
+def _codec(data: bytes) -> str:
+    return str(fastavro.reader(io.BytesIO(recoded_avro(data, pack=False))).codec)
+
+
+_AVRO_SIGNS: dict[str, tuple[Callable[[bytes], Any], Any]] = {
+    "avro-data-plain": (_codec, "null"),
+    "avro-data-deflate": (_codec, "deflate"),
+    "avro-data-zstd": (lambda one: b"avro.codec\x12zstandard" in one, True),
+    "avro-data-bzip2": (_codec, "bzip2"),
+    "avro-data-blocks": (_avro_blocks, [1] * 40),
+    "avro-data-fields": (lambda one: one.index(b'"t"') < one.index(b'"i"'), True),
+}
+
+
+@pytest.mark.parametrize("form", AVRO_DATA_FORMS, ids=lambda form: form.name)
+def test_a_form_of_avro_shows_in_the_file_and_not_in_its_rows(form: AvroDataForm) -> None:
+    """The file is otherwise as the form says; numbers, field ids and texts of the header stay."""
+    before = _avro()
+    after = form.rewritten(before)
+    assert after is not None
+    sign, value = _AVRO_SIGNS[form.name]
+
+    assert sign(before) != value or form.name == "avro-data-plain"
+    assert sign(after) == value
+    assert b'"field-id": 1' in after
+    assert b"a test" in after
+    plain = recoded_avro(after, pack=False).replace(b"timestamp-micros", b"timestamp-notime")
+    assert list(fastavro.reader(io.BytesIO(plain))) == [{"i": n, "t": 2**62 + n} for n in range(40)]
+
+
 def test_a_form_changes_what_it_names_alone() -> None:
     """The schema's elements are those of the first writer, whatever pyarrow would call them."""
-    before = rewritten(_file(), _FORMS["lists-two-levels"])
+    before = _FORMS["lists-two-levels"].rewritten(_file())
     assert before is not None
-    after = rewritten(before, _FORMS["codec-zstd"])
+    after = _FORMS["codec-zstd"].rewritten(before)
     assert after is not None
 
     assert Footer(after).schema == Footer(before).schema
@@ -233,7 +326,7 @@ def _shown(forms: set[str], cases: list[ScanCase], reader: Any) -> Counter[str]:
             "avro-blocks", "avro-fields", "avro-less", "lists-reversed", "metadata-newest",
         ]),
         ("hudi-rs", "scan/hudi/scenarios/event", [
-            "row-groups-1", "columns-reversed", "log-records", "log-headers",
+            "row-groups-1", "columns-reversed", "log-records", "log-files", "log-headers",
         ]),
     ],
 )  # fmt: skip
