@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.columns import FoundReader
@@ -11,12 +14,16 @@ from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.key_filters import KeyedParquetReader
-from seamkit.tables.hudi.listing.slices import BaseFile
-from seamkit.tables.hudi.skeleton import SkeletonReader
+from seamkit.tables.hudi.bootstrap import SkeletonReader
+from seamkit.tables.hudi.indexes.key_filters import MOST_KEYS, named_record_keys, read_key_filter
+from seamkit.tables.hudi.listing.files import BaseFile
 from seamkit.tables.hudi.types.promotion import HUDI_ORC_TYPES, HUDI_TYPES
 
-__all__ = ["open_base", "open_slice_base"]
+__all__ = ["KeyedParquetReader", "open_base", "open_slice_base"]
+
+_FILTER = b"org.apache.hudi.bloomfilter"
+_KIND = b"hoodie_bloom_filter_type_code"
+_LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
 
 
 def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) -> FileReader:
@@ -71,3 +78,48 @@ def open_base(storage: Storage, path: str) -> FileReader:
         f"{storage.full(path)}: base files of format '{ending}' are not supported; Parquet, ORC "
         "and Lance are"
     )
+
+
+class KeyedParquetReader(ParquetReader):
+    """A base file, of which no row group may match where its footer rules out all keys asked for.
+
+    Args:
+        storage: the table's folder.
+        path: the file below it.
+        keys: names of the key fields.
+
+    Raises:
+        InputError: as of `ParquetReader`.
+    """
+
+    def __init__(self, storage: Storage, path: str, keys: Sequence[str]) -> None:
+        super().__init__(storage, path, HUDI_TYPES)
+        self._keys = keys
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
+    ) -> list[int]:
+        """See `FileReader.row_groups_that_may_match`; keys are asked for after statistics."""
+        groups = super().row_groups_that_may_match(condition, schema, counted)
+        told: Mapping[bytes, bytes] = self._file.metadata.metadata or {}
+        if not groups or _FILTER not in told:
+            return groups
+        named = named_record_keys(condition, self._keys, schema, counted, MOST_KEYS)
+        if named is None:
+            return groups
+        texts = [text for forms in named for text in forms if _is_between(text, told)]
+        if not texts:
+            return []
+        found = read_key_filter(told[_FILTER], told.get(_KIND, b"SIMPLE"), self.name)
+        return groups if found is None or any(map(found.may_hold, texts)) else []
+
+
+def _is_between(text: str, told: Mapping[bytes, bytes]) -> bool:
+    """Whether a key is within the range that a footer has; Java and UTF-8 order ASCII alike."""
+    least, greatest = told.get(_LEAST), told.get(_GREATEST)
+    if least is None or greatest is None:
+        return True
+    own = text.encode("utf-8", "surrogatepass")
+    if not (own.isascii() and least.isascii() and greatest.isascii()):
+        return True
+    return least <= own <= greatest

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from seamkit.tables.hudi.base_files import open_slice_base
-from seamkit.tables.hudi.bloom_index import BloomIndex, may_hold_keys
 from seamkit.tables.hudi.config.merge_rules import DeleteMarker, FillRule, MergeRules
 from seamkit.tables.hudi.config.properties import TableConfig
-from seamkit.tables.hudi.listing.buckets import SimpleBuckets
-from seamkit.tables.hudi.listing.column_stats import ColumnStats, known_bounds
-from seamkit.tables.hudi.listing.partition_stats import PartitionStats, partition_bounds
-from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice, LogFile
+from seamkit.tables.hudi.indexes.buckets import SimpleBuckets
+from seamkit.tables.hudi.indexes.metadata import (
+    BloomIndex,
+    ColumnStats,
+    PartitionStats,
+    known_bounds,
+    may_hold_keys,
+    partition_bounds,
+)
+from seamkit.tables.hudi.listing.files import BaseFile, External, FileSlice, LogFile
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.timeline.archive import Archive

@@ -33,13 +33,13 @@ from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.describe import described
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.bootstrap import with_external_files
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
-from seamkit.tables.hudi.listing.bootstrap import with_external_files
-from seamkit.tables.hudi.listing.buckets import stated_buckets
+from seamkit.tables.hudi.indexes.buckets import stated_buckets
+from seamkit.tables.hudi.listing.files import FileSlice, with_file_names
 from seamkit.tables.hudi.listing.partitions import partition_schema
 from seamkit.tables.hudi.listing.planning import ListingSource, Plan, Planner
-from seamkit.tables.hudi.listing.slices import FileSlice, with_file_names
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,

@@ -12,15 +12,21 @@ from seambase.errors import RefusedError
 from seamkit.core.collector import collector_at_rest
 from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
-from seamkit.tables.hudi.bloom_index import BloomIndex, may_hold_keys
-from seamkit.tables.hudi.listing.buckets import bucket_units
-from seamkit.tables.hudi.listing.column_stats import ColumnStats, known_bounds
-from seamkit.tables.hudi.listing.partition_stats import PartitionStats, partition_bounds
+from seamkit.tables.hudi.indexes.buckets import bucket_units
+from seamkit.tables.hudi.indexes.metadata import (
+    BloomIndex,
+    ColumnStats,
+    PartitionStats,
+    known_bounds,
+    may_hold_keys,
+    partition_bounds,
+)
+from seamkit.tables.hudi.listing.files import FileSlice
 from seamkit.tables.hudi.listing.partitions import PartitionColumns
 from seamkit.tables.hudi.listing.planning import Plan
-from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit.tables.hudi.timeline.window import NOW
 
 __all__ = ["Path", "read_plan"]
 
@@ -56,7 +62,8 @@ def read_plan(
     notes = []
     if plan.unchanged:
         notes.append(f"pruned     {plan.unchanged} slices hold no change of the window")
-    heading = f"{len(units)} slices, listed from {plan.source}"
+    listed_from = "the metadata table" if plan.from_metadata else "folders"
+    heading = f"{len(units)} slices, listed from {listed_from}"
     if indexes.names:
         heading += f", filters ask its {', '.join(indexes.names)}"
     table = source.storage.root
@@ -106,11 +113,18 @@ class _Indexes:
 
     @classmethod
     def of(cls, plan: Plan, source: LogSource) -> _Indexes:
-        asked = source.storage, source.timeline
+        table, schema = (source.storage, source.timeline), source.schema
+        # Of partitions it knows what they are now.
+        columns = plan.from_metadata and ColumnStats.is_there(source.timeline)
+        now = plan.from_metadata and source.window == NOW
         return cls(
-            ColumnStats(*asked, source.schema) if "column_stats" in plan.indexes else None,
-            PartitionStats(*asked, source.schema) if "partition_stats" in plan.indexes else None,
-            BloomIndex(*asked) if "bloom_filters" in plan.indexes else None,
+            ColumnStats(*table, schema) if columns else None,
+            PartitionStats(*table, schema)
+            if now and PartitionStats.is_there(source.timeline)
+            else None,
+            BloomIndex(*table)
+            if plan.from_metadata and BloomIndex.is_there(source.timeline)
+            else None,
         )
 
     @property

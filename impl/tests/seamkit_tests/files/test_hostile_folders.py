@@ -12,7 +12,7 @@ from seambase.errors import InputError
 from seamkit.files import storage as storage_module
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.listing.listing import list_files
+from seamkit.tables.hudi.listing.files import list_files
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 

@@ -16,9 +16,9 @@ import seamkit
 from seambench.bench.delayed_storage import requests
 from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.tables.hudi.bloom_index import BloomIndex
+from seamkit.tables.hudi.base_files import KeyedParquetReader
 from seamkit.tables.hudi.config.properties import load_config
-from seamkit.tables.hudi.key_filters import KeyedParquetReader
+from seamkit.tables.hudi.indexes.metadata import BloomIndex
 from seamkit.tables.hudi.listing.metadata_table import MetadataTable
 from seamkit.tables.hudi.listing.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
@@ -208,7 +208,9 @@ def test_an_index_that_is_too_large_rules_nothing_out(
     assert "keys" in _scan(folder, condition).explain().splitlines()[-1]
     held = (folder / ".hoodie/metadata/bloom_filters").glob(".bloom-filters-*.log.*")
     size_bytes = sum(path.stat().st_size for path in held)
-    monkeypatch.setattr("seamkit.tables.hudi.bloom_index._MOST_BYTES", size_bytes - 1)
+    monkeypatch.setattr(
+        "seamkit.tables.hudi.indexes.metadata.BloomIndex.most_bytes", size_bytes - 1
+    )
     assert "keys" not in _scan(folder, condition).explain().splitlines()[-1]
 
 

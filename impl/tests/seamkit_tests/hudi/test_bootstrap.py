@@ -15,10 +15,10 @@ import pytest
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
+from seamkit.tables.hudi.bootstrap import with_external_files
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
-from seamkit.tables.hudi.listing.bootstrap import with_external_files
+from seamkit.tables.hudi.listing.files import BaseFile, External, FileSlice
 from seamkit.tables.hudi.listing.hfile import read_hfile
-from seamkit.tables.hudi.listing.slices import BaseFile, External, FileSlice
 from seamkit_tests import GOLDEN
 from seamkit_tests.samples.hfile_bytes import build_hfile
 from seamkit_tests.samples.hudi_files import properties_text

@@ -40,7 +40,7 @@ def test_slices_are_those_of_the_folders(table: Path) -> None:
 
     assert plan.slices == _plan(table, "files").slices
     assert plan.slices
-    assert plan.source == "the metadata table"
+    assert plan.from_metadata
 
 
 def test_no_folder_of_the_data_is_listed(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,8 +60,8 @@ def test_no_folder_of_the_data_is_listed(table: Path, monkeypatch: pytest.Monkey
 
 def test_auto_asks_the_metadata_table_where_looking_is_slow(table: Path) -> None:
     """A local folder is listed, any other storage asked for its metadata table."""
-    assert _plan(table, "auto").source == "folders"
-    assert _plan(table, "auto", local=False).source == "the metadata table"
+    assert not _plan(table, "auto").from_metadata
+    assert _plan(table, "auto", local=False).from_metadata
 
 
 @pytest.mark.parametrize("defect", ["base", "log", "properties", "behind"])
@@ -86,7 +86,7 @@ def test_a_broken_metadata_table_is_told_and_left_out(table: Path, defect: str) 
     plan = _plan(table, "auto", local=False)
 
     assert plan.slices == expected
-    assert plan.source == "folders"
+    assert not plan.from_metadata
     assert [w.file.endswith(".hoodie/metadata") for w in plan.warnings] == [True]
     with pytest.raises((InputError, RefusedError), match="metadata"):
         _plan(table)
@@ -96,7 +96,7 @@ def test_a_table_without_one_is_refused_by_name(table: Path) -> None:
     """Where the properties name no list of files, none is believed."""
     path = table / ".hoodie" / "hoodie.properties"
     path.write_text(path.read_text().replace("hoodie.table.metadata.partitions=files", ""))
-    assert _plan(table, "auto", local=False).source == "folders"
+    assert not _plan(table, "auto", local=False).from_metadata
 
     with pytest.raises(RefusedError, match="no metadata table"):
         _plan(table)

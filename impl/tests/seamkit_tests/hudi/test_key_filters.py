@@ -16,7 +16,8 @@ import pytest
 from seambase.errors import InputError
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.key_filters import KeyedParquetReader, KeyFilter, read_key_filter
+from seamkit.tables.hudi.base_files import KeyedParquetReader
+from seamkit.tables.hudi.indexes.key_filters import KeyFilter, read_key_filter
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 

@@ -27,7 +27,7 @@ from seamkit.scan.merging.log_index import LogIndex
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import load_config
-from seamkit.tables.hudi.listing.slices import BaseFile, FileSlice, LogFile
+from seamkit.tables.hudi.listing.files import BaseFile, FileSlice, LogFile
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.merge.keys import OPERATION

@@ -12,7 +12,7 @@ import pytest
 from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.config.properties import load_config
-from seamkit.tables.hudi.listing.column_stats import ColumnStats
+from seamkit.tables.hudi.indexes.metadata import ColumnStats
 from seamkit.tables.hudi.listing.metadata_table import open_metadata_table
 from seamkit.tables.hudi.listing.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable

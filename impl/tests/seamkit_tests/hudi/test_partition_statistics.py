@@ -15,8 +15,8 @@ import pytest
 from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.config.properties import load_config
+from seamkit.tables.hudi.indexes.metadata import PartitionStats
 from seamkit.tables.hudi.listing.metadata_table import MetadataTable
-from seamkit.tables.hudi.listing.partition_stats import PartitionStats
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit_tests.samples.golden_tables import unpack_table

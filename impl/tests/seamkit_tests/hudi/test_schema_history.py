@@ -14,7 +14,7 @@ import pytest
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
-from seamkit.tables.hudi.listing.slices import BaseFile
+from seamkit.tables.hudi.listing.files import BaseFile
 from seamkit.tables.hudi.timeline.schema_history import FileNames, SchemaHistory, load_history
 from seamkit_tests import GOLDEN
 

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.file_groups import list_slices
-from seamkit.tables.hudi.listing.listing import Listing, list_files
-from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.listing.files import FileSlice, Listing, list_files
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
 from seamkit_tests.samples.hudi_log_bytes import SCHEMA, avro_content, block

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from seambase.errors import InputError, RefusedError
-from seamkit.tables.hudi.listing.listing import Listing
-from seamkit.tables.hudi.listing.slices import (
+from seamkit.tables.hudi.listing.files import (
     BaseFile,
     FileSlice,
+    Listing,
     LogFile,
     base_file,
     instant_in_name,

@@ -18,9 +18,8 @@ from seamkit.avro import record_reader
 from seamkit.files.storage import FileStatus, Storage
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
 from seamkit.tables.hudi.listing.file_groups import list_slices
+from seamkit.tables.hudi.listing.files import FileSlice, Listing
 from seamkit.tables.hudi.listing.hfile import HFile, read_hfile
-from seamkit.tables.hudi.listing.listing import Listing
-from seamkit.tables.hudi.listing.slices import FileSlice
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_order import order_blocks
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline

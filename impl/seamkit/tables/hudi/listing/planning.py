@@ -11,17 +11,14 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.listing.column_stats import ColumnStats
 from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
-from seamkit.tables.hudi.listing.listing import Listing, list_files
+from seamkit.tables.hudi.listing.files import FileSlice, Listing, list_files, may_have_changed
 from seamkit.tables.hudi.listing.metadata_table import (
     METADATA_FOLDER,
     ask_metadata_ahead,
     has_partition,
     list_from_metadata,
 )
-from seamkit.tables.hudi.listing.partition_stats import PartitionStats
-from seamkit.tables.hudi.listing.slices import FileSlice, may_have_changed
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
 
@@ -38,17 +35,15 @@ class Plan:
 
     Attributes:
         slices: in the order of partition and file id.
-        source: where the names of files came from: `folders` or `the metadata table`.
+        from_metadata: whether the metadata table, not folders, gave the names of the files.
         warnings: what went wrong on the way and was done otherwise.
         unchanged: how many slices were left out because no row of theirs changed in the window.
-        indexes: partitions of the metadata table that filters may ask.
     """
 
     slices: list[FileSlice]
-    source: str
+    from_metadata: bool
     warnings: Sequence[ScanWarning] = ()
     unchanged: int = 0
-    indexes: frozenset[str] = frozenset()
 
 
 class Planner:
@@ -143,24 +138,12 @@ class Planner:
         if self._strict and damage:
             raise InputError(f"{damage[0].file}: {damage[0].reason}")
         changed = [slice_ for slice_ in found if may_have_changed(slice_, self._timeline, window)]
-        source = "the metadata table" if self._from_metadata else "folders"
         return Plan(
             changed,
-            source,
+            self._from_metadata,
             [*self._warnings, *damage],
             len(found) - len(changed),
-            self._indexes(window) if self._from_metadata else frozenset(),
         )
-
-    def _indexes(self, window: Window) -> frozenset[str]:
-        """What the metadata table knows of the files; of partitions it does as they are now."""
-        timeline = self._timeline
-        has = {
-            "column_stats": ColumnStats.are_there(timeline),
-            "partition_stats": window == NOW and PartitionStats.are_there(timeline),
-            "bloom_filters": has_partition(timeline, "bloom_filters"),
-        }
-        return frozenset(name for name, is_there in has.items() if is_there)
 
     @cached_property
     def _silent_writes(self) -> list[ScanWarning]:

@@ -16,7 +16,7 @@ from seambase.scan import ScanWarning
 from seamkit.files.equalities import RowTest, test_of_rows
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
-from seamkit.tables.hudi.listing.slices import FileSlice, LogFile
+from seamkit.tables.hudi.listing.files import FileSlice, LogFile
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.log.log_order import order_blocks, without_compactions
 from seamkit.tables.hudi.merge.keys import (

@@ -27,7 +27,7 @@ from seamkit.scan.merging.assembly import assemble
 from seamkit.scan.merging.log_index import KEEP, REMOVE, UNORDERED, YIELDING, LogIndex, Words
 from seamkit.scan.units import Events, ReadContext
 from seamkit.tables.hudi.config.merge_rules import FillRule
-from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.listing.files import FileSlice
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.log.positions import usable_positions

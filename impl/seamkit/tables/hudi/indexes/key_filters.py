@@ -1,6 +1,6 @@
-"""Bloom filters of record keys, as Hudi writes them into the footers of base files.
+"""Record keys that a filter names, and Bloom filters that say whether a file may have them.
 
-Under the key `org.apache.hudi.bloomfilter` lies one, of the kind under
+Under the key `org.apache.hudi.bloomfilter` of a base file's footer lies one, of the kind under
 `hoodie_bloom_filter_type_code` (`SIMPLE`, where none is named): base64 of, big-endian, int32
 version -1, int32 how many hashes, int8 their type (1 is MurmurHash2), int32 bits, and for the kind
 `DYNAMIC_V0` int32 keys a filter, int32 keys in the last one, int32 how many filters, and each
@@ -14,24 +14,30 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
+import math
+import re
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
-from seamkit.files.parquet import ParquetReader
-from seamkit.files.storage import Storage
-from seamkit.tables.hudi.listing.named_keys import named_record_keys
-from seamkit.tables.hudi.types.promotion import HUDI_TYPES
+from seamkit.files.equalities import named_values
 
-__all__ = ["MOST_KEYS", "KeyFilter", "KeyedParquetReader", "read_key_filter"]
+__all__ = [
+    "MOST_KEYS",
+    "KeyFilter",
+    "key_text",
+    "named_keys",
+    "named_record_keys",
+    "read_key_filter",
+]
 
-_FILTER = b"org.apache.hudi.bloomfilter"
-_KIND = b"hoodie_bloom_filter_type_code"
-_LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
+
 _HEAD = struct.Struct(">iibi")
 _COUNTS = struct.Struct(">iii")
 _VERSION, _MURMUR = -1, 1
@@ -116,51 +122,6 @@ def _filter_of(data: memoryview, kind: bytes, where: str) -> KeyFilter | None:
     return KeyFilter(n_bits, n_hashes, rows)
 
 
-class KeyedParquetReader(ParquetReader):
-    """A base file, of which no row group may match where its footer rules out all keys asked for.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        keys: names of the key fields.
-
-    Raises:
-        InputError: as of `ParquetReader`.
-    """
-
-    def __init__(self, storage: Storage, path: str, keys: Sequence[str]) -> None:
-        super().__init__(storage, path, HUDI_TYPES)
-        self._keys = keys
-
-    def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
-    ) -> list[int]:
-        """See `FileReader.row_groups_that_may_match`; keys are asked for after statistics."""
-        groups = super().row_groups_that_may_match(condition, schema, counted)
-        told: Mapping[bytes, bytes] = self._file.metadata.metadata or {}
-        if not groups or _FILTER not in told:
-            return groups
-        named = named_record_keys(condition, self._keys, schema, counted, MOST_KEYS)
-        if named is None:
-            return groups
-        texts = [text for forms in named for text in forms if _is_between(text, told)]
-        if not texts:
-            return []
-        found = read_key_filter(told[_FILTER], told.get(_KIND, b"SIMPLE"), self.name)
-        return groups if found is None or any(map(found.may_hold, texts)) else []
-
-
-def _is_between(text: str, told: Mapping[bytes, bytes]) -> bool:
-    """Whether a key is within the range that a footer has; Java and UTF-8 order ASCII alike."""
-    least, greatest = told.get(_LEAST), told.get(_GREATEST)
-    if least is None or greatest is None:
-        return True
-    own = text.encode("utf-8", "surrogatepass")
-    if not (own.isascii() and least.isascii() and greatest.isascii()):
-        return True
-    return least <= own <= greatest
-
-
 def _murmur2(data: bytes, seed: int) -> int:
     """MurmurHash2 as Hadoop has it: the bytes of an incomplete last word have their signs."""
     mask, factor = 0xFFFFFFFF, 0x5BD1E995
@@ -177,3 +138,81 @@ def _murmur2(data: bytes, seed: int) -> int:
         hashed = hashed * factor & mask
     hashed = (hashed ^ hashed >> 13) * factor & mask
     return hashed ^ hashed >> 15
+
+
+_RECORD_KEY = "_hoodie_record_key"
+#: What takes a key apart, or stands in one for no text.
+_NOT_PLAIN = re.compile(r"[:,]|__null__|__empty__")
+
+
+def key_text(value: Any) -> str | None:
+    """A value's text in a record key; None where it has none that is sure."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value)
+    return None if not text or _NOT_PLAIN.search(text) else text
+
+
+def named_keys(
+    condition: pc.Expression, fields: Sequence[str], most: int
+) -> list[tuple[str, ...]] | None:
+    """The keys that a condition names, each as the texts of its fields.
+
+    Args:
+        condition: a filter.
+        fields: names of the key fields, which are whole numbers or texts.
+        most: so many are worth looking at.
+
+    Returns:
+        None where the condition does not name all that may meet it, or names too many.
+    """
+    values = [named_values(condition, field) for field in fields]
+    named = [column for column in values if column is not None]
+    if not named or len(named) < len(values) or math.prod(map(len, named)) > most:
+        return None
+    keys = []
+    for key in itertools.product(*named):
+        texts = tuple(text for text in map(key_text, key) if text is not None)
+        if len(texts) < len(key):
+            return None
+        keys.append(texts)
+    return keys
+
+
+def named_record_keys(
+    condition: pc.Expression,
+    fields: Sequence[str],
+    schema: pa.Schema,
+    counted: Collection[str] | None,
+    most: int,
+) -> list[tuple[str, ...]] | None:
+    """The record keys that a condition names, each in the forms that writers give to it.
+
+    Args:
+        condition: a filter.
+        fields: names of the key fields.
+        schema: the columns that it tests, in the table's types.
+        counted: those of them whose values may be looked at; None for all.
+        most: so many are worth looking at.
+
+    Returns:
+        For each key its possible texts; None where the condition does not name all keys that may
+        meet it. A single field stands with its name before it, or without.
+    """
+    usable = {field.name for field in schema if counted is None or field.name in counted}
+    if _RECORD_KEY in usable:
+        texts = named_values(condition, _RECORD_KEY)
+        if texts is not None and len(texts) <= most and all(type(text) is str for text in texts):
+            return [(text,) for text in texts]
+    if not fields or not usable.issuperset(fields):
+        return None
+    kinds = [schema.field(name).type for name in fields]
+    if not all(pa.types.is_integer(kind) or pa.types.is_string(kind) for kind in kinds):
+        return None
+    keys = named_keys(condition, fields, most)
+    if keys is None:
+        return None
+    whole = [",".join(map(":".join, zip(fields, key, strict=True))) for key in keys]
+    if len(fields) == 1:
+        return [(key[0], named) for key, named in zip(keys, whole, strict=True)]
+    return [(named,) for named in whole]

@@ -22,10 +22,11 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.scan.units import Buckets
 from seamkit.tables.hudi.config.properties import TableConfig
-from seamkit.tables.hudi.listing.named_keys import key_text, named_keys
-from seamkit.tables.hudi.listing.slices import FileSlice
+from seamkit.tables.hudi.indexes.key_filters import key_text, named_keys
+from seamkit.tables.hudi.listing.files import FileSlice
 
 __all__ = ["bucket_number", "bucket_units", "stated_buckets"]
+
 
 _FILE_ID = re.compile(r"(\d{8})-.+")
 _MOST_KEYS = 1000

@@ -1,0 +1,375 @@
+"""Indexes in the metadata table: ranges of columns and Bloom filters of record keys.
+
+Each is a partition of the metadata table. Its records replace one another by key, the newest ones
+count, and of two records that tell of the same thing neither does. A filter can do without an
+index, so one that is broken, behind the table, of another form or too large to be worth its bytes
+says nothing; see `MetadataIndex`.
+
+`column_stats` tells of one column of one file, a log or a base file: its least and greatest value,
+how many values there are, nulls among them, and how many nulls (Hudi 1.2.0,
+HoodieMetadataColumnStats). They rule out slices all of whose files are told of: a row's values come
+from one of them. From table version 8 on a log is written once, so that what was said of it holds.
+
+`partition_stats` tells the same of one column of one partition: the range of all values in the
+files of the newest slices (mergeColumnStatsRecords). A record that says `isTightBound` replaces
+what was told before, others widen it. Nothing is told of partitions as they were, so that other
+states of the table do not ask; and a record is only as good as the writer's knowledge of all files:
+of a file whose footer has no range for a column it takes no notice. Footers leave out ranges of
+long texts, so that only numbers and dates count, which always have them.
+
+`bloom_filters` has the filter that stands in a base file's footer, too (`key_filters.py`), so that
+a file without any of the keys that a filter names need not be opened. Its key ends in the base64 of
+the MD5 of the file's name; before that comes one of the partition's path (HoodieMetadataPayload,
+HashID). File names hold a UUID and tell files apart by themselves.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import operator
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.files.statistics import bounds
+from seamkit.files.storage import Storage
+from seamkit.tables.hudi.indexes.key_filters import (
+    MOST_KEYS,
+    KeyFilter,
+    named_record_keys,
+    read_key_filter,
+)
+from seamkit.tables.hudi.listing.metadata_table import (
+    MetadataTable,
+    has_partition,
+    open_metadata_table,
+)
+from seamkit.tables.hudi.timeline.timeline import Timeline
+
+__all__ = [
+    "BloomIndex",
+    "ColumnStats",
+    "PartitionStats",
+    "known_bounds",
+    "may_hold_keys",
+    "partition_bounds",
+]
+
+# Of a key: the base64 of eight bytes, a hash of the column's name; and of sixteen, the file's.
+_COLUMN_CHARS, _FILE_CHARS = 12, 24
+
+_Named = tuple[Hashable, Any]
+"""What a record tells of, and what it says of it; None for nothing."""
+
+
+@dataclass(frozen=True)
+class MetadataIndex:
+    """A partition of the metadata table that filters ask, read when it is first needed.
+
+    Attributes:
+        storage: the table's folder.
+        timeline: its instants.
+    """
+
+    #: Its name, the field of its records, and the bytes that are worth to be read.
+    partition: ClassVar[str]
+    payload: ClassVar[str]
+    most_bytes: ClassVar[int]
+
+    storage: Storage
+    timeline: Timeline
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was read."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def is_there(cls, timeline: Timeline) -> bool:
+        """Whether the table has the index, and it is understood."""
+        return has_partition(timeline, cls.partition)
+
+    def _is_current(self, table: MetadataTable) -> bool:
+        """Whether the index tells of the state that is read."""
+        del table
+        return True
+
+    def _read(
+        self,
+        read: Callable[[str, Mapping[str, Any], _Named | None], _Named],
+        wanted: Callable[[str], bool] = lambda _: True,
+    ) -> Mapping[Any, Any]:
+        """What the newest records say, by what they tell of.
+
+        Args:
+            read: makes of a key, its record, and what an older one came to, what it tells.
+            wanted: which keys to decode; it is asked of each when its turn comes.
+
+        Returns:
+            Nothing where the index is broken, too large or of another state.
+        """
+        by_key: dict[str, _Named] = {}
+        try:
+            table = open_metadata_table(self.storage, self.timeline)
+            if not self._is_current(table):
+                return {}
+            for slice_ in table.slices_within(self.partition, self.most_bytes):
+                for key, record in table.records(slice_, wanted):
+                    own = None if record is None else record.get(self.payload)
+                    if own is None or own["isDeleted"]:
+                        by_key.pop(key, None)
+                    else:
+                        by_key[key] = read(key, own, by_key.get(key))
+        except (InputError, RefusedError, LookupError, TypeError, AttributeError):
+            return {}  # the last three: records of another form
+        found: dict[Hashable, Any] = {}
+        twice: set[Hashable] = set()
+        for name, known in by_key.values():
+            if name in found:
+                twice.add(name)
+            found[name] = known
+        return {name: one for name, one in found.items() if name not in twice}
+
+
+@dataclass(frozen=True)
+class _Range:
+    """What a record tells; `least` and `greatest` are None where there is no value but nulls."""
+
+    least: Any
+    greatest: Any
+    rows: int
+    nulls: int
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> _Range | None:
+        """What a record tells; None where it contradicts itself, or does not tell."""
+        rows, nulls = record["valueCount"], record["nullCount"]
+        if rows is None or nulls is None or not 0 <= nulls <= rows:
+            return None
+        least, greatest = ((record[name] or {}).get("value") for name in ("minValue", "maxValue"))
+        return cls(least, greatest, rows, nulls)
+
+    def widened(self, other: _Range) -> _Range:
+        """The range of both together."""
+        rows, nulls = self.rows + other.rows, self.nulls + other.nulls
+        valued = [one for one in (other, self) if one.rows > one.nulls]
+        if not valued:
+            return replace(self, rows=rows, nulls=nulls)
+        least, greatest = min(one.least for one in valued), max(one.greatest for one in valued)
+        return _Range(least, greatest, rows, nulls)
+
+
+@dataclass(frozen=True)
+class _RangeIndex(MetadataIndex):
+    """Ranges of columns; `schema` has the table's columns."""
+
+    payload: ClassVar[str] = "ColumnStatsMetadata"
+    most_bytes: ClassVar[int] = 8 << 20
+    widens: ClassVar[bool] = False
+
+    schema: pa.Schema
+
+    @classmethod
+    def is_there(cls, timeline: Timeline) -> bool:
+        """See `MetadataIndex.is_there`."""
+        known = timeline.config.version >= 8 and timeline.schema_history is None
+        return known and super().is_there(timeline)
+
+    def ranges(self, columns: Collection[str]) -> Mapping[tuple[str, str], _Range | None]:
+        """Those of some columns, by name of a file or partition, and column."""
+        asked = frozenset(columns)
+        if asked not in self._known:
+            self._known[asked] = self._ranges(asked)
+        return self._known[asked]
+
+    @cached_property
+    def _known(self) -> dict[frozenset[str], Mapping[tuple[str, str], _Range | None]]:
+        return {}
+
+    def _ranges(self, columns: Collection[str]) -> Mapping[tuple[str, str], _Range | None]:
+        column_of: dict[str, str] = {}  # keys begin with a hash of it
+
+        def is_asked(key: str) -> bool:
+            column = column_of.get(key[:_COLUMN_CHARS])
+            return column is None or column in columns
+
+        def read(key: str, record: Mapping[str, Any], older: _Named | None) -> _Named:
+            column_of[key[:_COLUMN_CHARS]] = record["columnName"]
+            own = _Range.of(record)
+            if self.widens and older is not None and not record.get("isTightBound"):
+                own = own and older[1] and own.widened(older[1])
+            return (record["fileName"], record["columnName"]), own
+
+        return self._read(read, is_asked)
+
+
+@dataclass(frozen=True)
+class ColumnStats(_RangeIndex):
+    """Column statistics of a table's files."""
+
+    partition: ClassVar[str] = "column_stats"
+
+    def bounds(self, files: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
+        """What holds for all rows whose values come from some files.
+
+        Args:
+            files: their names, without folders.
+            columns: those of interest.
+
+        Returns:
+            None where nothing is known.
+        """
+        found = self.ranges(columns)
+        parts: list[pc.Expression] = []
+        for column in columns:
+            known = [one for file in files if (one := found.get((file, column))) is not None]
+            if len(known) == len(files):
+                parts += self._of_column(column, known)
+        return functools.reduce(operator.and_, parts) if parts else None
+
+    def _of_column(self, column: str, known: Sequence[_Range]) -> list[pc.Expression]:
+        kind = self.schema.field(column).type
+        valued = [one for one in known if one.rows > one.nulls]
+        if not valued:
+            return []
+        try:
+            least = _bound(min(one.least for one in valued), kind)
+            greatest = _bound(max(one.greatest for one in valued), kind)
+        except (TypeError, pa.ArrowException, OverflowError):
+            return []  # a value is missing, or files have values of different types
+        # How nulls of logs are counted, Hudi does not say.
+        nullable = len(known) > 1 or any(one.nulls for one in known)
+        return list(bounds(column, least, greatest, nullable=nullable))
+
+
+@dataclass(frozen=True)
+class PartitionStats(_RangeIndex):
+    """Statistics of a table's partitions as they are now."""
+
+    partition: ClassVar[str] = "partition_stats"
+    widens: ClassVar[bool] = True
+
+    def bounds(self, partition: str, columns: Collection[str]) -> pc.Expression | None:
+        """What holds for all rows of a partition.
+
+        Args:
+            partition: its path below the table.
+            columns: those of interest.
+
+        Returns:
+            None where nothing is known.
+        """
+        found = self.ranges(columns)
+        parts: list[pc.Expression] = []
+        for column in columns:
+            known, kind = found.get((partition, column)), self.schema.field(column).type
+            if known is None or not (pa.types.is_integer(kind) or pa.types.is_date32(kind)):
+                continue
+            try:
+                least, greatest = _bound(known.least, kind), _bound(known.greatest, kind)
+            except (pa.ArrowException, OverflowError):
+                continue
+            # How nulls are counted where ranges are widened, Hudi does not say.
+            if least is not None and greatest is not None and known.least <= known.greatest:
+                parts += bounds(column, least, greatest, nullable=True)
+        return functools.reduce(operator.and_, parts) if parts else None
+
+    def _is_current(self, table: MetadataTable) -> bool:
+        """Not where writes count in the metadata table that the data table's instants do not have.
+
+        They completed after these were listed: ranges may have become narrower, and what is read is
+        the table as it was before.
+        """
+        newest = self.timeline.last_completed() or ""
+        known = {instant.requested for instant in self.timeline.instants}
+        written = [i.requested for i in table.timeline.writes() if i.action == "deltacommit"]
+        newer = any(requested > newest and requested not in known for requested in written)
+        return not newer and table.pending.isdisjoint(written)
+
+
+@dataclass(frozen=True)
+class BloomIndex(MetadataIndex):
+    """Bloom filters of the record keys in a table's base files."""
+
+    partition: ClassVar[str] = "bloom_filters"
+    payload: ClassVar[str] = "BloomFilterMetadata"
+    # More would take longer to read than the footers that it could spare.
+    most_bytes: ClassVar[int] = 32 << 20
+
+    def filter_of(self, file: str) -> KeyFilter | None:
+        """The filter of a base file, by its name; None where none is known, or it is broken."""
+        digest = hashlib.md5(file.encode(), usedforsecurity=False).digest()
+        try:
+            kind, text = self._filters[base64.b64encode(digest).decode()]
+            return read_key_filter(text, kind.encode(), file)
+        except (KeyError, InputError):
+            return None
+
+    @cached_property
+    def _filters(self) -> Mapping[str, tuple[str, bytes]]:
+        """Kind and bytes by hash of a file's name."""
+
+        def read(key: str, record: Mapping[str, Any], older: _Named | None) -> _Named:
+            del older
+            return key[-_FILE_CHARS:], (record["type"], bytes(record["bloomFilter"]))
+
+        return self._read(read)
+
+
+def _bound(value: Any, kind: pa.DataType) -> pa.Scalar | None:
+    """A bound in the column's type; None where it is not known to be one.
+
+    Of texts only ASCII: Java and Arrow order others differently, but all texts alike beside these.
+    """
+    if pa.types.is_string(kind):
+        return pa.scalar(value, kind) if type(value) is str and value.isascii() else None
+    if type(value) is not int:
+        return None
+    if pa.types.is_date32(kind):
+        return pa.scalar(value, pa.int32()).cast(kind)
+    return pa.scalar(value, kind) if pa.types.is_integer(kind) else None
+
+
+def known_bounds(
+    statistics: ColumnStats, files: Sequence[str], columns: Collection[str]
+) -> pc.Expression | None:
+    """See `ColumnStats.bounds`; for `ReadUnit.guarantee`."""
+    return statistics.bounds(files, columns)
+
+
+def partition_bounds(
+    statistics: PartitionStats, partition: str, columns: Collection[str]
+) -> pc.Expression | None:
+    """See `PartitionStats.bounds`; for `ReadUnit.group_guarantee`."""
+    return statistics.bounds(partition, columns)
+
+
+def may_hold_keys(
+    index: BloomIndex,
+    file: str,
+    keys: Collection[str],
+    condition: pc.Expression,
+    schema: pa.Schema,
+    counted: Collection[str],
+) -> bool:
+    """Whether a base file may have keys that a condition names; for `ReadUnit.file_test`.
+
+    Args:
+        index: of the table.
+        file: name of the base file.
+        keys: names of the key fields.
+        condition: a filter.
+        schema: the columns that it tests.
+        counted: those of them whose values may be looked at.
+    """
+    named = named_record_keys(condition, list(keys), schema, counted, MOST_KEYS)
+    if named is None:
+        return True
+    found = index.filter_of(file)
+    return found is None or any(found.may_hold(text) for forms in named for text in forms)
