@@ -46,7 +46,7 @@ from seamkit.tables.hudi.merge.keys import (
     leaf_field,
 )
 from seamkit.tables.hudi.merge.records import RecordReader, is_java_integer, ordering_words
-from seamkit.tables.hudi.timeline.schema_history import file_names
+from seamkit.tables.hudi.timeline.window import file_names
 
 __all__ = ["connector_slice", "merged_rows", "read_unit"]
 

@@ -91,7 +91,9 @@ class HudiTable:
     ) -> None:
         check_choice("listing", listing, get_args(ListingSource))
         self._storage = Storage(str(path), storage_options, allow=allow)
-        self._address = str(path), storage_options, tuple(allow)
+        self._anew = partial(
+            HudiTable, str(path), storage_options, listing=listing, allow=tuple(allow)
+        )
         self._storage.ahead([PROPERTIES], [TIMELINE])
         self.config = load_config(self._storage)
         self._timeline = load_timeline(self._storage, self.config)
@@ -217,89 +219,39 @@ class HudiTable:
             ("positions", positions),
         ):
             check_flag(name, value)
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        read = partial(
-            self._unit_scan,
-            options=options,
-            strict=strict,
-            path=path,
-            positions=positions,
-            buckets=stated_buckets(self.config, buckets),
+        asked = _Query(
+            query,
+            instant_text("as_of", as_of),
+            instant_text("begin", begin),
+            instant_text("end", end),
+            changes_alone,
+            path,
+            positions,
+            stated_buckets(self.config, buckets),
+            ScanOptions(batch_rows, threads, memory_limit_bytes, strict),
         )
-        until, after = instant_text("as_of", as_of), instant_text("begin", begin)
-        up_to = instant_text("end", end)
         if query == "cdc":
-            if as_of is not None or changes_alone:
-                raise UsageError("a cdc query has begin and end, and nothing else")
-            window = self._window("incremental", None, after, up_to, False)
-            return self._changes(columns, filter, window, read, options, strict)
-        window = self._window(query, until, after, up_to, changes_alone)
-        again = partial(
-            _plan_anew,
-            self._address,
-            self._listing,
-            {
-                "query": query,
-                "as_of": as_of,
-                "begin": begin,
-                "end": end,
-                "strict": strict,
-                "changes_alone": changes_alone,
-                "path": path,
-                "positions": positions,
-                "buckets": buckets,
-            },
-        )
-        self._planner(strict).ahead()
-        schema = self._schema_at(window)
-        plan, rows = self._plan(window, strict=strict), window.row_filter()
+            return self._changes(asked, columns, filter)
+        plan, rows = asked.plan(self), asked.window(self).row_filter()
 
         def make(names: list[str], condition: pc.Expression | None) -> Scan:
             both = [c for c in (rows, condition) if c is not None]
             whole = functools.reduce(operator.and_, both) if both else None
-            merge_logs = query != "read-optimized"
-            return read(plan, window, names, whole, merge_logs=merge_logs, again=again)
+            return UnitScan(plan, names, whole, asked.options)
 
-        own = [name for name in schema.names if not name.startswith("_hoodie_")]
-        names = chosen_columns(columns, schema, own, self._storage.root)
-        return filtered_scan(make, names, filter, schema)
-
-    def _unit_scan(
-        self,
-        plan: Plan,
-        window: Window,
-        names: Sequence[str],
-        condition: pc.Expression | None = None,
-        *,
-        options: ScanOptions,
-        strict: bool,
-        path: Path,
-        positions: bool,
-        buckets: int | None,
-        merge_logs: bool = True,
-        again: Callable[[], ReadPlan] | None = None,
-    ) -> UnitScan:
-        schema = self._schema_at(window)
-        source = LogSource(
-            self._storage, self.config, self._timeline, schema, window, strict, positions
-        )
-        units = read_plan(plan, source, path, merge_logs=merge_logs, buckets=buckets)
-        return UnitScan(dataclasses.replace(units, again=again), names, condition, options)
+        own = [name for name in plan.schema.names if not name.startswith("_hoodie_")]
+        names = chosen_columns(columns, plan.schema, own, self._storage.root)
+        return filtered_scan(make, names, filter, plan.schema)
 
     def _changes(
-        self,
-        columns: Sequence[str] | None,
-        condition: pc.Expression | str | None,
-        window: Window,
-        scan: Callable[[Plan, Window, Sequence[str]], UnitScan],
-        options: ScanOptions,
-        strict: bool,
+        self, asked: _Query, columns: Sequence[str] | None, condition: pc.Expression | str | None
     ) -> Scan:
-        """What changed in a window; `scan` reads the states before and after each write."""
+        """What changed in a window: the states before and after each write are read."""
+        window = asked.window(self)
         own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
         writes = self._timeline.told(archived=True)
-        planner = self._planner(strict)
+        planner = self._planner(asked.options.strict)
         moments = []
         for instant, body in writes:
             i = instant.requested
@@ -316,31 +268,16 @@ class HudiTable:
                 for hidden in (later | {i}, later):
                     view = Window(hidden=frozenset(hidden))
                     plan = self._complete(planner.plan_groups(view, groups), view)
-                    reads.append(partial(scan, plan, view, names))
+                    reads.append(partial(self._state, asked, plan, view, names))
                 moments.append((i, reads[0], reads[1]))
         schema = pa.schema([self.schema.field(name) for name in own])
-        change = partial(ChangeScan, schema, moments, options)
+        change = partial(ChangeScan, schema, moments, asked.options)
         whole = change().schema
         chosen = chosen_columns(columns, whole, whole.names, self._storage.root)
         return filtered_scan(change, chosen, condition, whole)
 
-    def _window(
-        self, query: Query, as_of: str | None, begin: str | None, end: str | None, alone: bool
-    ) -> Window:
-        """What the arguments of `scan` mean."""
-        if query != "incremental":
-            if begin is not None or end is not None or alone:
-                raise UsageError(f"a {query} query has no begin or end; an incremental one has")
-            return self._as_of(as_of)
-        if as_of is not None:
-            raise UsageError("an incremental query has begin and end, not as-of")
-        if self.config.raw.get("hoodie.populate.meta.fields", "").lower() == "false":
-            raise RefusedError(
-                f"{self._storage.root}: rows do not tell when they changed "
-                "(hoodie.populate.meta.fields=false), so incremental queries are not possible"
-            )
-        bounds = [None if i is None else parse_instant(i, self.config) for i in (begin, end)]
-        return incremental_window(self._timeline, bounds[0], bounds[1], alone=alone)
+    def _state(self, asked: _Query, plan: Plan, window: Window, names: Sequence[str]) -> UnitScan:
+        return UnitScan(asked.units(self, plan, window), names, None, asked.options)
 
     def _schema_at(self, window: Window) -> pa.Schema:
         """The schema as of an instant; changes are told in the latest one."""
@@ -361,13 +298,66 @@ class HudiTable:
         raise InputError(f"{self._storage.root}: no commit and no base file tells the schema")
 
 
-def _plan_anew(
-    address: tuple[str, Mapping[str, Any] | None, Sequence[str]],
-    listing: ListingSource,
-    asked: Mapping[str, Any],
-) -> ReadPlan:
-    """The plan of a scan of a table as it is now; `asked` are arguments of `HudiTable.scan`."""
-    path, storage_options, allow = address
-    scan = HudiTable(path, storage_options, listing=listing, allow=allow).scan(**asked)
-    assert isinstance(scan, UnitScan)
-    return scan.plan
+@dataclasses.dataclass(frozen=True)
+class _Query:
+    """What was asked of a table, but for columns and a filter; see `HudiTable.scan`."""
+
+    kind: Query
+    as_of: str | None
+    begin: str | None
+    end: str | None
+    changes_alone: bool
+    path: Path
+    positions: bool
+    buckets: int | None
+    options: ScanOptions
+
+    def plan(self, table: HudiTable) -> ReadPlan:
+        """What is read of the table as it was when it was opened."""
+        window, strict = self.window(table), self.options.strict
+        table._planner(strict).ahead()
+        units = self.units(table, table._plan(window, strict=strict), window)
+        return dataclasses.replace(units, again=partial(_plan_anew, self, table._anew))
+
+    def units(self, table: HudiTable, plan: Plan, window: Window) -> ReadPlan:
+        """Slices as read units."""
+        source = LogSource(
+            table._storage,
+            table.config,
+            table._timeline,
+            table._schema_at(window),
+            window,
+            self.options.strict,
+            self.positions,
+        )
+        merges = self.kind != "read-optimized"
+        return read_plan(plan, source, self.path, merge_logs=merges, buckets=self.buckets)
+
+    def window(self, table: HudiTable) -> Window:
+        """Which instants count.
+
+        Raises:
+            UsageError: the arguments contradict each other.
+            RefusedError: the table does not keep what an incremental query needs.
+        """
+        if self.kind == "cdc" and (self.as_of is not None or self.changes_alone):
+            raise UsageError("a cdc query has begin and end, and nothing else")
+        if self.kind not in ("incremental", "cdc"):
+            if self.begin is not None or self.end is not None or self.changes_alone:
+                raise UsageError(f"a {self.kind} query has no begin or end; an incremental one has")
+            return table._as_of(self.as_of)
+        if self.as_of is not None:
+            raise UsageError("an incremental query has begin and end, not as-of")
+        if table.config.raw.get("hoodie.populate.meta.fields", "").lower() == "false":
+            raise RefusedError(
+                f"{table._storage.root}: rows do not tell when they changed "
+                "(hoodie.populate.meta.fields=false), so incremental queries are not possible"
+            )
+        times = (self.begin, self.end)
+        begin, end = (None if i is None else parse_instant(i, table.config) for i in times)
+        return incremental_window(table._timeline, begin, end, alone=self.changes_alone)
+
+
+def _plan_anew(asked: _Query, make: Callable[[], HudiTable]) -> ReadPlan:
+    """The plan of the same query of the table as it is now."""
+    return asked.plan(make())

@@ -16,9 +16,9 @@ from typing import Literal
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import FileStatus, Storage
-from seamkit.tables.hudi.timeline.schema_history import FileNames, file_names
+from seamkit.tables.hudi.timeline.schema_history import FileNames
 from seamkit.tables.hudi.timeline.timeline import Timeline
-from seamkit.tables.hudi.timeline.window import Window
+from seamkit.tables.hudi.timeline.window import Window, file_names
 
 __all__ = [
     "BaseFile",

@@ -36,7 +36,7 @@ from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, leaf_column
-from seamkit.tables.hudi.timeline.schema_history import file_names
+from seamkit.tables.hudi.timeline.window import file_names
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 __all__ = [

@@ -14,17 +14,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seambase.errors import InputError
 from seamkit.files.columns import Finder, Place
 from seamkit.files.storage import Storage
 
-if TYPE_CHECKING:
-    from seamkit.tables.hudi.timeline.timeline import Timeline
-    from seamkit.tables.hudi.timeline.window import Window
-
-__all__ = ["HISTORY", "FileNames", "SchemaHistory", "file_names", "load_history"]
+__all__ = ["HISTORY", "FileNames", "SchemaHistory", "load_history"]
 
 HISTORY = ".hoodie/.schema"
 _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")
@@ -104,13 +100,3 @@ def _places(kind: Any) -> list[Place]:
     if kind["type"] == "map":
         return [Place("key"), Place("value", (), _places(kind["value"]))]
     return []
-
-
-def file_names(timeline: Timeline, window: Window, instant: str) -> FileNames | None:
-    """How the names in a file or block of an instant differ from those that a read shows, if so."""
-    history = timeline.schema_history
-    if history is None:
-        return None
-    shown = history.at(None if window.is_incremental else window.up_to)
-    written = history.at(instant)
-    return None if shown[0] == written[0] else FileNames(shown[1], written[1])

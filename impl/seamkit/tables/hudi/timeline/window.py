@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
+from seamkit.tables.hudi.timeline.schema_history import FileNames
 from seamkit.tables.hudi.timeline.timeline import Timeline, is_log_compaction
 
-__all__ = ["COMMIT_TIME", "NOW", "Window", "incremental_window"]
+__all__ = ["COMMIT_TIME", "NOW", "Window", "file_names", "incremental_window"]
 
 COMMIT_TIME = "_hoodie_commit_time"
 
@@ -114,3 +115,13 @@ def _idle(timeline: Timeline, changes: frozenset[str]) -> set[str]:
         if timeline.put_together_by(instant) & (changes - idle):
             idle.remove(instant.requested)
     return idle
+
+
+def file_names(timeline: Timeline, window: Window, instant: str) -> FileNames | None:
+    """How the names in a file or block of an instant differ from those that a read shows, if so."""
+    history = timeline.schema_history
+    if history is None:
+        return None
+    shown = history.at(None if window.is_incremental else window.up_to)
+    written = history.at(instant)
+    return None if shown[0] == written[0] else FileNames(shown[1], written[1])
