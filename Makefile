@@ -12,7 +12,7 @@ ARGS ?=
 WHEELS := .venv/wheels
 export UV_FIND_LINKS ?= $(CURDIR)/$(WHEELS)
 
-.PHONY: bench test beyond all clean help
+.PHONY: bench test beyond all wheels clean help
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -29,6 +29,9 @@ beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, a
 	$(TOX) run -e site || failed=1; exit $$failed
 
 all: test beyond  ## everything CI runs
+
+wheels: $(TOX)  ## build seamkit, seambench and what both share into .venv/wheels
+	.venv/bin/python .ci/wheels.py build
 
 $(TOX): requirements-tox.txt pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -14,7 +14,6 @@ from seambase.where import parse_filter
 from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.connector.slice_rows import read_unit
 from seambench_impl.parquet_file import MAGIC, explain_parquet
 from seambench_impl.scan_formats import (
     DELTA,
@@ -28,6 +27,7 @@ from seambench_impl.scan_formats import (
     open_request,
     request_of_named,
 )
+from seamkit.connector.slice_rows import read_unit
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
 from seamkit.scan.scan import Scan as LibraryScan
 from seamkit.scan.sql_scan import SqlScan

@@ -153,7 +153,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("seambench")
+        return version("seamkit")
     if name not in _HOMES:
         raise AttributeError(f"module 'seamkit' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

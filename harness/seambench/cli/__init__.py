@@ -10,20 +10,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from seambase.errors import UnavailableError
-from seambase.extras import needs
-
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
-    try:
-        with needs("bench", "the command seambench"):
-            from seambench.cli.app import run
-    except UnavailableError as error:
-        sys.stderr.write(f"seambench: {error}\n")
-        sys.exit(error.exit_code)
+    from seambench.cli.app import run
+
     # As for `python -m`: `--impl reader:Reader` may lie in the folder where one stands.
     sys.path.append(os.getcwd())  # noqa: PTH109 - as Python itself writes it
     sys.exit(run(arguments))

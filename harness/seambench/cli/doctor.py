@@ -16,22 +16,22 @@ from typing import Annotated
 import typer
 
 from seambase.errors import SeambenchError
-from seambase.extras import IN_A_CHECKOUT, how_to_install
+from seambase.extras import how_to_install
 from seambench.cli.shared.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
 from seambench.contracts.peers.catalogue import packages_of_peers
 
 __all__ = ["Finding", "doctor", "examine"]
 
-#: Packages of extras: module, distribution, what people call it, extra, what needs it.
+#: Packages of extras: module, distribution, what people call it, what brings it, what needs it.
 _PACKAGES = (
-    ("pyspark", "pyspark", "Spark", "spark", "seambench data, readers on Spark"),
-    ("jpype", "jpype1", "JPype", "jvm", "serdes presto-jvm and spark-jvm"),
-    ("google.protobuf", "protobuf", "protobuf", "exchange", "exchanges of ours"),
-    ("grpc", "grpcio", "gRPC", "exchange", "exchanges over grpc"),
-    ("pandas", "pandas", "pandas", "peers", "data frames of pandas"),
-    ("polars", "polars", "Polars", "peers", "data frames of Polars"),
-    ("s3fs", "s3fs", "s3fs", "s3", "tables at s3://"),
-    ("gcsfs", "gcsfs", "gcsfs", "gcs", "tables at gs://"),
+    ("pyspark", "pyspark", "Spark", "seambench[spark]", "seambench data, readers on Spark"),
+    ("jpype", "jpype1", "JPype", "seambench[jvm]", "serdes presto-jvm and spark-jvm"),
+    ("google.protobuf", "protobuf", "protobuf", "seambench[exchange]", "exchanges of ours"),
+    ("grpc", "grpcio", "gRPC", "seambench[exchange]", "exchanges over grpc"),
+    ("pandas", "pandas", "pandas", "seambench[peers]", "data frames of pandas"),
+    ("polars", "polars", "Polars", "seambench[peers]", "data frames of Polars"),
+    ("s3fs", "s3fs", "s3fs", "seamkit[s3]", "tables at s3://"),
+    ("gcsfs", "gcsfs", "gcsfs", "seamkit[gcs]", "tables at gs://"),
 )
 _GIB = 1 << 30
 _ENOUGH_MEMORY, _ENOUGH_DISK = 8 * _GIB, 5 * _GIB
@@ -115,9 +115,8 @@ def _core() -> Finding:
     try:
         reader = registry.resolve("scan", "auto")
     except SeambenchError as error:
-        return Finding(
-            "own readers", False, str(error), f"pip install . {IN_A_CHECKOUT}", "reader auto"
-        )
+        advice = how_to_install("seambench[seamkit]")
+        return Finding("own readers", False, str(error), advice, "reader auto")
     return Finding("own readers", True, f"version {reader.version}")
 
 
@@ -207,13 +206,15 @@ def _machine(data: Path) -> Iterator[Finding]:
     )
 
 
-def _package(module: str, distribution: str, name: str, extra: str, needed_for: str) -> Finding:
+def _package(
+    module: str, distribution: str, name: str, requirement: str, needed_for: str
+) -> Finding:
     try:
         found = importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # not even the package around it is there
         found = False
     if not found:
-        return Finding(name, False, "no", how_to_install(extra), needed_for)
+        return Finding(name, False, "no", how_to_install(requirement), needed_for)
     from importlib import metadata
 
     return Finding(name, True, f"{distribution} {metadata.version(distribution)}")

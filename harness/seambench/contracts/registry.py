@@ -24,6 +24,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambase.extras import how_to_install
 from seambench.contracts.peers.catalogue import Peer, peer_of
 from seambench.contracts.peers.environments import is_inside
 from seambench.contracts.seam import Seam
@@ -225,8 +226,10 @@ def load(point: EntryPoint, name: str) -> Any:
         if module_name == missing or module_name.startswith(f"{missing}."):
             raise UsageError(f"{name}: there is no module {missing!r}") from error
         raise UnavailableError(
-            f"{name} needs the package {missing!r}, which is not installed"
+            f"{name} needs the package {missing!r}, which is not installed{_advice(point, missing)}"
         ) from error
+    except UnavailableError:  # the module itself says what it needs
+        raise
     except ImportError as error:
         raise UnavailableError(f"{name} cannot be loaded here: {error}") from error
     except (Exception, SystemExit) as error:  # whatever code of others does while it is imported
@@ -237,6 +240,15 @@ def load(point: EntryPoint, name: str) -> Any:
             raise UsageError(f"{name}: module {module_name!r} has no {attribute!r}")
         loaded = getattr(loaded, attribute)
     return loaded
+
+
+def _advice(point: EntryPoint, missing: str) -> str:
+    """How to install a package that an extra of the entry point's distribution is called by."""
+    announced = point.dist
+    extras = announced.metadata.get_all("Provides-Extra") if announced is not None else None
+    if announced is None or missing not in (extras or ()):
+        return ""
+    return f": {how_to_install(f'{announced.name}[{missing}]')}"
 
 
 def _instance(seam: Seam, name: str, loaded: Any) -> Any:

@@ -267,7 +267,7 @@ def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
         UsageError: contradictory options.
     """
     if importlib.util.find_spec("pyspark") is None:
-        raise not_installed("pyspark", "spark", "a Spark session")
+        raise not_installed("pyspark", "seambench[spark]", "a Spark session")
     session = _running_session(options)
     if session is not None:
         yield session, None

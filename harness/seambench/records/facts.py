@@ -29,6 +29,7 @@ __all__ = [
 
 _PACKAGES = (
     "seambench",
+    "seamkit",
     "cffi",
     "duckdb",
     "numpy",

@@ -1,1 +1,1 @@
-"""The connector path: slices of Hudi tables a row at a time, the seam's executable description."""
+"""Formats' own readers in a JVM, each behind a JNI connector."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from seambench_impl.connector.hudi_java import read_unit_in_java
-from seambench_impl.connector.slice_rows import read_unit
 
 __all__ = ["WORDS"]
 
-WORDS = (read_unit, read_unit_in_java)
+WORDS = (read_unit_in_java,)
 """Functions as `UnitScan.read_by` takes them."""

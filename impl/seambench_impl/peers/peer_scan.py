@@ -41,7 +41,7 @@ def import_peer(module: str, reader: str, extra: str | None) -> Any:
     """
     if extra is None:
         installed_version(module, reader, extra)
-    with needs(extra or "", reader):
+    with needs(f"seambench[{extra}]", reader):
         return importlib.import_module(module)
 
 
@@ -60,7 +60,7 @@ def installed_version(package: str, reader: str, extra: str | None) -> str:
                 f"extra brings, since it asks for another pyarrow: name a version, as {reader}@X, "
                 "which gets an environment of its own"
             ) from error
-        raise not_installed(package, extra, reader) from error
+        raise not_installed(package, f"seambench[{extra}]", reader) from error
 
 
 def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:

@@ -223,7 +223,7 @@ class Metastore:
     @contextmanager
     def _client(self, name: TableName) -> Iterator[Any]:
         """A connection. What the other side raises becomes an error of ours."""
-        with needs("metastore", "a table of a Hive metastore"):
+        with needs("seamkit[metastore]", "a table of a Hive metastore"):
             from hive_metastore.ThriftHiveMetastore import Client
             from hive_metastore.ttypes import MetaException, NoSuchObjectException
             from thrift import Thrift

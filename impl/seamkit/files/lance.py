@@ -40,7 +40,7 @@ class LanceReader(OneGroup):
             raise RefusedError(f"{self.name}: files in Lance are read on this machine alone")
         with storage.open(path) as content:  # a regular file that is there
             self.size_bytes: int = content.size()
-        with needs("lance", "a base file in Lance"):
+        with needs("seamkit[lance]", "a base file in Lance"):
             from lance.file import LanceFileReader
         self._open: Callable[..., Any] = LanceFileReader
         self._rules = rules

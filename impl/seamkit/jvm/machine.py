@@ -42,7 +42,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 def _import_jpype() -> Any:
     if importlib.util.find_spec("jpype") is None:
-        raise not_installed("jpype1", "jvm", "a JVM in this process")
+        raise not_installed("jpype1", "seamkit[jvm]", "a JVM in this process")
     import jpype
 
     return jpype
@@ -255,7 +255,7 @@ def spark_jars() -> list[Path]:
     """
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise not_installed("pyspark", "jvm", "a part made of Spark's classes")
+        raise not_installed("pyspark", "seamkit[jvm]", "a part made of Spark's classes")
     jars = sorted((Path(found.origin).parent / "jars").glob("*.jar"))
     if not jars:
         raise SeambenchError(f"{found.origin}: this pyspark has no jars")

@@ -144,7 +144,7 @@ class Scan(ABC):
             UnavailableError: Polars is not installed.
             UsageError: the scan has no columns.
         """
-        with needs("peers", "a lazy frame of Polars"):
+        with needs("seamkit[polars]", "a lazy frame of Polars"):
             import polars  # noqa: F401, ICN001
         from seamkit.engines.in_polars import polars_frame
 
@@ -245,7 +245,7 @@ class Scan(ABC):
         Raises:
             UnavailableError: pandas is not installed.
         """
-        with needs("peers", "a data frame"):
+        with needs("seamkit[pandas]", "a data frame"):
             import pandas  # noqa: F401, ICN001 - Arrow makes the frame, with pandas' classes
         frame: pd.DataFrame = self.to_table().to_pandas(**options)
         return frame
@@ -257,7 +257,7 @@ class Scan(ABC):
             RefusedError: the name of a column has a NUL, at which Polars would end it.
             UnavailableError: Polars is not installed.
         """
-        with needs("peers", "a Polars data frame"):
+        with needs("seamkit[polars]", "a Polars data frame"):
             import polars  # noqa: F401, ICN001
         from seamkit.engines.in_polars import frame_of
 

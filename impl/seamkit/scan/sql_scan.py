@@ -60,7 +60,7 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
             pa.schema([shown.field(name) for name in columns]), []
         )
 
-    with needs("bench", "a filter in SQL"):
+    with needs("seamkit[duckdb]", "a filter in SQL"):
         import duckdb
     with duckdb.connect() as connection:
         condition = parse_filter(text, schema, "filter", connection)

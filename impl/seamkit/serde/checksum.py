@@ -6,7 +6,7 @@ import struct
 
 from seambase.extras import needs
 
-with needs("serde", "the checksum of a page"):
+with needs("seamkit[serde]", "the checksum of a page"):
     from isal import isal_zlib
 
 __all__ = ["page_checksum"]

@@ -25,7 +25,7 @@ from seambase.extras import needs
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.core.unpack import check_growth
 
-with needs("serde", "a codec of pages"):
+with needs("seamkit[serde]", "a codec of pages"):
     import zstandard
     from isal import igzip_lib, isal_zlib
 

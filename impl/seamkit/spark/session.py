@@ -71,7 +71,7 @@ class NativeSpark:
         conf: Mapping[str, str] | None = None,
         threshold_bytes: int = _THRESHOLD_BYTES,
     ) -> None:
-        with needs("jvm", "a Spark session in this process"):
+        with needs("seamkit[jvm]", "a Spark session in this process"):
             from pyspark import SparkContext
             from pyspark.sql import SparkSession
         if SparkContext._active_spark_context is not None:

@@ -28,6 +28,8 @@ __all__ = ["MARK", "environment", "is_inside", "made_environments", "python_of",
 MARK = "SEAMBENCH_PEER"
 
 _OURS = ("seambase", "seamkit", "seambench", "seambench_impl", "seambench_suites")
+#: Distributions that implementations are made of; of the judge's own needs a worker has none.
+_SHARED = ("seambase", "seamkit")
 _DONE = "seambench-ready"
 _SECONDS = 900
 
@@ -88,9 +90,15 @@ def _requirements(peer: Peer, version: str) -> list[str]:
 
 def _base_names() -> list[str]:
     """Names of what our packages need at least, but for pyarrow; a peer may bound versions."""
-    needed = (one for one in metadata.requires("seambench") or () if ";" not in one)
-    names = {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed}
-    return sorted(names - {"pyarrow"})
+    needed = (one for name in _present() for one in metadata.requires(name) or ())
+    names = {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed if ";" not in one}
+    return sorted(names - {"pyarrow", *_SHARED})
+
+
+def _present() -> list[str]:
+    """Those of our distributions that implementations are made of, where they are installed."""
+    found = {one.name for one in metadata.distributions()}
+    return [name for name in _SHARED if name in found]
 
 
 def _make(folder: Path, requirements: Sequence[str]) -> None:
@@ -158,6 +166,8 @@ def _ours() -> list[Path]:
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.origin is not None:
             folders.append(Path(spec.origin).parent)
-    files = metadata.files("seambench") or []
-    points = [file for file in files if file.name == "entry_points.txt"]
-    return [*folders, *(Path(str(file.locate())).parent for file in points[:1])]
+    for name in ("seambench", *_present()):
+        files = metadata.files(name) or []
+        told = [file for file in files if file.name == "METADATA"]
+        folders += [Path(str(file.locate())).parent for file in told[:1]]
+    return folders

@@ -181,7 +181,7 @@ def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
 
     def compare(asked: _Asked, what: str) -> None:
         try:
-            with needs("peers", "rows in Polars"):
+            with needs("seambench[peers]", "rows in Polars"):
                 import polars as pl
         except UnavailableError as error:
             raise _ClosedError(str(error)) from error

@@ -171,21 +171,3 @@ def test_the_version_is_the_package_s() -> None:
     name, version = done.stdout.split()
     assert name == "seambench"
     assert version[0].isdigit()
-
-
-def test_the_command_without_its_extra_says_what_to_install() -> None:
-    """An environment that can only read tables gets exit code 2 and one line."""
-    program = (
-        "import sys; sys.modules['typer'] = None\n"
-        "from seambench.cli import main\n"
-        "main(['--version'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
-    )
-
-    assert done.returncode == 2
-    assert done.stderr == (
-        "seambench: the command seambench needs the package 'typer', which is not installed: "
-        "pip install '.[bench]' in a checkout of Seambench\n"
-    )

@@ -22,7 +22,7 @@ from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.peers.catalogue import stated
 from seambench_impl.peers.exchanges.inbox import Ends, Inbox, Turns, require_plain
 
-with needs("exchange", "the peer grpc"):
+with needs("seambench[exchange]", "the peer grpc"):
     import grpc
 
 __all__ = ["GrpcExchange"]

@@ -32,7 +32,7 @@ class PyicebergReader(SnapshotReader):
 
     name = "pyiceberg"
     package = "pyiceberg"
-    extra = "iceberg"
+    extra = "peers"
     #: What conformance is known to find in it.
     xfails = XFAILS / "pyiceberg.toml"
 
@@ -55,7 +55,7 @@ class PolarsReader(SnapshotReader):
 
     name = "polars-iceberg"
     package = "polars"
-    extra = "iceberg"
+    extra = "peers"
     #: What conformance is known to find in it.
     xfails = XFAILS / "polars-iceberg.toml"
 

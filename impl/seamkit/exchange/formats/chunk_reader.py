@@ -34,7 +34,7 @@ from seamkit.offheap.columns.types import Kind
 from seamkit.offheap.engine.columns import EngineSchema, fill
 from seamkit.serde.compression import decompress
 
-with needs("exchange", "the exchange"):
+with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf.message import DecodeError
 
 __all__ = ["ChunkReader"]

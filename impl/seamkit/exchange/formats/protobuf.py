@@ -10,7 +10,7 @@ from typing import Any
 
 from seambase.extras import needs
 
-with needs("exchange", "the exchange"):
+with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 __all__ = ["CHUNK", "PARAMS", "RESULT"]

@@ -62,7 +62,7 @@ _OPTIONS = [
 
 
 def _grpc() -> Any:
-    with needs("exchange", "the transport grpc"):
+    with needs("seamkit[exchange]", "the transport grpc"):
         import grpc
     return grpc
 

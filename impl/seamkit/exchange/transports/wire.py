@@ -11,7 +11,7 @@ from seamkit.core.payloads import flat
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
 from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
 
-with needs("exchange", "the exchange"):
+with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf.message import DecodeError
 
 __all__ = [

@@ -102,7 +102,7 @@ class ArrowValue(PlainValue):
 
 
 def _pandas() -> ModuleType:
-    with needs("peers", "a value out of pandas"):
+    with needs("seamkit[pandas]", "a value out of pandas"):
         import pandas as pd
     return pd
 

@@ -50,7 +50,7 @@ def metadata_address(address: str) -> tuple[str, Mapping[str, Any] | None]:
     name, _, table = address.removeprefix(SCHEME).partition("/")
     if not name or "." not in table or "/" in table:
         raise UsageError(f"{address}: {SCHEME}CATALOG/NAMESPACE.TABLE is meant")
-    with needs("iceberg", "a table of an Iceberg catalog"):
+    with needs("seamkit[iceberg]", "a table of an Iceberg catalog"):
         from pyiceberg.catalog import load_catalog
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
     try:

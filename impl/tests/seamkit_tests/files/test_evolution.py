@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError
-from seambench_impl.connector.plain_values import row_converter
+from seamkit.connector.plain_values import row_converter
 from seamkit.files.promotion import resolve_column
 from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 

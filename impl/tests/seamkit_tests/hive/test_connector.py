@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import RefusedError, UsageError
-from seambench_impl.connector.hive_file import HiveFileScanner
+from seamkit.connector.hive_file import HiveFileScanner
 from seamkit.offheap.connector.factory import connector_scanner
 from seamkit.offheap.connector.scanner import stream
 

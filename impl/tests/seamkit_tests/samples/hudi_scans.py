@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seambench_impl.connector.slice_rows import read_unit
+from seamkit.connector.slice_rows import read_unit
 from seamkit.scan.events_cache import FreshEvents
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted

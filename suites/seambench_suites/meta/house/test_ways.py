@@ -26,7 +26,11 @@ def _found() -> tuple[Code, dict[Node, list[Node]]]:
     """
     known = {name: path for name, path in modules().items() if "seambench_suites" not in name}
     code = Code(known)
-    points = [entry.value.partition(":") for entry in distribution("seambench").entry_points]
+    points = [
+        entry.value.partition(":")
+        for name in ("seamkit", "seambench")
+        for entry in distribution(name).entry_points
+    ]
     roots = [(module, name) for module, _, name in points]
     roots += [("seamkit", "__getattr__"), ("seamkit", "_HOMES")]
     main = '__name__ == "__main__"'

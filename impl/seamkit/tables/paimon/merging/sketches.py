@@ -62,7 +62,7 @@ class Bitmap32(_Bytes):
 class _Sketch(_Bytes):
     def __init__(self, column: pa.Array, options: FieldOptions, where: str) -> None:
         super().__init__(column, options, where)
-        with needs("sketches", f"the aggregate function {self.name}"):
+        with needs("seamkit[sketches]", f"the aggregate function {self.name}"):
             import datasketches
         self._library: ModuleType = datasketches
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import ScanWarning
-from seambench_impl.connector.slice_rows import merged_rows
+from seamkit.connector.slice_rows import merged_rows
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 from seamkit.offheap.connector.parameters import (

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
-from seambench_impl.connector.plain_values import floating_text, row_converter
 from seamkit.avro import arrow_type, parse_schema
+from seamkit.connector.plain_values import floating_text, row_converter
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import PARQUET_ERRORS, ParquetReader, open_parquet
 from seamkit.offheap.columns.types import from_arrow
@@ -48,7 +48,7 @@ from seamkit.tables.hudi.merge.keys import (
 from seamkit.tables.hudi.merge.records import RecordReader, is_java_integer, ordering_words
 from seamkit.tables.hudi.timeline.window import file_names
 
-__all__ = ["connector_slice", "merged_rows", "read_unit"]
+__all__ = ["WORDS", "connector_slice", "merged_rows", "read_unit"]
 
 _FETCH_SIZE = 4096
 Row = Mapping[str, Any]
@@ -399,3 +399,7 @@ def _of_column(value: Any, kind: pa.DataType) -> Any:
             pa.scalar(value, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind).as_py()
         )
     return value
+
+
+#: Ways to read units that plans may name; see `seamkit.ranges.words`.
+WORDS = (read_unit,)
