@@ -17,12 +17,10 @@ Keys and secrets of a storage are not written: who executes a plan brings their 
 from __future__ import annotations
 
 import base64
-import dataclasses
 import datetime as dt
 import functools
 import math
 import types
-import typing
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, DecimalException
@@ -34,10 +32,10 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
 from seamkit.ranges.arrow import arrow_text, read_arrow
-from seamkit.ranges.hints import fits, parameters
+from seamkit.ranges.hints import arguments, fits, parameters
 from seamkit.ranges.words import known_words
 
-__all__ = ["Decoder", "Encoder", "arguments"]
+__all__ = ["Decoder", "Encoder"]
 
 _ATOMS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     bytes: (
@@ -324,27 +322,6 @@ class Decoder:
 
 
 _PENDING = object()
-
-
-@functools.cache
-def arguments(kind: type) -> Mapping[str, Any]:
-    """What an object of a class is made of: the arguments of its constructor, with their types.
-
-    Caches, whose names begin with an underscore and which the constructor makes, do not count.
-    """
-    if not dataclasses.is_dataclass(kind):
-        return parameters(kind)
-    hints = typing.get_type_hints(kind)
-    fields = [f for f in dataclasses.fields(kind) if f.init and f.name not in _NOT_WRITTEN]
-    return {
-        f.name: hints[f.name]
-        for f in fields
-        if not (f.name.startswith("_") and f.default_factory is not dataclasses.MISSING)
-    }
-
-
-#: How to plan anew: of use only to whoever planned.
-_NOT_WRITTEN = ("again",)
 
 
 def _attribute(value: object, name: str) -> object:

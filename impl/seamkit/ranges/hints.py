@@ -7,14 +7,15 @@ the words, and a test goes through all of them.
 from __future__ import annotations
 
 import collections.abc as abc
+import dataclasses
 import functools
 import sys
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
-__all__ = ["fits", "parameters"]
+__all__ = ["arguments", "fits", "parameters", "parts"]
 
 _SEQUENCES = (abc.Sequence, list)
 _SETS = (frozenset, abc.Set)
@@ -34,6 +35,27 @@ def parameters(function: Callable[..., Any]) -> dict[str, Any]:
     return {name: hints[name] for name in own}
 
 
+@functools.cache
+def arguments(kind: type) -> Mapping[str, Any]:
+    """What an object of a class is made of: the arguments of its constructor, with their types.
+
+    Caches, whose names begin with an underscore and which the constructor makes, do not count.
+    """
+    if not dataclasses.is_dataclass(kind):
+        return parameters(kind)
+    hints = typing.get_type_hints(kind)
+    fields = [f for f in dataclasses.fields(kind) if f.init and f.name not in _NOT_WRITTEN]
+    return {
+        f.name: hints[f.name]
+        for f in fields
+        if not (f.name.startswith("_") and f.default_factory is not dataclasses.MISSING)
+    }
+
+
+#: How to plan anew: of use only to whoever planned.
+_NOT_WRITTEN = ("again",)
+
+
 def _class_of(method: Callable[..., Any]) -> Any:
     return getattr(sys.modules[method.__module__], method.__qualname__.partition(".")[0])
 
@@ -48,7 +70,7 @@ def fits(value: object, hint: Any) -> bool:
         return True
     if hint is None or hint is types.NoneType:
         return value is None
-    origin, arguments = _parts(hint)
+    origin, arguments = parts(hint)
     if origin is None:
         return _is_a(value, hint)
     if origin in (Union, types.UnionType):
@@ -61,7 +83,8 @@ def fits(value: object, hint: Any) -> bool:
 
 
 @functools.cache
-def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+def parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What an annotation is one of, such as `Sequence`, and of what; (None, ()) of a class."""
     return typing.get_origin(hint), typing.get_args(hint)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,8 +48,9 @@ class TableFormat:
         title: its name in sentences.
         table: the class of its tables, `package.module:Class`; imported when a table is opened. It
             is called with an address, `storage_options`, and options of its own by name.
-        words: the classes and functions that its plans are made of, `package.module:TUPLE`; see
-            `seamkit.ranges`.
+        words: the functions that its plans call, and the classes that these do not name but that
+            stand where a protocol is asked for, `module:NAME` below the package of `table`; see
+            `seamkit.ranges.words`.
         mark: the folder of metadata in a table's folder by which it is known.
         is_file: whether it is a file instead.
         holds: part of a file's name that this folder must hold, where its own name tells too
@@ -60,7 +61,7 @@ class TableFormat:
     name: str
     title: str
     table: str
-    words: str
+    words: Sequence[str]
     mark: str
     is_file: bool = False
     holds: str = ""

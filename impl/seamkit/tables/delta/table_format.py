@@ -10,6 +10,11 @@ FORMAT = TableFormat(
     name="delta",
     title="Delta",
     table="seamkit.tables.delta.table:DeltaTable",
-    words="seamkit.tables.delta.plan_words:WORDS",
+    words=(
+        "changes:all_but",
+        "data_files:open_data_file",
+        "stats:file_statistics",
+        "vectors:read_vector",
+    ),
     mark="_delta_log",
 )

@@ -11,7 +11,7 @@ FORMAT = TableFormat(
     name="hive",
     title="Hive",
     table="seamkit.tables.hive.table:HiveTable",
-    words="seamkit.tables.hive.plan_words:WORDS",
+    words=("data_files:open_data_file",),
     mark=DESCRIPTOR,
     is_file=True,
 )

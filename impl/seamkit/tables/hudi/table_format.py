@@ -10,6 +10,13 @@ FORMAT = TableFormat(
     name="hudi",
     title="Hudi",
     table="seamkit.tables.hudi.table:HudiTable",
-    words="seamkit.tables.hudi.plan_words:WORDS",
+    words=(
+        "base_files:open_slice_base",
+        "indexes.metadata:may_hold_keys",
+        "indexes.buckets:SimpleBuckets",
+        "indexes.metadata:known_bounds",
+        "indexes.metadata:partition_bounds",
+        "merge.fold:SliceChanges",
+    ),
     mark=".hoodie",
 )

@@ -10,7 +10,16 @@ FORMAT = TableFormat(
     name="paimon",
     title="Paimon",
     table="seamkit.tables.paimon.table:PaimonTable",
-    words="seamkit.tables.paimon.plan_words:WORDS",
+    words=(
+        "change_rows:changelog_rows",
+        "change_rows:retracts_of",
+        "data_files:open_data_file",
+        "differences:Differences",
+        "merging.engines:Aggregation",
+        "merging.engines:PartialUpdate",
+        "stats:file_statistics",
+        "vectors:read_vector",
+    ),
     mark="schema",
     holds="schema-",
 )

@@ -273,7 +273,7 @@ def test_scans_without_units_are_refused(table: Path) -> None:
 def test_all_words_have_types_that_are_known() -> None:
     """Each class and function says what it is made of, in annotations that can be checked."""
     for word, one in known_words().items():
-        known = codec.arguments(one) if isinstance(one, type) else hints.parameters(one)
+        known = hints.arguments(one) if isinstance(one, type) else hints.parameters(one)
         for name, hint in known.items():
             hints.fits(object(), hint)
             hints.fits([], hint)
