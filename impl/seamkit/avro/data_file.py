@@ -38,7 +38,7 @@ class AvroReader(OneGroup):
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
         self._rules = rules
         self.name = storage.full(path)
-        self._container = AvroContainer(storage.read(path), self.name)
+        self._container = AvroContainer(storage.read(path), self.name, storage.bound)
         self._schema_text = _of_records(self._container.schema, self.name)
         [row] = arrow_schema(self._schema_text)
         if not pa.types.is_struct(row.type):
@@ -73,9 +73,9 @@ class AvroReader(OneGroup):
         del use_threads, encoded, row_groups
         present = [name for name in schema.names if name in self._own.names]
         if not present:
-            nothing = [pa.nulls(self.num_rows, field.type) for field in schema]
-            whole = batch_of(nothing, schema, self.num_rows)
-            yield from (whole.slice(i, batch_rows) for i in range(0, self.num_rows, batch_rows))
+            for begin in range(0, self.num_rows, batch_rows):
+                rows = min(batch_rows, self.num_rows - begin)
+                yield batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)
             return
         own = pa.struct([self._own.field(name) for name in present])
         decoder = AvroDecoder(self._schema_text, pa.schema([(_ROW, own)]), source=self.name)

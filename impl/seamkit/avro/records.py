@@ -18,7 +18,7 @@ import fastavro
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import AvroType, parse_schema
-from seamkit.core.unpack import unpack
+from seamkit.core.unpack import Bound
 
 __all__ = [
     "AvroContainer",
@@ -32,7 +32,6 @@ RecordReader = Callable[[io.BytesIO], Any]
 
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
-_MOST_BYTES = 1 << 30  # of one block, decompressed
 _CHECKSUM_BYTES = 4  # of the decompressed bytes, behind a block of Snappy
 
 #: Codecs by the names that files give them.
@@ -62,17 +61,15 @@ def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
     return lambda stream: fastavro.schemaless_reader(stream, parsed, None)
 
 
-def read_container(content: bytes, where: str) -> Iterator[Any]:
-    """The records of an Avro object container file.
+def read_container(content: bytes, where: str, bound: Bound | None = None) -> Iterator[Any]:
+    """The records of an Avro object container file; see `AvroContainer`.
 
     Raises:
         InputError: it is none, or breaks; records before that have been handed out.
-        RefusedError: a compression that is not known, or a schema as of `record_reader`.
+        RefusedError: a compression that is not known, a block that becomes too large, or a schema
+            as of `record_reader`.
     """
-    container = AvroContainer(content, where)
-    read = record_reader(container.schema, where)
-    for at, count, block in container.blocks():
-        yield from _records(block, count, read, f"{where}, block at byte {at}")
+    yield from AvroContainer(content, where, bound).records()
 
 
 class AvroContainer:
@@ -81,6 +78,7 @@ class AvroContainer:
     Args:
         content: all of its bytes.
         where: what messages call it.
+        bound: what a block may become; None for the default.
 
     Attributes:
         schema: the writer's schema, JSON.
@@ -91,9 +89,10 @@ class AvroContainer:
         RefusedError: a compression that is not known.
     """
 
-    def __init__(self, content: bytes, where: str) -> None:
+    def __init__(self, content: bytes, where: str, bound: Bound | None = None) -> None:
         self._content = content
         self._where = where
+        self._bound = bound or Bound()
         stream = io.BytesIO(content)
         metadata = _header(stream, where)
         self._sync = stream.read(_SYNC_BYTES)
@@ -116,15 +115,35 @@ class AvroContainer:
         """
         return sum(count for _, count, _ in self._packed_blocks())
 
+    def records(self) -> Iterator[Any]:
+        """Its records; those before a broken one have been handed out.
+
+        Raises:
+            InputError: a block or a record is broken.
+            RefusedError: a block becomes too large, or a schema as of `record_reader`.
+        """
+        read = record_reader(self.schema, self._where)
+        for at, count, block in self.blocks():
+            yield from _records(block, count, read, f"{self._where}, block at byte {at}")
+
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Where each block begins, how many records it says it has, and its decompressed bytes.
 
         Raises:
             InputError: a block is broken.
-            RefusedError: a block of more than a gigabyte.
+            RefusedError: a block becomes too large.
         """
         for at, count, block in self._packed_blocks():
-            yield at, count, _whole(block, self._codec, self._where)
+            yield at, count, self._whole(block, f"{self._where}, block at byte {at}")
+
+    def _whole(self, block: bytes, where: str) -> bytes:
+        """A block's bytes without their compression."""
+        name = _CODECS[self._codec]
+        packed = block[:-_CHECKSUM_BYTES] if name == "snappy" else block
+        whole = block if name is None else self._bound.unpack(name, packed, where)
+        if name == "snappy" and zlib.crc32(whole) != int.from_bytes(block[len(packed) :], "big"):
+            raise InputError(f"{where}: its checksum is wrong")
+        return whole
 
     def _packed_blocks(self) -> Iterator[tuple[int, int, bytes]]:
         stream = io.BytesIO(self._content)
@@ -157,21 +176,6 @@ def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterat
         yield record
     if stream.tell() != len(block):
         raise InputError(f"{where}: bytes follow its {count} records")
-
-
-def _whole(block: bytes, codec: bytes, where: str) -> bytes:
-    """A block's bytes without their compression."""
-    name = _CODECS[codec]
-    packed = block[:-_CHECKSUM_BYTES] if name == "snappy" else block
-    try:
-        whole = block if name is None else unpack(name, packed, _MOST_BYTES)
-    except ValueError as error:
-        raise InputError(f"{where}: a block is not readable ({error})") from error
-    except OverflowError as error:
-        raise RefusedError(f"{where}: a block of more than {_MOST_BYTES} bytes") from error
-    if name == "snappy" and zlib.crc32(whole) != int.from_bytes(block[len(packed) :], "big"):
-        raise InputError(f"{where}: a block is not readable (its checksum is wrong)")
-    return whole
 
 
 def _metadata(stream: io.BytesIO, where: str) -> dict[str, bytes]:

@@ -2,7 +2,8 @@
 
 A size that somebody states is believed as far as the compressed bytes can grow: beyond that it is
 refused before any room is made. Where no size is stated, bytes come piece by piece, and stop soon
-after as many as the caller takes.
+after as many as the caller takes. How many a caller takes is a `Bound`, which a scan's limit of
+memory sets.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
 
-__all__ = ["check_growth", "most_bytes", "unpack"]
+from seambase.errors import InputError, RefusedError
+
+__all__ = ["Bound", "check_growth", "most_bytes", "unpack"]
 
 _Unpack = Callable[[bytes | memoryview, int], bytes]
 
@@ -30,8 +34,62 @@ _GROWTH: Mapping[str, int] = {
     "zstd": 32768,  # a block of 128 KiB takes four bytes
 }
 _PIECE_BYTES = 1 << 16
+#: Pieces of up to so many bytes are taken whatever the limit: a table's metadata comes in such.
+_SMALL_BYTES = 1 << 20
 #: Of xz, whose streams state a dictionary of up to 4 GiB; the highest preset has 64 MiB.
 _DICTIONARY_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What one compressed piece of a file may become: a block, a page, a line, a value.
+
+    Attributes:
+        most: bytes.
+        is_stated: whether a caller's limit of memory says so, and not the default.
+    """
+
+    most: int = 1 << 30
+    is_stated: bool = False
+
+    @classmethod
+    def of(cls, limit_bytes: int | None) -> Bound:
+        """The bound that a scan's `memory_limit_bytes` sets; None for the default."""
+        return cls() if limit_bytes is None else cls(max(limit_bytes, _SMALL_BYTES), True)
+
+    def check(self, size: int, packed: int | None, where: str) -> None:
+        """Refuse a piece that is too large.
+
+        Args:
+            size: bytes that it has, or states to have, when it is unpacked.
+            packed: bytes that it takes in its file; None where they are not known.
+            where: the piece, for messages.
+
+        Raises:
+            RefusedError: it is.
+        """
+        if size > self.most:
+            own = "" if packed is None else f"{packed} bytes become "
+            raise RefusedError(f"{where}: {own}{size} bytes, {self._words}")
+
+    def unpack(self, codec: str, packed: bytes | memoryview, where: str) -> bytes:
+        """All bytes of a piece that does not state its size; see `unpack`.
+
+        Raises:
+            InputError: it is broken, or ends too early.
+            RefusedError: it is too large.
+        """
+        try:
+            return unpack(codec, packed, self.most)
+        except ValueError as error:
+            raise InputError(f"{where}: not readable as {codec} ({error})") from error
+        except OverflowError as error:
+            words = f"{len(packed)} bytes become more, {self._words}"
+            raise RefusedError(f"{where}: {words}") from error
+
+    @property
+    def _words(self) -> str:
+        return f"where one piece may have {self.most} (memory_limit_bytes)"
 
 
 def most_bytes(codec: str, packed: int) -> int:

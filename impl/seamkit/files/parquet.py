@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.equalities import named_values
@@ -21,6 +22,7 @@ from seamkit.files.footers.chunks import (
     footer_without_arrow,
     names_extensions,
 )
+from seamkit.files.footers.page_sizes import check_page_sizes
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
@@ -30,7 +32,7 @@ from seamkit.files.statistics import (
     guarantee_of,
     that_may_match,
 )
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, read_part
 
 __all__ = [
     "PARQUET_ERRORS",
@@ -51,7 +53,9 @@ _STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
 
 
-def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
+def open_parquet(
+    source: Any, where: str, bound: Bound | None = None, **options: Any
+) -> pq.ParquetFile:
     """Open a Parquet file, whoever made it; pages that have a checksum are held to it.
 
     Columns have the types of Parquet, and not those that the writer's Arrow schema names.
@@ -59,11 +63,13 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
     Args:
         source: what `pyarrow.parquet.ParquetFile` takes.
         where: what messages call it.
+        bound: what a page may become, of a file that is read whole.
         options: further arguments of `ParquetFile`.
 
     Raises:
         InputError: it is none, two columns have one name, or a column chunk is damaged.
-        RefusedError: a column chunk is encrypted, or its codec is not known.
+        RefusedError: a column chunk is encrypted, its codec is not known, or a page becomes too
+            large.
     """
     try:
         # One that is known was made and checked when it was read.
@@ -74,6 +80,11 @@ def open_parquet(source: Any, where: str, **options: Any) -> pq.ParquetFile:
         names = file.schema_arrow.names
         if not is_known:
             check_chunks(source, file.metadata, where)
+        if bound is not None and bound.is_stated:
+            groups = range(file.metadata.num_row_groups)
+            check_page_sizes(
+                file.metadata, None, groups, functools.partial(read_part, source), bound, where
+            )
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
@@ -128,6 +139,7 @@ class OpenParquet:
         options: further arguments of `pyarrow.parquet.ParquetFile`, with which it was opened.
         rules: which types of the file become which of the table.
         identity: by which what is made of it may be kept; None if nothing may.
+        bound: what a page may become.
     """
 
     file: pq.ParquetFile
@@ -136,6 +148,7 @@ class OpenParquet:
     options: Mapping[str, Any]
     rules: TypeRules
     identity: Hashable | None
+    bound: Bound
 
 
 def columns_alike(own: pa.Schema, schema: pa.Schema) -> list[str]:
@@ -185,7 +198,7 @@ class ParquetReader:
         int96_unit: str | None = None,
     ) -> None:
         self._rules = rules
-        self._how = {"coerce_int96_timestamp_unit": int96_unit}
+        self._how: dict[str, Any] = {"coerce_int96_timestamp_unit": int96_unit}
         self.name = storage.full(path)
         self._storage = storage
         self._path = path
@@ -257,11 +270,14 @@ class ParquetReader:
 
         Raises:
             InputError: a page is broken, a text is no UTF-8, or rows are missing.
+            RefusedError: a page becomes larger than a limit of memory.
         """
         present = [name for name in schema.names if name in self._names]
         if not present:
             yield from self._without_columns(schema, batch_rows, self.rows_in(row_groups))
             return
+        if self._storage.bound.is_stated:
+            self._check_pages(present, row_groups)
         file, schema = self._encoded(schema, encoded, row_groups)
         rows = 0
         try:
@@ -274,6 +290,14 @@ class ParquetReader:
         footer_rows = self.rows_in(row_groups)
         if rows != footer_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
+
+    def _check_pages(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:
+        groups = range(self.num_row_groups) if row_groups is None else row_groups
+        own, bound = self._file.metadata, self._storage.bound
+        try:
+            check_page_sizes(own, names, groups, self._reading_at(), bound, self.name)
+        except PARQUET_ERRORS as error:
+            raise InputError(f"{self.name}: its pages are not readable ({error})") from error
 
     def _read(
         self,
@@ -444,7 +468,7 @@ class ParquetReader:
 
     def opened(self) -> OpenParquet:
         """The file for who reads parts of it."""
-        how = self._how, self._rules, self._identity
+        how = self._how, self._rules, self._identity, self._storage.bound
         return OpenParquet(self._file, self._opened_again(), self.name, *how)
 
     def _reading_at(self) -> Callable[[int, int], bytes]:

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Positions", "read_bitmap", "united_32"]
+from seambase.errors import InputError
+from seamkit.core.unpack import Bound
+
+__all__ = ["Positions", "read_bitmap", "read_positions", "united_32"]
 
 Positions = npt.NDArray[np.int64]
 """Rows of a file, counted from 0 over all of its row groups; ascending, each once."""
@@ -26,14 +29,53 @@ _OFFSETS_FROM = 4  # containers; bitmaps with runs and fewer of them have no off
 _LARGEST_ARRAY = 4096
 _BITMAP_BYTES = 8192
 _CONTAINER_VALUES = 1 << 16
+_POSITION_BYTES = 8
 
 
-def read_bitmap(data: bytes | memoryview, most: int | None = None) -> Positions:
+#: Values of a bitmap, where nobody says how many there are: runs take next to no bytes.
+_MOST_POSITIONS = 1 << 27
+
+
+class TooManyError(ValueError):
+    """A bitmap has more values than there may be."""
+
+
+def read_positions(
+    data: bytes | memoryview, count: int | None, bound: Bound, where: str, teller: str
+) -> Positions:
+    """The positions of a deletion vector, ascending.
+
+    Args:
+        data: a portable 64-bit roaring bitmap, and nothing behind it.
+        count: how many they are as metadata tells; None where it does not.
+        bound: what the bitmap may become.
+        where: the vector, for messages.
+        teller: who tells the count.
+
+    Raises:
+        InputError: the bitmap is broken, or has another number of positions.
+        RefusedError: it becomes too large.
+    """
+    room = bound.most // _POSITION_BYTES
+    try:
+        positions = read_bitmap(data, room if count is None else min(count, room))
+    except TooManyError as error:
+        if count is None or count > room:
+            bound.check(_POSITION_BYTES * (room + 1), len(data), where)
+        raise InputError(f"{where}: it has more positions, {teller} says {count}") from error
+    except (ValueError, struct.error) as error:
+        raise InputError(f"{where}: the bitmap is broken: {error}") from error
+    if count is not None and len(positions) != count:
+        raise InputError(f"{where}: it has {len(positions)} positions, {teller} says {count}")
+    return positions
+
+
+def read_bitmap(data: bytes | memoryview, most: int = _MOST_POSITIONS) -> Positions:
     """The set bits of a portable 64-bit roaring bitmap, ascending.
 
     Args:
         data: the bitmap, and nothing behind it.
-        most: how many values there may be; None for any number.
+        most: how many values there may be.
 
     Raises:
         ValueError: the bytes break the format, or there are more values.
@@ -48,7 +90,7 @@ def read_bitmap(data: bytes | memoryview, most: int | None = None) -> Positions:
         previous = high
         found = _read_bitmap_32(reader, left)
         pieces += [(high << 32) + (one.key << 16) + one.values for one in found]
-        left = None if left is None else left - sum(len(one.values) for one in found)
+        left -= sum(len(one.values) for one in found)
     if reader.at != len(data):
         raise ValueError(f"{len(data) - reader.at} bytes follow it")
     joined = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
@@ -69,7 +111,7 @@ def united_32(first: bytes, second: bytes) -> bytes:
     whole: dict[int, _Container] = {}
     for data in (first, second):
         reader = _Reader(memoryview(data))
-        found = _read_bitmap_32(reader, None)
+        found = _read_bitmap_32(reader, _MOST_POSITIONS)
         if reader.at != len(data):
             raise ValueError(f"{len(data) - reader.at} bytes follow it")
         previous = -1
@@ -163,7 +205,7 @@ class _Reader:
         return self.data[self.at - size : self.at]
 
 
-def _read_bitmap_32(reader: _Reader, most: int | None) -> list[_Container]:
+def _read_bitmap_32(reader: _Reader, most: int) -> list[_Container]:
     begin = reader.at
     cookie = reader.number("<I")
     runs = np.zeros(0, np.uint8)
@@ -179,8 +221,8 @@ def _read_bitmap_32(reader: _Reader, most: int | None) -> list[_Container]:
         raise ValueError(f"it has {count} containers")
     heads = reader.words(2 * count).reshape(-1, 2)
     cardinalities = heads[:, 1] + 1
-    if most is not None and cardinalities.sum() > most:
-        raise ValueError(f"it has more than {most} values left to it")
+    if cardinalities.sum() > most:
+        raise TooManyError(f"it has more than {most} values left to it")
     offsets = None
     if not len(runs) or count >= _OFFSETS_FROM:
         offsets = np.frombuffer(reader.take(4 * count), "<u4")

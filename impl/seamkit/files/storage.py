@@ -26,6 +26,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.core.unpack import Bound
 from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
@@ -155,6 +156,7 @@ class Storage:
         allow: Sequence[str] = (),
     ) -> None:
         self._files: _Files
+        self._bound = Bound()
         self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
         self._allow, self._home = _checked_allow(allow), _host(root)
         if is_far(root):
@@ -176,6 +178,17 @@ class Storage:
         child.root = self.full(folder)
         return child
 
+    def within(self, limit_bytes: int | None) -> Storage:
+        """The same storage for a read with a limit of memory; see `bound`."""
+        child = copy.copy(self)
+        child._bound = Bound.of(limit_bytes)
+        return child
+
+    @property
+    def bound(self) -> Bound:
+        """What one compressed piece of a file may become; readers of files hold to it."""
+        return self._bound
+
     def elsewhere(self, root: str) -> Storage:
         """Another folder that the table's metadata names, with the same options if it is at home.
 
@@ -196,7 +209,7 @@ class Storage:
             )
         options = self._options if at_home else None
         found = Storage(root, options, retry=self._retry, ranges=self._ranges, allow=self._allow)
-        found._home = self._home
+        found._home, found._bound = self._home, self._bound
         return found
 
     def _is_allowed(self, root: str) -> bool:

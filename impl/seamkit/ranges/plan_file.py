@@ -150,7 +150,9 @@ def scan_from_json(
     planned_in = document["table"]
     if not isinstance(planned_in, str) or not planned_in:
         raise InputError(f"{where}: its table is {planned_in!r}")
-    roots = _Roots(planned_in, table or planned_in, storage_options, where)
+    options = _options(document, where)
+    limit = options.memory_limit_bytes
+    roots = _Roots(planned_in, table or planned_in, storage_options, limit, where)
     decoder = Decoder(where, document["shared"], roots.storage)
     listed = document["units"]
     numbers = range(len(listed)) if units is None else units
@@ -169,7 +171,7 @@ def scan_from_json(
     for unit in found:
         if isinstance(runs := unit.changes, Runs):
             _check_keys(runs, plan.schema, f"{where}: {unit.name}")
-    scan = _scan(decoder, document, plan, where)
+    scan = _scan(decoder, document, plan, options, where)
     for stated, unit in zip(picked, found, strict=True):
         below = scan.below if isinstance(scan, SqlScan) else scan
         assert isinstance(below, UnitScan)
@@ -189,12 +191,14 @@ class _Roots:
         planned: the table's folder, as the plan has it.
         table: the same folder, as seen from here.
         options: of its storage.
+        limit_bytes: of memory, to which readers of its files hold.
         where: the plan, for messages.
     """
 
     planned: str
     table: str
     options: Mapping[str, Any] | None
+    limit_bytes: int | None
     where: str
 
     def storage(self, root: str) -> Storage:
@@ -203,10 +207,23 @@ class _Roots:
         parts = below.split("/")
         if below == root or parts[0] or ".." in parts or "\0" in root:
             raise InputError(f"{self.where}: the folder {root!r} lies outside of {self.planned!r}")
-        return Storage(self.table + below, self.options)
+        return Storage(self.table + below, self.options).within(self.limit_bytes)
 
 
-def _scan(decoder: Decoder, document: Mapping[str, Any], plan: ReadPlan, where: str) -> Scan:
+def _options(document: Mapping[str, Any], where: str) -> ScanOptions:
+    try:
+        return ScanOptions(**_object(document["options"], _OPTIONS, f"{where}: options"))
+    except UsageError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _scan(
+    decoder: Decoder,
+    document: Mapping[str, Any],
+    plan: ReadPlan,
+    options: ScanOptions,
+    where: str,
+) -> Scan:
     """The scan that a document says."""
     columns = decoder.decode(document["columns"], Sequence[str], "columns")
     condition = decoder.decode(document["condition"], pc.Expression | None, "condition")
@@ -215,8 +232,6 @@ def _scan(decoder: Decoder, document: Mapping[str, Any], plan: ReadPlan, where: 
     if unknown or len(set(columns)) < len(columns):
         raise InputError(f"{where}: its columns {columns} are not those of its schema")
     try:
-        given = _object(document["options"], _OPTIONS, f"{where}: options")
-        options = ScanOptions(**given)
         tested = None if sql is None else parse_filter(sql, plan.schema, "the plan's condition")
         more = [name for name in tested.columns if name not in columns] if tested else []
         scan = UnitScan(plan, [*columns, *more], condition, options)

@@ -23,9 +23,11 @@ class ScanOptions:
         threads: units at once, or None for one per core, several where files are far away.
         memory_limit_bytes: what the tracked allocator may hand out at once, or None: decoded rows
             of logs, keys and index, merged batches, and what Parquet blocks of logs claim to take
-            when they are decoded. Changes that would take too much of it wait on local disk. It
-            does not bound the process: base files that pyarrow decodes (a batch and a row group's
-            pages for each thread), bodies of the timeline and the files' own bytes come on top.
+            when they are decoded. Changes that would take too much of it wait on local disk. Nor
+            may any compressed piece of a file (a block, a page, a line, a vector) become more; None
+            allows it a gigabyte, and pages of Parquet what they have. It does not bound the
+            process: base files that pyarrow decodes (a batch and a row group's pages for each
+            thread), bodies of the timeline and the files' own bytes come on top.
         strict: damage is refused wherever it can be told, so no engine's own reader, which checks
             less, takes over a file.
 

@@ -90,10 +90,17 @@ int seam_parquet_column_index(const uint8_t *data, int64_t size_bytes, int64_t n
 struct seam_parquet_page_header {
     int32_t type; /* of the enum PageType */
     int32_t header_bytes;
-    int64_t uncompressed_bytes; /* without the header */
+    int64_t compressed_bytes; /* without the header, as the others */
+    int64_t uncompressed_bytes;
     int64_t n_values;
     int64_t n_rows; /* of the second format of data pages; -1 in others */
 };
+
+/* Reads the header at the begin of some bytes, which need not hold all of its page.
+ *
+ * SEAM_BAD_INPUT: the header is broken, or goes beyond the bytes. */
+int seam_parquet_page_begin(const uint8_t *data, int64_t size_bytes,
+                            struct seam_parquet_page_header *header, struct seam_error *error);
 
 /* Checks a page that takes `size_bytes` in its file, and reads its header.
  *

@@ -199,7 +199,6 @@ int seam_parquet_column_index(const uint8_t *data, int64_t size_bytes, int64_t n
 struct page {
     struct seam_parquet_page_header *header;
     int64_t type;
-    int64_t compressed_bytes;
 };
 
 static int read_data(struct compact *in, const struct compact_field *field, void *to) {
@@ -223,7 +222,7 @@ static int read_header(struct compact *in, const struct compact_field *field, vo
     case HEADER_UNCOMPRESSED:
         return compact_number(in, field, &page->header->uncompressed_bytes);
     case HEADER_COMPRESSED:
-        return compact_number(in, field, &page->compressed_bytes);
+        return compact_number(in, field, &page->header->compressed_bytes);
     case HEADER_DATA:
     case HEADER_DICTIONARY:
         return is_struct ? compact_struct(in, read_data, page->header)
@@ -236,24 +235,33 @@ static int read_header(struct compact *in, const struct compact_field *field, vo
     }
 }
 
-int seam_parquet_page_header(const uint8_t *data, int64_t size_bytes,
-                             struct seam_parquet_page_header *header, struct seam_error *error) {
+int seam_parquet_page_begin(const uint8_t *data, int64_t size_bytes,
+                            struct seam_parquet_page_header *header, struct seam_error *error) {
     struct compact in = {data, size_bytes, 0, "page header", -1, -1, error};
-    struct page page = {header, -1, -1};
+    struct page page = {header, -1};
     memset(header, 0, sizeof *header);
-    header->uncompressed_bytes = header->n_values = header->n_rows = -1;
+    header->compressed_bytes = header->uncompressed_bytes = header->n_values = header->n_rows = -1;
     int code = compact_struct(&in, read_header, &page);
     if (code) {
         return code;
     }
-    if (page.compressed_bytes != size_bytes - in.at) {
+    header->type = page.type > INT8_MAX ? -1 : (int32_t)page.type;
+    header->header_bytes = (int32_t)in.at;
+    return SEAM_OK;
+}
+
+int seam_parquet_page_header(const uint8_t *data, int64_t size_bytes,
+                             struct seam_parquet_page_header *header, struct seam_error *error) {
+    int code = seam_parquet_page_begin(data, size_bytes, header, error);
+    if (code) {
+        return code;
+    }
+    struct compact in = {data, size_bytes, header->header_bytes, "page header", -1, -1, error};
+    if (header->compressed_bytes != size_bytes - in.at) {
         return compact_fail(&in, SEAM_BAD_INPUT, "the page has another size than its index says");
     }
-    if (page.type < 0 || page.type > INT8_MAX || header->uncompressed_bytes < 0 ||
-        header->n_values < 0) {
+    if (header->type < 0 || header->uncompressed_bytes < 0 || header->n_values < 0) {
         return compact_fail(&in, SEAM_BAD_INPUT, "its type, size or number of values is missing");
     }
-    header->type = (int32_t)page.type;
-    header->header_bytes = (int32_t)in.at;
     return SEAM_OK;
 }

@@ -93,6 +93,7 @@ class PagedFile:
         self._identity = opened.identity
         self._options = opened.options
         self._rules = opened.rules
+        self._bound = opened.bound
 
     def spans_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str], row_group: int
@@ -203,7 +204,9 @@ class PagedFile:
         where = self._of(column.name, row_group)
         sizes = self._check_dictionary(dictionary, column.begin, where) if dictionary else 0
         for number, page, n in zip(numbers, data, rows, strict=True):
-            sizes += _check_page(page, int(n), int(pages.offsets[number]), where)
+            size = _check_page(page, int(n), int(pages.offsets[number]), where)
+            self._bound.check(size, len(page), f"{where}, page at byte {pages.offsets[number]}")
+            sizes += size
         whole = int(rows.sum())
         chunk = self._chunk(column, row_group, whole, sizes, dictionary)
         file = pq.ParquetFile(
@@ -269,7 +272,9 @@ class PagedFile:
                 f"{where}: offset index: the first page does not begin where the chunk does, and "
                 f"no dictionary is there (at byte {offset})"
             )
-        return int(header.header_bytes + header.uncompressed_bytes)
+        size = int(header.header_bytes + header.uncompressed_bytes)
+        self._bound.check(size, len(page), f"{where}, dictionary at byte {offset}")
+        return size
 
     def _chunk(
         self, column: _Column, row_group: int, rows: int, size_bytes: int, dictionary: memoryview

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -131,7 +132,8 @@ class DeltaTable:
             end: likewise, the last that counts; None for the newest version.
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
+            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
+                compressed piece of a file may become.
             strict: refuse a log that contradicts itself or its checksum file, where otherwise a
                 warning is all.
 
@@ -144,16 +146,16 @@ class DeltaTable:
         check_choice("query", query, get_args(Query))
         check_flag("strict", strict)
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        root = self._storage.root
+        root, table = self._storage.root, self._within(memory_limit_bytes)
         if query == "cdc":
             _require_none(query, as_of=as_of)
-            plan = self._changes(_moment("begin", begin), _moment("end", end), strict=strict)
+            plan = table._changes(_moment("begin", begin), _moment("end", end), strict=strict)
             shown = plan.schema.names
         elif query == "snapshot":
             _require_none(query, begin=begin, end=end)
-            snapshot = self._newest if as_of is None else self._at(as_of)
+            snapshot = table._newest if as_of is None else table._at(as_of)
             schema = self._schema_of(snapshot)
-            plan, shown = self._plan(snapshot, schema), schema.arrow.names
+            plan, shown = table._plan(snapshot, schema), schema.arrow.names
         else:
             raise RefusedError(f"{root}: {query} queries of Delta tables are not supported")
         if strict and plan.warnings:
@@ -164,6 +166,15 @@ class DeltaTable:
             return UnitScan(plan, columns, condition, options)
 
         return filtered_scan(make, names, filter, plan.schema)
+
+    def _within(self, limit_bytes: int | None) -> Self:
+        """The same table for a read with a limit of memory, which holds for what it unpacks."""
+        if limit_bytes is None:
+            return self
+        other = copy.copy(self)
+        other._storage = self._storage.within(limit_bytes)
+        other._files = TableFiles(other._storage)
+        return other
 
     def _at(self, as_of: Moment) -> Snapshot:
         _moment("as_of", as_of)

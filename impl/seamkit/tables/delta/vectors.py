@@ -16,7 +16,7 @@ import numpy as np
 
 from seambase.description import StoredFile
 from seambase.errors import InputError
-from seamkit.files.roaring import Positions, read_bitmap
+from seamkit.files.roaring import Positions, read_positions
 from seamkit.files.storage import read_part
 from seamkit.tables.delta.log.actions import VectorDescriptor
 from seamkit.tables.delta.log.paths import TableFiles
@@ -48,15 +48,8 @@ def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
         where, data = _from_file(files, vector)
     if len(data) < 4 or struct.unpack_from("<i", data)[0] != _MAGIC:
         raise InputError(f"{where}: the magic number is wrong")
-    try:
-        positions = read_bitmap(memoryview(data)[4:], vector.cardinality)
-    except ValueError as error:
-        raise InputError(f"{where}: the bitmap is broken: {error}") from error
-    if len(positions) != vector.cardinality:
-        raise InputError(
-            f"{where}: it has {len(positions)} positions, the log says {vector.cardinality}"
-        )
-    return positions
+    bound = files.storage.bound
+    return read_positions(memoryview(data)[4:], vector.cardinality, bound, where, "the log")
 
 
 def stored_vector(files: TableFiles, vector: VectorDescriptor) -> StoredFile:

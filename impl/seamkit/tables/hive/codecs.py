@@ -10,12 +10,10 @@ import cramjam
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seamkit.core.unpack import most_bytes, unpack
+from seamkit.core.unpack import Bound, most_bytes, unpack
 from seamkit.files.storage import read_part
 
 __all__ = ["CODEC_CLASSES", "ByteSource", "codec_of", "decompressed", "opened"]
-
-_MOST_BLOCK_BYTES = 1 << 30
 
 #: Of files of text, by the ends of their names.
 _ENDINGS = {
@@ -64,35 +62,36 @@ def codec_of(name: str) -> str | None:
     return next((codec for ending, codec in _ENDINGS.items() if name.endswith(ending)), None)
 
 
-def opened(file: pa.NativeFile, codec: str | None, name: str) -> ByteSource:
+def opened(file: pa.NativeFile, codec: str | None, name: str, bound: Bound) -> ByteSource:
     """The bytes of a file, decompressed as they are read.
 
     Args:
         file: open at its beginning.
         codec: as `codec_of` tells.
         name: the file, for messages.
+        bound: what a block may become.
     """
     if codec is None:
         return _Plain(file, name)
     if codec in ("gzip", "bz2", "zstd"):
         return _Plain(pa.CompressedInputStream(file, codec), name)
-    pieces = _inflated(file, name) if codec == "zlib" else _blocks(file, codec, name)
+    pieces = _inflated(file, name) if codec == "zlib" else _blocks(file, codec, name, bound)
     return _Pieces(pieces)
 
 
-def decompressed(content: bytes, codec: str, name: str) -> bytes:
+def decompressed(content: bytes, codec: str, name: str, bound: Bound) -> bytes:
     """The whole of something that was compressed as one.
 
     Raises:
-        InputError: it is broken, or has more than a gigabyte.
+        InputError: it is broken.
+        RefusedError: it becomes too large.
     """
-    source = opened(pa.BufferReader(content), codec, name)
-    parts, left = [], _MOST_BLOCK_BYTES
+    source = opened(pa.BufferReader(content), codec, name, bound)
+    parts, have = [], 0
     while part := source.read(1 << 20):
         parts.append(part)
-        left -= len(part)
-        if left < 0:
-            raise InputError(f"{name}: a block of more than {_MOST_BLOCK_BYTES} bytes when read")
+        have += len(part)
+        bound.check(have, len(content), f"{name}, a compressed value or block")
     return b"".join(parts)
 
 
@@ -147,15 +146,17 @@ def _inflated(file: pa.NativeFile, name: str) -> Iterator[bytes]:
         raise InputError(f"{name}: there are bytes behind the end of its compressed ones")
 
 
-def _blocks(file: pa.NativeFile, codec: str, name: str) -> Iterator[bytes]:
+def _blocks(file: pa.NativeFile, codec: str, name: str, bound: Bound) -> Iterator[bytes]:
     """The pieces of Hadoop's block streams: for each block its size, then pieces with theirs."""
     read = _exact(file, name)
     while size := read(4, True):
         [left] = struct.unpack(">i", size)
         while left > 0:
             [compressed] = struct.unpack(">i", read(4, False))
-            if not 0 < compressed <= _MOST_BLOCK_BYTES or left > _MOST_BLOCK_BYTES:
+            if compressed <= 0:
                 raise InputError(f"{name}: a block of {compressed} bytes, {left} when read")
+            where = f"{name}, block before byte {file.tell()}"
+            bound.check(max(left, compressed), compressed, where)
             piece = _piece(codec, read(compressed, False), left, name)
             left -= len(piece)
             yield piece

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
+from seamkit.core.unpack import Bound
 from seamkit.files.reader import NoStatistics
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
@@ -120,7 +121,7 @@ class LineReader(NoStatistics):
         begin = group * self._group_bytes
         only = self.num_row_groups == 1
         end = _ENDLESS if only else begin + self._group_bytes
-        lines = _Lines(self._source(begin), begin, self.name)
+        lines = _Lines(self._source(begin), begin, self.name, self._storage.bound)
         if group:
             lines.skip_line()
         else:
@@ -132,7 +133,7 @@ class LineReader(NoStatistics):
         file = self._storage.open(self._path)
         if begin:
             file.seek(begin)
-        source = opened(file, self._codec, self.name)
+        source = opened(file, self._codec, self.name, self._storage.bound)
         if self._format.encoding == "utf-8":
             return source
         return _Transcoded(source, self._format.encoding, self.name)
@@ -166,10 +167,11 @@ class _Lines:
         source: gives them.
         begin: where in the file they begin.
         name: the file, for messages.
+        bound: what a line may have.
     """
 
-    def __init__(self, source: ByteSource, begin: int, name: str) -> None:
-        self._source, self._name = source, name
+    def __init__(self, source: ByteSource, begin: int, name: str, bound: Bound) -> None:
+        self._source, self._name, self._bound = source, name, bound
         self._base, self._at = begin, 0
         self._text = b""
         self._last = False
@@ -178,6 +180,8 @@ class _Lines:
     def _more(self, size: int) -> None:
         """Drop what was parsed, and read on."""
         left = self._text[self._at :]
+        where = f"{self._name}, the line at byte {self._base + self._at}"
+        self._bound.check(len(left), None, where)
         if len(left) > _MOST_LINE_BYTES:
             raise InputError(
                 f"{self._name}: a line of over {_MOST_LINE_BYTES} bytes (at byte {self._base})"

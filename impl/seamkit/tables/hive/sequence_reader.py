@@ -219,7 +219,7 @@ class SequenceReader(OneGroup):
             file.take(of_key)
             value = bytes(file.take(size - of_key))
             if header.codec is not None:
-                value = decompressed(value, header.codec, self.name)
+                value = decompressed(value, header.codec, self.name, self._storage.bound)
             yield self._unwrapped(value, header)
 
     def _blocks(self, file: _Bytes, header: _Header) -> Iterator[bytes]:
@@ -232,8 +232,8 @@ class SequenceReader(OneGroup):
             file.take(file.varint())  # lengths of keys
             file.take(file.varint())  # keys
             parts = [
-                decompressed(bytes(file.take(file.varint())), header.codec, self.name)
-                for _ in range(2)
+                decompressed(packed, header.codec, self.name, self._storage.bound)
+                for packed in (bytes(file.take(file.varint())) for _ in range(2))
             ]
             lengths, values = (_Bytes(memoryview(part), self.name) for part in parts)
             if not 0 <= count <= len(parts[0]):

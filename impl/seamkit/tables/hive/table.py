@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -130,7 +131,8 @@ class HiveTable:
             as_of: None: a Hive table has no past.
             batch_rows: most rows in a batch.
             threads: files, or stretches of files, at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
+            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
+                compressed piece of a file may become.
             strict: refuse what is passed over with a warning otherwise.
 
         Raises:
@@ -149,7 +151,7 @@ class HiveTable:
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         whole = self.schema
         names = chosen_columns(columns, whole, whole.names, root)
-        plan = self._plan()
+        plan = self._within(memory_limit_bytes)._plan()
         if strict and plan.warnings:
             raise InputError(f"{plan.warnings[0].file}: {plan.warnings[0].reason}")
 
@@ -157,6 +159,14 @@ class HiveTable:
             return UnitScan(plan, columns, condition, options)
 
         return filtered_scan(make, names, filter, whole)
+
+    def _within(self, limit_bytes: int | None) -> Self:
+        """The same table for a read with a limit of memory, which holds for what it unpacks."""
+        if limit_bytes is None:
+            return self
+        other = copy.copy(self)
+        other._storage = self._storage.within(limit_bytes)
+        return other
 
     @collector_at_rest()
     def _plan(self) -> ReadPlan:

@@ -81,7 +81,8 @@ def _read_index(
         raise InputError(f"{storage.full(_INDEX)}: the bootstrap index is missing")
     for path in files:
         where = storage.full(path)
-        for key, value in read_hfile(memoryview(storage.map(path)), file=where).entries:
+        content = memoryview(storage.map(path))
+        for key, value in read_hfile(content, file=where, bound=storage.bound).entries:
             partition, separator, file_id = key.decode("utf-8", "replace").rpartition(";fileid=")
             if not separator or not partition.startswith("part="):
                 raise InputError(f"{where}: the key {key!r} names no partition and file")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import datetime as dt
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -192,7 +193,8 @@ class HudiTable:
             end: inclusive, or None for now.
             batch_rows: most rows in a batch.
             threads: slices at once; one per core by default.
-            memory_limit_bytes: what decoded logs and merged batches may take at once.
+            memory_limit_bytes: what decoded logs and merged batches may take at once, and what a
+                compressed piece of a file may become.
             strict: refuse damage that Hudi's own reader skips, and ask the archive as well for
                 files that should be there.
             changes_alone: merge what changed without the rows that it changed, as Hudi does; by
@@ -231,7 +233,7 @@ class HudiTable:
             ScanOptions(batch_rows, threads, memory_limit_bytes, strict),
         )
         if query == "cdc":
-            return self._changes(asked, columns, filter)
+            return self._within(memory_limit_bytes)._changes(asked, columns, filter)
         plan, rows = asked.plan(self), asked.window(self).row_filter()
 
         def make(names: list[str], condition: pc.Expression | None) -> Scan:
@@ -242,6 +244,14 @@ class HudiTable:
         own = [name for name in plan.schema.names if not name.startswith("_hoodie_")]
         names = chosen_columns(columns, plan.schema, own, self._storage.root)
         return filtered_scan(make, names, filter, plan.schema)
+
+    def _within(self, limit_bytes: int | None) -> Self:
+        """The same table for a read with a limit of memory, which holds for what it unpacks."""
+        if limit_bytes is None:
+            return self
+        other = copy.copy(self)
+        other._storage = self._storage.within(limit_bytes)
+        return other
 
     def _changes(
         self, asked: _Query, columns: Sequence[str] | None, condition: pc.Expression | str | None
@@ -314,6 +324,7 @@ class _Query:
 
     def plan(self, table: HudiTable) -> ReadPlan:
         """What is read of the table as it was when it was opened."""
+        table = table._within(self.options.memory_limit_bytes)
         window, strict = self.window(table), self.options.strict
         table._planner(strict).ahead()
         units = self.units(table, table._plan(window, strict=strict), window)

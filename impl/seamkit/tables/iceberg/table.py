@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -145,7 +146,8 @@ class IcebergTable:
             end: the last snapshot that counts; None for the current one.
             batch_rows: most rows in a batch.
             threads: files at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
+            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
+                compressed piece of a file may become.
             strict: refuse metadata that say otherwise elsewhere, where a warning is all: totals of
                 snapshots, statistics of manifests.
 
@@ -158,10 +160,11 @@ class IcebergTable:
         check_choice("query", query, get_args(Query))
         check_flag("strict", strict)
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        table = self._within(memory_limit_bytes)
         if query == "snapshot":
             _require_none("incremental", begin=begin, end=end)
             view = chosen_view(self._metadata, as_of)
-            plan, read = self._plan(view, (), ()), None
+            plan, read = table._plan(view, (), ()), None
         elif query == "read-optimized":
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of Iceberg tables are not supported"
@@ -172,20 +175,29 @@ class IcebergTable:
             first = None if begin is None else chosen_view(self._metadata, begin).snapshot
             read = None
             if query == "incremental":
-                plan = self._appended(view, first)
+                plan = table._appended(view, first)
             else:
-                plan, read = self._changed(view, first)
+                plan, read = table._changed(view, first)
         shown = [*view.schema.arrow.names, *(CHANGE_COLUMNS.names if query == "cdc" else ())]
         names = chosen_columns(columns, plan.schema, shown, self._storage.root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
-            own = self._of_snapshot(view, condition) if query == "snapshot" else plan
+            own = table._of_snapshot(view, condition) if query == "snapshot" else plan
             if strict and own.warnings:
                 raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
             scan = UnitScan(own, columns, condition, options)
             return scan if read is None else scan.read_by("changes", read)
 
         return filtered_scan(make, names, filter, plan.schema)
+
+    def _within(self, limit_bytes: int | None) -> Self:
+        """The same table for a read with a limit of memory, which holds for what it unpacks."""
+        if limit_bytes is None:
+            return self
+        other = copy.copy(self)
+        other._storage = self._storage.within(limit_bytes)
+        other._files = TableFiles(other._storage, self._metadata.location)
+        return other
 
     def _of_snapshot(self, view: View, condition: pc.Expression | None) -> ReadPlan:
         """All that a filter may leave of a snapshot."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -155,7 +156,8 @@ class PaimonTable:
                 table keeps one, else `delta`.
             batch_rows: most rows in a batch.
             threads: buckets at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once.
+            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
+                compressed piece of a file may become.
             strict: refuse a snapshot whose number of rows is not that of its files, where otherwise
                 a warning is all.
 
@@ -169,14 +171,15 @@ class PaimonTable:
         check_choice("mode", mode, get_args(ChangeMode))
         check_flag("strict", strict)
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        table = self._within(memory_limit_bytes)
         if query == "incremental" or query == "cdc":
             if as_of is not None:
                 raise UsageError(f"a query {query} has begin and end, not as_of")
-            changes = self._changes(query, begin, end, mode)
+            changes = table._changes(query, begin, end, mode)
         else:
             if begin is not None or end is not None or mode != "auto":
                 raise UsageError(f"a query {query} has neither begin, end nor mode")
-            changes = PlannedChanges(self._plan(as_of, strict, query))
+            changes = PlannedChanges(table._plan(as_of, strict, query))
         whole = changes.plan.schema
         names = chosen_columns(columns, whole, whole.names, self._storage.root)
 
@@ -184,6 +187,14 @@ class PaimonTable:
             return changes.scan(columns, condition, options)
 
         return filtered_scan(make, names, filter, whole)
+
+    def _within(self, limit_bytes: int | None) -> Self:
+        """The same table for a read with a limit of memory, which holds for what it unpacks."""
+        if limit_bytes is None:
+            return self
+        other = copy.copy(self)
+        other._storage = self._storage.within(limit_bytes)
+        return other
 
     def _snapshot(self, as_of: Point | None) -> Snapshot | None:
         """The snapshot that is meant; None in a table that was never written to."""

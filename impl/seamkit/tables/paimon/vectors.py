@@ -13,7 +13,7 @@ import struct
 import zlib
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.roaring import Positions, read_bitmap
+from seamkit.files.roaring import Positions, read_positions
 from seamkit.files.storage import Storage, read_part
 from seamkit.tables.paimon.metadata.manifests import VectorRange
 from seamkit.tables.paimon.paths import located
@@ -37,15 +37,8 @@ def read_vector(storage: Storage, vector: VectorRange) -> Positions:
     own, path = located(storage, _FOLDER, vector.index_file, vector.external_path)
     where = f"{own.full(path)}, the deletion vector at byte {vector.offset}"
     body = _body(own, path, vector, where)
-    try:
-        positions = _positions(body)
-    except (ValueError, struct.error) as error:
-        raise InputError(f"{where}: the bitmap is broken: {error}") from error
-    if vector.cardinality is not None and len(positions) != vector.cardinality:
-        raise InputError(
-            f"{where}: it has {len(positions)} positions, the manifest says {vector.cardinality}"
-        )
-    return positions
+    bitmap = _bitmap(body, where)
+    return read_positions(bitmap, vector.cardinality, own.bound, where, "the manifest")
 
 
 def _body(storage: Storage, path: str, vector: VectorRange, where: str) -> bytes:
@@ -75,10 +68,11 @@ def _body(storage: Storage, path: str, vector: VectorRange, where: str) -> bytes
     return body
 
 
-def _positions(body: bytes) -> Positions:
+def _bitmap(body: bytes, where: str) -> bytes | memoryview:
+    """The vector as a bitmap of 64 bits."""
     if struct.unpack_from(">i", body)[0] == _MAGIC_32:
-        # One bucket of a 64-bit bitmap, whose upper bits are zero.
-        return read_bitmap(struct.pack("<QI", 1, 0) + body[4:])
+        # One bucket of it, whose upper bits are zero.
+        return struct.pack("<QI", 1, 0) + body[4:]
     if struct.unpack_from("<i", body)[0] == _MAGIC_64:
-        return read_bitmap(memoryview(body)[4:])
-    raise ValueError(f"its magic number is {body[:4].hex()}")
+        return memoryview(body)[4:]
+    raise InputError(f"{where}: the bitmap is broken: its magic number is {body[:4].hex()}")

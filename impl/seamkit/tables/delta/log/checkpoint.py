@@ -91,7 +91,7 @@ def _parquet_actions(
         content = storage.open(path)
         if told is not None and told != content.size():
             raise InputError(f"{where}: {content.size()} bytes, the checkpoint says {told}")
-        file = open_parquet(content, where)
+        file = open_parquet(content, where, storage.bound)
         table = file.read(columns=_columns(file.schema_arrow), use_threads=False)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error

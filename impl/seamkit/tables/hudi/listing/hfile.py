@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import google_crc32c
 
 from seambase.errors import InputError, RefusedError
-from seamkit.core.unpack import unpack
+from seamkit.core.unpack import Bound, unpack
 from seamkit.files.protobuf import fields, varint
 
 __all__ = ["HFile", "read_hfile"]
@@ -55,18 +55,20 @@ class HFile:
     info: Mapping[bytes, bytes]
 
 
-def read_hfile(content: memoryview | bytes, *, file: str) -> HFile:
+def read_hfile(content: memoryview | bytes, *, file: str, bound: Bound | None = None) -> HFile:
     """Read a whole HFile.
 
     Args:
         content: the file's bytes.
         file: what messages call it.
+        bound: what a block may become; None for the default.
 
     Raises:
         InputError: the bytes break the format, or entries are missing.
-        RefusedError: another version, compression, checksum or kind of cell.
+        RefusedError: another version, compression, checksum or kind of cell, or a block that
+            becomes too large.
     """
-    reader = _Reader(memoryview(content).cast("B"), file)
+    reader = _Reader(memoryview(content).cast("B"), file, bound or Bound())
     trailer = reader.trailer()
     info = reader.info(trailer)
     entries: list[tuple[bytes, bytes]] = []
@@ -83,9 +85,10 @@ def read_hfile(content: memoryview | bytes, *, file: str) -> HFile:
 class _Reader:
     """The blocks of one file, checked."""
 
-    def __init__(self, data: memoryview, file: str) -> None:
+    def __init__(self, data: memoryview, file: str, bound: Bound) -> None:
         self._data = data
         self._file = file
+        self._bound = bound
         self._codec = _CODEC_NONE
 
     def trailer(self) -> dict[int, int]:
@@ -154,6 +157,7 @@ class _Reader:
         sums = self._data[at + end : at + _HEADER.size + size]
         self._check_sums(self._data[at : at + end], sums, checksum, chunk, where)
         content = self._data[at + _HEADER.size : at + end]
+        self._bound.check(whole, len(content), where)
         return magic, _decompress(content, whole, self._codec, where), at + _HEADER.size + size
 
     @staticmethod

@@ -101,7 +101,8 @@ class MetadataTable:
         own = self.storage
         if slice_.base is not None:
             file = own.full(slice_.base.path)
-            base = read_hfile(memoryview(own.map(slice_.base.path)), file=file)
+            content = memoryview(own.map(slice_.base.path))
+            base = read_hfile(content, file=file, bound=own.bound)
             schema = base.info.get(b"schema")
             if schema is None:
                 raise InputError(f"{file}: the file does not tell its schema")
@@ -115,7 +116,7 @@ class MetadataTable:
             if block.kind == "delete":
                 yield from ((key or "", None) for key in block.delete_keys().record_keys)
             elif block.kind == "hfile":
-                part = read_hfile(block.content, file=block.where)
+                part = read_hfile(block.content, file=block.where, bound=own.bound)
                 yield from _decoded(part, block.schema or "", block.where, wanted)
             else:
                 raise RefusedError(

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import AvroDecoder, AvroType, BlockPiece, cut_block, parse_schema, whole_block
 from seamkit.core.arrow_data import array_of, batch_of, numbers
+from seamkit.core.unpack import Bound
 from seamkit.files.columns import renamed
 from seamkit.files.equalities import RowTest
 from seamkit.files.parquet import (
@@ -114,7 +115,7 @@ class RecordReader:
     def _decoded(self, run: Sequence[LogBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         first, context = run[0], self._context
         if first.kind == "parquet":
-            yield from _parquet_rows(first, schema, context)
+            yield from _parquet_rows(first, schema, context, self._source.storage.bound)
             return
         assert first.schema is not None  # read_blocks refuses an Avro block without one
         writer = parse_schema(first.schema)
@@ -190,7 +191,7 @@ class RecordReader:
 
 
 def _parquet_rows(
-    block: LogBlock, schema: pa.Schema, context: ReadContext
+    block: LogBlock, schema: pa.Schema, context: ReadContext, bound: Bound
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet block.
 
@@ -202,7 +203,7 @@ def _parquet_rows(
         return
     where = block.where
     content = pa.BufferReader(pa.py_buffer(block.content))
-    file = open_parquet(content, where)
+    file = open_parquet(content, where, bound)
     encoded = dictionary_columns(file, schema, schema.names)
     file = open_parquet(content, where, metadata=file.metadata, read_dictionary=encoded)
     present = [n for n in schema.names if n in file.schema_arrow.names]

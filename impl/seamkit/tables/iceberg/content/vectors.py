@@ -16,7 +16,7 @@ import zlib
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.files.roaring import Positions, read_bitmap
+from seamkit.files.roaring import Positions, read_positions
 from seamkit.files.storage import read_part
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
@@ -58,7 +58,8 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
     if magic != _PUFFIN:
         raise InputError(f"{storage.full(path)}: no Puffin file")
     _check_footer(footer, vector, where)
-    return _positions(blob, length, vector.records, where)
+    bitmap = _bitmap(blob, length, where)
+    return read_positions(bitmap, vector.records, storage.bound, where, "its manifest")
 
 
 def _footer(file: pa.NativeFile, size: int) -> bytes:
@@ -106,7 +107,7 @@ def _name(path: str | None) -> str:
     return str(path).rpartition("/")[2]
 
 
-def _positions(blob: bytes, length: int, records: int, where: str) -> Positions:
+def _bitmap(blob: bytes, length: int, where: str) -> memoryview:
     if len(blob) != length:
         raise InputError(f"{where}: the file ends before it")
     [inner] = struct.unpack_from(">I", blob)
@@ -118,10 +119,4 @@ def _positions(blob: bytes, length: int, records: int, where: str) -> Positions:
     [checksum] = struct.unpack_from(">I", blob, length - 4)
     if zlib.crc32(content) != checksum:
         raise InputError(f"{where}: its checksum is wrong")
-    try:
-        positions = read_bitmap(content[4:], records)
-    except ValueError as error:
-        raise InputError(f"{where}: the bitmap is broken: {error}") from error
-    if len(positions) != records:
-        raise InputError(f"{where}: it has {len(positions)} positions, its manifest says {records}")
-    return positions
+    return content[4:]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
-from seamkit.avro.records import AvroContainer, read_container
+from seamkit.avro.records import AvroContainer
 from seamkit.tables.iceberg.metadata.document import PartitionKinds, Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.values import partition_value
@@ -386,16 +386,16 @@ def _avro(
     if length is not None and length != len(content):
         raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
     try:
-        container = AvroContainer(content, where)
+        container = AvroContainer(content, where, storage.bound)
         names = _Names(json.loads(container.schema))
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
         raise InputError(f"{where}: its schema is not readable ({error!r})") from error
-    return _by_id(content, names, where), where, container.properties
+    return _by_id(container, names, where), where, container.properties
 
 
-def _by_id(content: bytes, names: _Names, where: str) -> Iterator[dict[int, Any]]:
+def _by_id(container: AvroContainer, names: _Names, where: str) -> Iterator[dict[int, Any]]:
     try:
-        for record in read_container(content, where):
+        for record in container.records():
             yield names.of(record)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{where}: a record is not readable ({error!r})") from error

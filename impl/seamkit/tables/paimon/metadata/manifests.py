@@ -253,7 +253,10 @@ def _records(
     content = storage.read(path)
     if size_bytes is not None and len(content) != size_bytes:
         raise InputError(f"{where}: {len(content)} bytes where {size_bytes} are stated")
-    records = _orc_records(storage, path) if content[:3] == _ORC else read_container(content, where)
+    is_orc = content[:3] == _ORC
+    records = (
+        _orc_records(storage, path) if is_orc else read_container(content, where, storage.bound)
+    )
     for record in records:
         if not isinstance(record, dict):
             raise InputError(f"{where}: its entries are no records")
