@@ -24,11 +24,12 @@ __all__ = ["Verdict", "missing_capability", "outcome_of", "run_one", "verdict"]
 
 
 class Verdict(NamedTuple):
-    """The word for an outcome, the reason, and the rows in question where the answer is rows."""
+    """What came of a case; see `seambench.contracts.outcomes.Outcome`."""
 
     word: Word
     reason: str = ""
     difference: Difference | None = None
+    refusal: bool = False
 
 
 def run_one(case: Case, implementation: Any) -> tuple[Word, str]:
@@ -49,7 +50,7 @@ def outcome_of(check: Callable[[], None]) -> Verdict:
     except NotOffered as reason:
         return Verdict("not-offered", str(reason))
     except Mismatch as reason:
-        return Verdict("fail", str(reason), reason.difference)
+        return Verdict("fail", str(reason), reason.difference, reason.refusal)
     except ProtocolError as reason:
         return Verdict("fail", str(reason))
     except UnavailableError as reason:
@@ -113,7 +114,7 @@ def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str
         if isinstance(problem.__cause__, refusals):
             raise NotOffered(f"no {missing}; refused as it must be") from problem
         text = f"{missing} is not offered, yet it answers wrongly: {problem}"
-        raise Mismatch(text, problem.difference) from problem
+        raise Mismatch(text, problem.difference, refusal=problem.refusal) from problem
 
 
 def _held(implementation: Any) -> int:

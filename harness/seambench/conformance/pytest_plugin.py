@@ -134,7 +134,7 @@ def _xfails_files(config: pytest.Config) -> list[Path]:
 
 def assert_conforms(outcome: Outcome) -> None:
     """Tell pytest an outcome: failing words fail, the others skip or are expected to fail."""
-    said = f"{outcome.outcome}: {outcome.reason}"
+    said = f"{outcome.outcome}: {outcome.said}"
     if outcome.failed:
         pytest.fail(said, pytrace=False)
     if outcome.outcome in ("xfail", "fail"):

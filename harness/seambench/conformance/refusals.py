@@ -40,11 +40,12 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
     except accepted as error:
         for word in says:
             if word not in str(error) and kind != "peer":
-                raise Mismatch(f"the refusal does not name {word!r}: {error}") from error
+                text = f"the refusal does not name {word!r}: {error}"
+                raise Mismatch(text, refusal=True) from error
         return
     except errors.SeambenchError as error:
-        came = type(error).__name__
-        raise Mismatch(f"{came} instead of {' or '.join(refused)}: {error}") from error
+        text = f"{type(error).__name__} instead of {' or '.join(refused)}: {error}"
+        raise Mismatch(text, refusal=True) from error
     raise Mismatch(f"{' or '.join(refused)} expected, but nothing was refused")
 
 
@@ -61,4 +62,5 @@ def told_as_mismatch() -> Iterator[None]:
     except NO_REFUSAL:
         raise
     except errors.SeambenchError as error:
-        raise Mismatch(f"refused what it offers: {type(error).__name__}: {error}") from error
+        text = f"refused what it offers: {type(error).__name__}: {error}"
+        raise Mismatch(text, refusal=True) from error

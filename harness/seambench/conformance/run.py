@@ -177,6 +177,7 @@ def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> 
         version=version,
         difference=Difference(**rows) if rows else None,
         must_refuse=bool(case.refused),
+        refusal=answer.get("refusal", False),
     )
 
 

@@ -113,6 +113,7 @@ def _answer(
 def _members(found: Verdict) -> Mapping[str, Any]:
     """A verdict as members of an answer."""
     members: dict[str, Any] = {"outcome": found.word, "reason": found.reason}
+    members["refusal"] = found.refusal
     return members | ({"difference": asdict(found.difference)} if found.difference else {})
 
 

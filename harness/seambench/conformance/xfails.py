@@ -11,23 +11,26 @@ A file is given on the command line, or named by the implementation's attribute 
     since = "0.4.0"                 # first version of it that was seen to fail; absent: any
     until = "0.5.0"                 # last one
     without = ["0.4.1"]             # versions between these that pass
+    outcomes = ["fail", "crash"]    # words that it ends with; absent: a wrong answer or a refusal
+    digest = "0123456789ab"         # of the rows that differ, as a failed check says it
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from seambase.errors import UsageError
 from seambench.contracts.data_files import read_toml
-from seambench.contracts.outcomes import Outcome
+from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.peers.catalogue import AT, within
 
-__all__ = ["Xfail", "Xfails", "judge", "load_xfails"]
-
-_EXCUSED = frozenset({"fail", "error", "timeout", "crash"})
+__all__ = ["Xfail", "Xfails", "digest_of", "judge", "load_xfails"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class Xfail:
         since: first version that was seen to fail; empty for any.
         until: last version that was.
         without: versions between these that were not.
+        outcomes: words that it ends with: a wrong answer excuses no crash.
+        digest: of the rows that differ (`digest_of`); empty where they differ from run to run, or
+            the answer is no rows.
     """
 
     id: str
@@ -46,6 +52,8 @@ class Xfail:
     since: str = ""
     until: str = ""
     without: Sequence[str] = ()
+    outcomes: Sequence[Literal["fail", "error", "timeout", "crash"]] = ("fail",)
+    digest: str = ""
 
     def holds_for(self, version: str) -> bool:
         """Whether it is about a version."""
@@ -74,13 +82,15 @@ class Xfails:
         name = outcome.implementation.partition(AT)[0]
         if entry is None or name != self.implementation or not entry.holds_for(outcome.version):
             return outcome
-        if outcome.outcome in _EXCUSED:
-            reason = f"{entry.reason} ({outcome.outcome}: {outcome.reason})"
-            return replace(outcome, outcome="xfail", reason=reason)
         if outcome.outcome == "pass":
             reason = f"passes, but {self.source.name} expects a failure: {entry.reason}"
-            return replace(outcome, outcome="xpass", reason=reason)
-        return outcome
+            return replace(outcome, outcome="xpass", reason=reason, known=entry.reason)
+        if not outcome.failed and outcome.outcome != "fail":
+            return outcome
+        if other := _other_than(entry, outcome):
+            reason = f"{outcome.reason}; it is known to fail ({entry.reason}), but {other}"
+            return replace(outcome, reason=reason)
+        return replace(outcome, outcome="xfail", known=entry.reason, came=outcome.outcome)
 
     def stale(self, seam: str, known: Iterable[str]) -> list[Outcome]:
         """An error for each entry of a seam that names no case."""
@@ -95,6 +105,25 @@ class Xfails:
             )
             for id_ in gone
         ]
+
+
+def _other_than(entry: Xfail, outcome: Outcome) -> str:
+    """How an outcome is another than the one that is known; empty where it is that one."""
+    if outcome.outcome not in entry.outcomes:
+        return f"with {' or '.join(entry.outcomes)}, not with {outcome.outcome}"
+    found = digest_of(outcome.difference) if outcome.difference else ""
+    if entry.digest and found != entry.digest:
+        return f"by other rows (digest {found or 'none'}, not {entry.digest})"
+    return ""
+
+
+def digest_of(difference: Difference) -> str:
+    """A short digest of the rows in which an answer differs, whatever their order."""
+    sides = (difference.missing, difference.unexpected)
+    counts = (difference.missing_rows, difference.unexpected_rows)
+    said = [list(difference.columns), *(sorted(map(list, side)) for side in sides)]
+    text = json.dumps([*said, *counts], ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @cache

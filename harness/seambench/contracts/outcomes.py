@@ -63,11 +63,16 @@ class Mismatch(Exception):  # noqa: N818 - it is a finding about another's answe
     Args:
         message: one sentence.
         difference: the rows in question, where the answer is rows.
+        refusal: what came was a refusal in a sentence, where an answer or another refusal was
+            asked for: nobody was given wrong rows.
     """
 
-    def __init__(self, message: str, difference: Difference | None = None) -> None:
+    def __init__(
+        self, message: str, difference: Difference | None = None, *, refusal: bool = False
+    ) -> None:
         super().__init__(message)
         self.difference = difference
+        self.refusal = refusal
 
 
 class NotOffered(Exception):  # noqa: N818 - as above
@@ -92,12 +97,15 @@ class Outcome:
 
     Attributes:
         seconds: time the check took, unpacking and comparing included; no benchmark.
-        reason: one sentence for every outcome but `pass`.
+        reason: one sentence for every outcome but `pass`: what came, whether that was known or not.
         level: of the case; a `should` that ends in `fail` does not fail the run.
         group: the format or the group of rules that the case belongs to.
         version: of the implementation; empty where it did not get as far as saying it.
         difference: of a wrong answer that is rows.
         must_refuse: what the case asks for is a refusal, no answer.
+        refusal: of a `fail`: a refusal in a sentence came, and no wrong answer.
+        known: of an `xfail` or `xpass`: why it was expected to fail.
+        came: of an `xfail`: the word that it would have had.
     """
 
     seam: str
@@ -111,6 +119,16 @@ class Outcome:
     version: str = ""
     difference: Difference | None = None
     must_refuse: bool = False
+    refusal: bool = False
+    known: str = ""
+    came: Word | None = None
+
+    @property
+    def said(self) -> str:
+        """What came, and what was known of it, in a line."""
+        if self.outcome == "xfail":
+            return f"{self.known} ({self.came}: {self.reason})"
+        return self.reason
 
     @property
     def failed(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,18 +13,20 @@ from seambench.contracts import registry
 from seambench.contracts.outcomes import Outcome, Word
 from seambench.contracts.registry import PAIR
 from seambench.records.facts import implementation_info, without_folders
-from seambench.records.model import Conformance, Consumer, Differing, Implementation, Record
+from seambench.records.model import (
+    Conformance,
+    Consumer,
+    Differing,
+    Implementation,
+    KnownFailure,
+    Record,
+)
 from seambench.records.writer import Recording
 
 __all__ = ["conformance_of", "conformance_records"]
 
 _REASON_LENGTH = 300
 _SLOW_SECONDS = 1.0
-#: A case that failed by an error which says so gave nobody wrong rows.
-_REFUSED = re.compile(
-    r"(?:.*\(fail: )?(?:refused what it offers|the refusal does not name|\w+Error instead of )",
-    re.DOTALL,
-)
 
 
 def conformance_of(
@@ -55,11 +56,12 @@ def conformance_of(
         seconds=round(sum(one.seconds for one in outcomes), 3),
         outcomes=words,
         reasons=reasons,
-        refused=[
-            case
+        refused=[case for case, one in last.items() if one.refusal],
+        known={
+            case: KnownFailure(_published(one.known), one.came)
             for case, one in last.items()
-            if one.outcome in ("fail", "xfail") and _REFUSED.match(one.reason)
-        ],
+            if one.outcome == "xfail" and one.came is not None
+        },
         should=[case for case, one in last.items() if one.level == "should"],
         slow={
             case: round(one.seconds, 3)

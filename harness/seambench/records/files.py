@@ -63,6 +63,11 @@ def _case_problems(part: Conformance) -> list[str]:
         if any(len(row) != len(rows.columns) for row in (*rows.missing, *rows.unexpected))
     ]
     found += [
+        f"{case}: {word} {'with' if case in part.known else 'without'} what was known of it"
+        for case, word in words.items()
+        if (word == "xfail") != (case in part.known)
+    ]
+    found += [
         f"{case} is called refused, and it is {words.get(case, 'not there')}"
         for case in part.refused
         if words.get(case) not in ("fail", "xfail")

@@ -252,6 +252,18 @@ class Consumer(_Struct, frozen=True):
     version: Text
 
 
+class KnownFailure(_Struct, frozen=True):
+    """A failure that was expected.
+
+    Attributes:
+        reason: why it was.
+        came: the word that the case would have had.
+    """
+
+    reason: Text
+    came: Word
+
+
 class Conformance(_Struct, frozen=True):
     """What became of the cases of one seam.
 
@@ -260,7 +272,8 @@ class Conformance(_Struct, frozen=True):
         seconds: all of them took.
         outcomes: by word and folder of cases, the names of cases in that folder.
         reasons: by case, for every word but `pass` and `not-offered`.
-        refused: cases that failed by an error that says so, and not by wrong rows.
+        refused: cases that failed by a refusal in a sentence, and not by wrong rows.
+        known: of each `xfail`, why it was expected.
         should: cases of the level `should`: both readings of their rule have defenders.
         slow: seconds of cases that took one or more.
         differences: of cases with wrong rows, some of these rows.
@@ -272,6 +285,7 @@ class Conformance(_Struct, frozen=True):
     outcomes: dict[Word, dict[str, list[str]]]
     reasons: dict[str, Text] = {}
     refused: list[str] = []
+    known: dict[str, KnownFailure] = {}
     should: list[str] = []
     slow: dict[str, Seconds] = {}
     differences: dict[str, Differing] = {}

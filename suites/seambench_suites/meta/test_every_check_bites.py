@@ -582,10 +582,10 @@ def met(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
     found: set[tuple[str, int]] = set()
     before = Mismatch.__init__
 
-    def noted(self: Mismatch, *given: Any) -> None:
+    def noted(self: Mismatch, *given: Any, **named: Any) -> None:
         frame = sys._getframe(1)
         found.add((frame.f_code.co_filename, frame.f_lineno))
-        before(self, *given)
+        before(self, *given, **named)
 
     monkeypatch.setattr(Mismatch, "__init__", noted)
     monkeypatch.setattr(exchange_check, "_PATIENCE", 0.3)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from seambase.errors import UsageError
 from seambench.conformance.run import run_checks
-from seambench.conformance.xfails import load_xfails
+from seambench.conformance.xfails import digest_of, load_xfails
 from seambench.contracts.outcomes import FAILING, WORDS
 from seambench_suites.cases import ROOT
 
@@ -34,7 +35,39 @@ def test_expected_failures(tmp_path: Path, name: str, word: str) -> None:
 
     assert outcome.outcome == word
     assert outcome.failed == (word == "xpass")
-    assert "known" in outcome.reason
+    assert outcome.known == "known"
+    assert outcome.came == ("fail" if word == "xfail" else None)
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ('outcomes = ["crash"]', "but with crash, not with fail"),
+        ('digest = "000000000000"', "but by other rows (digest "),
+    ],
+)
+def test_another_failure_than_the_known_one_is_not_excused(
+    tmp_path: Path, key: str, says: str
+) -> None:
+    """An entry excuses its own word and its own rows: not a wrong answer for a crash."""
+    file = _file(tmp_path, WRONG, CASE)
+    file.write_text(f"{file.read_text()}{key}\n")
+    (outcome,) = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+
+    assert (outcome.outcome, says in outcome.reason) == ("fail", True), outcome.reason
+
+
+def test_the_rows_that_are_known_are_excused(tmp_path: Path) -> None:
+    """The digest that a failure tells is the one that excuses it, whatever the order of rows."""
+    (failed,) = run_checks("scan", [WRONG], patterns=[CASE])
+    assert failed.difference is not None
+    found = digest_of(failed.difference)
+    turned = replace(failed.difference, missing=failed.difference.missing[::-1])
+    file = _file(tmp_path, WRONG, CASE)
+    file.write_text(f'{file.read_text()}digest = "{found}"\n')
+    (outcome,) = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+
+    assert (outcome.outcome, digest_of(turned)) == ("xfail", found)
 
 
 def test_other_implementations_are_not_excused(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ def _write_junit(file: Path, seam: str, outcomes: Sequence[Outcome]) -> None:
         tag: Tag = "" if one.outcome == "pass" else "skipped"
         if one.failed:
             tag = "error" if one.outcome in ("error", "crash", "timeout") else "failure"
-        case = JUnitCase(one.case, tag, one.outcome, f"{one.outcome}: {one.reason}", one.seconds)
+        case = JUnitCase(one.case, tag, one.outcome, f"{one.outcome}: {one.said}", one.seconds)
         suites.setdefault(one.implementation, []).append(case)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(junit(f"seambench {seam}", suites), encoding="utf-8")

@@ -70,7 +70,7 @@ def show_outcomes(
         progress.now(f"{outcome.implementation}: {outcome.case}")
         progress.advance()
         if outcome.outcome not in ("pass", "not-offered"):
-            alike = likeness(outcome) if outcome.failed else outcome.reason
+            alike = likeness(outcome) if outcome.failed else outcome.said
             key = (outcome.implementation, outcome.outcome, alike)
             told[key] += 1
             if told[key] <= (_ALIKE_SHOWN if outcome.failed else 1):
@@ -106,7 +106,7 @@ def _show(outcome: Outcome, extra: Sequence[str]) -> None:
 
     out = console()
     colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
-    reason, rows = outcome.reason, outcome.difference
+    reason, rows = outcome.said, outcome.difference
     if rows is not None and outcome.failed:
         # The rows follow, by themselves.
         reason = reason.partition(": missing ")[0].partition(": unexpected ")[0]

@@ -60,8 +60,7 @@ def _markdown(columns: Sequence[Column]) -> str:
 def _wrong(columns: Sequence[Column]) -> Iterator[str]:
     """Wrong answers, each with its reason."""
     listed = [
-        f"- {_cell(column.name)} {_cell(column.version)}, `{case}`: "
-        f"{_cell(column.reasons.get(case, ''))}"
+        f"- {_cell(column.name)} {_cell(column.version)}, `{case}`: {_cell(column.said(case))}"
         for column in columns
         for case, (kind, _) in sorted(column.outcomes.items())
         if kind == "wrong"
@@ -88,7 +87,7 @@ def _json(columns: Sequence[Column]) -> str:
                     "case": case,
                     "kind": kind,
                     "outcome": word,
-                    "reason": column.reasons.get(case, ""),
+                    "reason": column.said(case),
                     "record": column.links[case],
                     "earlier": [asdict(one) for one in column.earlier.get(case, ())],
                     "difference": msgspec.to_builtins(column.differences.get(case)),
@@ -109,7 +108,7 @@ def _csv(columns: Sequence[Column]) -> str:
     for column in columns:
         for case, (kind, word) in sorted(column.outcomes.items()):
             about = (column.seam, column.name, column.version, case, kind, word)
-            writer.writerow((*about, column.reasons.get(case, ""), column.links[case]))
+            writer.writerow((*about, column.said(case), column.links[case]))
     return out.getvalue()
 
 
@@ -119,7 +118,7 @@ def _junit(columns: Sequence[Column]) -> str:
         "seambench",
         {
             f"{column.seam}: {column.name} {column.version}": [
-                JUnitCase(case, _tag(kind, word), SAID[kind], column.reasons.get(case, SAID[kind]))
+                JUnitCase(case, _tag(kind, word), SAID[kind], column.said(case) or SAID[kind])
                 for case, (kind, word) in sorted(column.outcomes.items())
             ]
             for column in columns

@@ -99,6 +99,7 @@ def _column(column: Column, number: Mapping[str, int]) -> Mapping[str, Any]:
         "link": column.link,
         "outcomes": words,
         "reasons": {number[case]: reason for case, reason in column.reasons.items()},
+        "known": {number[case]: reason for case, reason in column.known.items()},
         "differences": {
             number[case]: msgspec.to_builtins(rows) for case, rows in column.differences.items()
         },

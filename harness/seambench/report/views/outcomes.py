@@ -53,8 +53,6 @@ _OF_WORD: dict[Word, str] = {
     "timeout": "broken",
     "crash": "broken",
 }
-#: What stood behind a known failure, at the end of its reason.
-_KNOWN_BROKEN = re.compile(r"\((?:error|timeout|crash): ")
 
 
 @dataclass(frozen=True)
@@ -78,6 +76,7 @@ class Column:
         date: of that record.
         outcomes: by case, its kind and its word.
         reasons: by case, where it has one.
+        known: by case that was expected to fail, why it was.
         differences: by case, some of the wrong rows.
         links: by case, the record that its outcome is from.
         dates: by case, the day of that record.
@@ -93,6 +92,7 @@ class Column:
     date: str = ""
     outcomes: dict[str, tuple[str, Word]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
     differences: dict[str, Differing] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     dates: dict[str, str] = field(default_factory=dict)
@@ -108,11 +108,16 @@ class Column:
         """Whether it is somebody else's."""
         return self.about == "peer"
 
+    def said(self, case: str) -> str:
+        """Why a case was expected to fail, and what came of it; empty where it is right."""
+        known, reason = self.known.get(case, ""), self.reasons.get(case, "")
+        return f"{known} ({reason})" if known else reason
+
     def drop(self, case: str) -> None:
         """Forget a case."""
-        by_case = (self.outcomes, self.reasons, self.differences, self.links, self.dates)
-        for known in (*by_case, self.earlier):
-            known.pop(case, None)
+        of_cases = (self.outcomes, self.reasons, self.known, self.differences)
+        for by_case in (*of_cases, self.links, self.dates, self.earlier):
+            by_case.pop(case, None)
 
     def add(self, shown: Shown, part: Conformance) -> None:
         """Take over the outcomes of a newer run."""
@@ -122,8 +127,9 @@ class Column:
         for case, word in part.cases():
             if word == "unavailable":
                 continue  # it was not run
-            reason = part.reasons.get(case, "")
-            kind = kind_of(word, reason, is_refusal=case in refused, should=case in should)
+            known = part.known.get(case)
+            came = known.came if known else word
+            kind = kind_of(came, is_refusal=case in refused, should=case in should)
             before = self.outcomes.get(case)
             if before is not None and before[0] != kind:
                 was = Earlier(*before, self.dates[case], self.links[case])
@@ -133,20 +139,27 @@ class Column:
             self.dates[case] = self.date
             self.differences.pop(case, None)
             self.reasons.pop(case, None)
-            if reason:
-                self.reasons[case] = reason
+            self.known.pop(case, None)
+            if case in part.reasons:
+                self.reasons[case] = part.reasons[case]
+            if known:
+                self.known[case] = known.reason
         self.differences |= part.differences
 
 
-def kind_of(word: Word, reason: str, *, is_refusal: bool, should: bool) -> str:
-    """The kind of an outcome."""
-    if word in ("fail", "xfail") and should:
+def kind_of(came: Word, *, is_refusal: bool, should: bool) -> str:
+    """The kind of an outcome.
+
+    Args:
+        came: its word, whether it was expected or not.
+        is_refusal: whether a refusal in a sentence came.
+        should: whether the case's rule has defenders on both sides.
+    """
+    if came in _OF_WORD:
+        return _OF_WORD[came]
+    if should:
         return "disputed"
-    if word in _OF_WORD:
-        return _OF_WORD[word]
-    if is_refusal:
-        return "refused"
-    return "broken" if _KNOWN_BROKEN.search(reason) else "wrong"
+    return "refused" if is_refusal else "wrong"
 
 
 def columns_of(records: Iterable[Shown]) -> list[Column]:

@@ -82,6 +82,8 @@ def _outcomes(part: Conformance) -> dict[str, tuple[str, Word, str]]:
     for case, word in part.cases():
         if word != "unavailable":
             reason = part.reasons.get(case, "")
-            kind = kind_of(word, reason, is_refusal=case in refused, should=case in should)
+            known = part.known.get(case)
+            came = known.came if known else word
+            kind = kind_of(came, is_refusal=case in refused, should=case in should)
             found[case] = (kind, word, reason)
     return found

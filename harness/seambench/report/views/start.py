@@ -156,7 +156,7 @@ def _ways(column: Column, group: str | None = None) -> int:
     """In how many ways a column is wrong: cases of one known defect are one."""
     return len(
         {
-            column.reasons.get(case, case).partition(" (fail: ")[0]
+            column.known.get(case, case)
             for case, (kind, _) in column.outcomes.items()
             if kind == "wrong" and (group is None or group_of(case) == group)
         }

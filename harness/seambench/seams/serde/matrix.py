@@ -67,7 +67,7 @@ def exchange_bytes(run: PassRun) -> Iterator[Outcome]:
                     answer = run.ask(consumer, "consume", case, {"bytes": made["bytes"]})
                 else:
                     reason = f"not written: {made.get('reason', '')}"
-                    answer = {"outcome": made["outcome"], "reason": reason}
+                    answer = {**made, "reason": reason}
                 yield run.outcome(f"{producer}{PAIR}{consumer}", case, answer)
         for name in run.implementations:
             if name not in first:

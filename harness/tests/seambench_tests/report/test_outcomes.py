@@ -41,6 +41,10 @@ def conformance(word: str, reason: str = "", **more: object) -> dict[str, object
     return {"seam": "scan", "seconds": 1, "outcomes": {word: {"scan/a": ["b"]}}, **reasons, **more}
 
 
+def _known(came: str) -> dict[str, object]:
+    return {"scan/a/b": {"reason": "a rule", "came": came}}
+
+
 @pytest.mark.parametrize(
     ("part", "kind"),
     [
@@ -48,8 +52,9 @@ def conformance(word: str, reason: str = "", **more: object) -> dict[str, object
         (conformance("fail", "1 row expected"), "wrong"),
         (conformance("fail", "refused what it offers", refused=["scan/a/b"]), "refused"),
         (conformance("fail", "1 row expected", should=["scan/a/b"]), "disputed"),
-        (conformance("xfail", "known (fail: 1 row expected)"), "wrong"),
-        (conformance("xfail", "known (crash: signal 11)"), "broken"),
+        (conformance("xfail", "1 row expected", known=_known("fail")), "wrong"),
+        (conformance("xfail", "signal 11 (fail: x)", known=_known("crash")), "broken"),
+        (conformance("crash", "signal 11", should=["scan/a/b"]), "broken"),
         (conformance("timeout", "60 s"), "broken"),
         (conformance("not-offered"), "off"),
     ],

@@ -31,6 +31,7 @@ function verdict(data, column, number, id, chosen) {
   const short = kind === "right" && !chosen;
   return h("div", { class: `verdict${chosen ? " chosen" : ""}${short ? " short" : ""}` },
     h("p", {}, h("b", {}, column.name), ` ${column.version} `, chip(kind), " ", h("code", {}, word), " ", h("a", { href: column.linkOf_(number) }, "record")),
+    column.known[number] && h("p", {}, `Known: ${column.known[number]}`),
     column.reasons[number] && h("p", {}, column.reasons[number]),
     rows && diffTable(rows),
     others.length > 0 && h("p", { class: "note" }, "Other versions: ", others.map((other) => [h("a", { href: address({ seam: data.seam, case: id, impl: other.key }) }, other.version), " ", chip(other.of(number).kind), " "])),

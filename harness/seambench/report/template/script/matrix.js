@@ -38,7 +38,7 @@ function left(data, chosen) {
     if (chosen.path && withoutVariant(id) !== chosen.path && !withoutVariant(id).startsWith(`${chosen.path}/`)) return false;
     const some = columns.filter((c) => c.of(number) && (!chosen.kind || c.of(number).kind === chosen.kind));
     if (!some.length) return false;
-    return !text || id.toLowerCase().includes(text) || data.rule(number).toLowerCase().includes(text) || some.some((c) => (c.reasons[number] ?? "").toLowerCase().includes(text));
+    return !text || id.toLowerCase().includes(text) || data.rule(number).toLowerCase().includes(text) || some.some((c) => `${c.known[number] ?? ""} ${c.reasons[number] ?? ""}`.toLowerCase().includes(text));
   };
   return data.cases.flatMap((id, number) => (fits(id, number) ? [number] : []));
 }
@@ -49,7 +49,7 @@ function drawList(data, chosen, numbers) {
     const found = column.of(number);
     if (!found) return h("td", {});
     const href = address({ seam: data.seam, case: data.cases[number], impl: column.key });
-    return h("td", { data: { label: column.key } }, h("a", { class: `chip k-${found.kind}`, href, title: column.reasons[number] }, h("span", { class: "sr" }, `${SAID[found.kind]}: ${column.key}`)));
+    return h("td", { data: { label: column.key } }, h("a", { class: `chip k-${found.kind}`, href, title: column.known[number] ?? column.reasons[number] }, h("span", { class: "sr" }, `${SAID[found.kind]}: ${column.key}`)));
   };
   const row = (number) => h("tr", {},
     h("th", { scope: "row" }, h("a", { href: address({ seam: data.seam, case: data.cases[number], impl: chosen.impl }) }, data.cases[number].slice(data.seam.length + 1)), h("small", {}, data.rule(number))),
