@@ -10,8 +10,9 @@ import msgspec
 
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
+from seambench.records.held_ways import HeldWays
 
-__all__ = ["HeldForms", "held_forms", "write_held_forms"]
+__all__ = ["HeldForms", "held_forms", "write_held"]
 
 
 class HeldForms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,9 +73,12 @@ def held_forms(cases: Iterable[Case], outcomes: Sequence[Outcome]) -> list[HeldF
     return found
 
 
-def write_held_forms(results: Path, held: HeldForms) -> Path:
-    """Write one into `forms/` of a results folder, over an older one of the reader and format."""
-    folder = results / "forms"
+def write_held(results: Path, held: HeldForms | HeldWays) -> Path:
+    """Write one into `forms/` or `ways/` of a results folder.
+
+    Over an older one of the reader and format.
+    """
+    folder = results / ("forms" if isinstance(held, HeldForms) else "ways")
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{held.impl.replace('/', '-')}-{held.format}.json"
     file.write_bytes(msgspec.json.format(msgspec.json.encode(held), indent=1) + b"\n")

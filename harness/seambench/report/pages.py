@@ -25,7 +25,7 @@ from seambench.report.views.matrix import matrices
 from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
 from seambench.report.views.pairs import grids
 from seambench.report.views.queries import query_tables
-from seambench.report.views.random_tables import random_tables, varied_tables
+from seambench.report.views.random_tables import asked_ways, random_tables, varied_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, start_of
@@ -58,6 +58,7 @@ class Pages:
         history: asv's folder of results.
         random: what came of random tables, `results/random`.
         forms: what came of tables in other forms, `results/forms`.
+        ways: what came through the doors of readers, `results/ways`.
         asv_pages: whether its own pages lie beside ours.
         badges: file and text of each.
         built: when, for people.
@@ -69,6 +70,7 @@ class Pages:
     history: Path
     random: Path
     forms: Path
+    ways: Path
     asv_pages: bool
     badges: Sequence[tuple[str, str]]
     built: str
@@ -97,6 +99,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
             "matrices": matrices(pages.columns),
             "random": random_tables(pages.random, problems),
             "forms": varied_tables(pages.forms, problems),
+            "ways": asked_ways(pages.ways, problems),
         },
         "pairs": {"grids": grids(pages.loaded.records)},
         "seams": {"families": timed},

@@ -75,6 +75,7 @@ def _write_site(loaded: Loaded, results_dir: Path, out_dir: Path) -> Path:
         history=results_dir / "history",
         random=results_dir / "random",
         forms=results_dir / "forms",
+        ways=results_dir / "ways",
         asv_pages=(out_dir / "history" / "index.html").is_file(),
         badges=[(name, text) for name, (text, _) in pictures.items()],
         built=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

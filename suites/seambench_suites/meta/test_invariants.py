@@ -15,8 +15,9 @@ from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
+from seambench.seams.scan.every_way import check_ways
 from seambench.seams.scan.invariants import hold_invariants
-from seambench.seams.scan.ways import DOORS, Way, drawn, hold_way, pairwise
+from seambench.seams.scan.ways import DOORS, Way, all_ways, drawn, hold_way, pairwise
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader, SimulatedScan
 
@@ -69,6 +70,11 @@ class _Wrong(SimulatedScan):
             return pa.concat_tables([self.table.slice(0, 1)] * rows)
         return self.table.slice(0, rows)
 
+    def limit(self, rows: int) -> SimulatedScan:
+        """As many, or none of them."""
+        most = 0 if self.door == "limit" else rows
+        return SimulatedScan(self.table.slice(0, most), None)
+
     def lazy(self) -> pl.LazyFrame:
         """All rows, or none that a filter is put to."""
         frame = pl.from_arrow(self.table)
@@ -88,16 +94,34 @@ class _WrongReader(SimulatedReader):
         return scan
 
 
-@pytest.mark.parametrize("door", ["to_table", "count_rows", "head", "lazy"])
+@pytest.mark.parametrize("door", ["to_table", "count_rows", "head", "limit", "lazy"])
 def test_a_door_that_gives_other_rows_is_found(door: str) -> None:
     """Each door is compared with the plain stream, whatever the settings."""
     reader, right = _WrongReader(), _WrongReader()
     reader.door = door
     case = _case(f"{_TABLE}/snapshot")
 
-    assert hold_invariants(case, right)
+    assert check_ways(case, right, {"door": door}) == {"closed": ""}
     with pytest.raises(Mismatch, match=door):
-        hold_invariants(case, reader)
+        check_ways(case, reader, {"door": door})
+
+
+def test_the_pass_says_why_a_door_is_closed() -> None:
+    """Each door has a verdict of its own; one that the scan has not is `not-offered`, with why."""
+    name = f"{SimulatedReader.__module__}:SimulatedReader"
+    outcomes = list(Run("scan", [name], patterns=[f"{_TABLE}/snapshot#*"]).extra_pass("ways"))
+    by_door = {one.case.partition("#")[2]: (one.outcome, one.reason) for one in outcomes}
+
+    assert list(by_door) == list(DOORS)
+    assert by_door["dataset"] == ("pass", "")
+    assert by_door["lazy"] == ("not-offered", "the scan has no lazy")
+    assert by_door["relation"] == ("not-offered", "the scan has no relation")
+
+
+def test_a_limit_of_settings_is_tried_where_a_case_asks_several_questions() -> None:
+    """All settings of the newest state, of other questions those that meet each two."""
+    assert len(all_ways()) == len(DOORS) * 4 * 2 * 2 * 2
+    assert set(pairwise()) < set(all_ways())
 
 
 def test_every_two_settings_come_together() -> None:

@@ -54,11 +54,12 @@ def write_varied(cases: Sequence[Case], outcomes: Sequence[Outcome], results: Pa
     Returns:
         Whether the pass has such cases.
     """
-    from seambench.records.held_forms import held_forms, write_held_forms
+    from seambench.records.held_forms import held_forms, write_held
+    from seambench.records.held_ways import held_ways
 
-    found = held_forms(cases, outcomes)
+    found = held_forms(cases, outcomes) or held_ways(outcomes)
     for one in found:
-        error_console().print(f"recorded: {write_held_forms(results, one)}", markup=False)
+        error_console().print(f"recorded: {write_held(results, one)}", markup=False)
     return bool(found)
 
 

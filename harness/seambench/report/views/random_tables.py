@@ -1,4 +1,4 @@
-"""What came of random tables, and of tables in other forms: how many were answered otherwise."""
+"""What came of random tables, tables in other forms, and doors: how many answers were wrong."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TypeVar
 import msgspec
 
 from seambench.records.held_forms import HeldForms
+from seambench.records.held_ways import HeldWays
 from seambench.report.views.load import Problem
 
-__all__ = ["RandomTables", "random_tables", "varied_tables"]
+__all__ = ["RandomTables", "asked_ways", "random_tables", "varied_tables"]
 
-_Counts = TypeVar("_Counts", "HeldForms", "RandomTables")
+_Counts = TypeVar("_Counts", "HeldForms", "HeldWays", "RandomTables")
 
 
 class RandomTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,6 +60,11 @@ def random_tables(folder: Path, problems: list[Problem]) -> list[RandomTables]:
 def varied_tables(folder: Path, problems: list[Problem]) -> list[HeldForms]:
     """What readers made of tables in other forms, `results/forms`; see `random_tables`."""
     return _counts(folder, HeldForms, problems)
+
+
+def asked_ways(folder: Path, problems: list[Problem]) -> list[HeldWays]:
+    """What came through the doors of readers, `results/ways`; see `random_tables`."""
+    return _counts(folder, HeldWays, problems)
 
 
 def _counts(folder: Path, kind: type[_Counts], problems: list[Problem]) -> list[_Counts]:

@@ -95,25 +95,29 @@ class _ScanSeam(Seam):
 
     @property
     def requests(self) -> Mapping[str, Request]:
+        from seambench.seams.scan.every_way import check_ways
         from seambench.seams.scan.forms import check_form
         from seambench.seams.scan.invariants import hold_invariants
 
         return {
             "form": check_form,
+            "ways": check_ways,
             "invariants": lambda case, scanner, _: {"digest": hold_invariants(case, scanner)},
         }
 
     @property
     def passes(self) -> Mapping[str, Pass]:
+        from seambench.seams.scan.every_way import vary_ways
         from seambench.seams.scan.forms import vary_forms
         from seambench.seams.scan.invariants import compare_readers
 
-        return {"forms": vary_forms, "invariants": compare_readers}
+        return {"forms": vary_forms, "invariants": compare_readers, "ways": vary_ways}
 
     def pass_cases(self, name: str, cases: Sequence[ScanCase]) -> Sequence[Case]:
+        from seambench.seams.scan.every_way import through_doors
         from seambench.seams.scan.forms import varied
 
-        return varied(cases) if name == "forms" else cases
+        return {"forms": varied, "ways": through_doors}.get(name, list)(cases)
 
 
 SEAM = _ScanSeam()

@@ -27,7 +27,7 @@ from seambench.seams.scan.conditions import Condition, conditions, in_arrow, in_
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DOORS", "Way", "drawn", "hold_way", "pairwise"]
+__all__ = ["DOORS", "Way", "all_ways", "drawn", "hold_way", "pairwise"]
 
 _SMALL_MEMORY_BYTES = 64 << 20
 _MOST_CONDITIONS = 4
@@ -132,6 +132,12 @@ def _limited(asked: _Asked, what: str) -> None:
         raise Mismatch(f"{what}: {some.num_rows} of {most} rows")
 
 
+def _limited_dataset(asked: _Asked, what: str) -> None:
+    """As many rows as there are, and a condition over them."""
+    limited = _method(asked.scan, "limit")(asked.whole.num_rows)
+    _arrow_dataset(replace(asked, scan=limited), what)
+
+
 def _parts(asked: _Asked, what: str) -> None:
     if not isinstance(asked.scan, Parted):
         raise _ClosedError("the scan has no parts")
@@ -223,6 +229,7 @@ DOORS: Mapping[str, Callable[[_Asked, str], None]] = {
     "stream": _stream,
     "count_rows": _counted,
     "head": _limited,
+    "limit": _limited_dataset,
     "parts": _parts,
     "plans": _plans,
     "dataset": _arrow_dataset,
@@ -240,6 +247,12 @@ _DIMENSIONS: tuple[Sequence[Any], ...] = (
     (None, _SMALL_MEMORY_BYTES),
     (False, True),
 )
+
+
+@cache
+def all_ways() -> Sequence[Way]:
+    """Every door under every setting."""
+    return [Way(*values) for values in itertools.product(*_DIMENSIONS)]
 
 
 @cache

@@ -257,6 +257,23 @@ def test_tables_in_other_forms_are_shown(results: Path, tmp_path: Path) -> None:
     assert "<code>forms/broken.json</code>" in page(site, "about")
 
 
+def test_doors_are_shown_with_why_they_were_closed(results: Path, tmp_path: Path) -> None:
+    """How many answers came through doors, how many were wrong, and which stayed closed."""
+    folder = results / "ways"
+    folder.mkdir()
+    held = {"format": "hudi", "impl": "auto", "version": "1", "date": "2026-01-02", "doors": 13}
+    held |= {"answers": 8642, "differences": 3, "closed": {"plans": {"no plan": 40, "other": 2}}}
+    (folder / "auto-hudi.json").write_text(json.dumps(held))
+    (folder / "broken.json").write_text(json.dumps({**held, "closed": None}))
+    site = build(results, tmp_path / "site").parent
+    shown = page(site, "matrix")
+
+    assert "8,642" in shown
+    assert "<summary>42</summary>" in shown
+    assert "plans: no plan: 40" in shown
+    assert "<code>ways/broken.json</code>" in page(site, "about")
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), "1", -1, True, 10**400])
 def test_a_record_with_samples_that_are_no_seconds_is_no_result(
     results: Path, tmp_path: Path, bad: object

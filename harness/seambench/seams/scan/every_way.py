@@ -1,0 +1,69 @@
+"""Every case again through every door of its scans, under all settings; a closed door says why.
+
+A case through a door is called `ID#DOOR`. Through it the newest state of a table is asked for under
+every setting, other questions under as many that each two settings come together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from seambench.conformance.judge import missing_capability
+from seambench.contracts.outcomes import NotOffered, Outcome
+from seambench.contracts.scan import Scanner
+from seambench.contracts.seam import PassRun
+from seambench.seams.scan.cases import ScanCase
+from seambench.seams.scan.check import unpacked
+from seambench.seams.scan.ways import DOORS, all_ways, hold_way, pairwise
+
+__all__ = ["check_ways", "through_doors", "vary_ways"]
+
+_MARK = "#"
+
+
+def through_doors(cases: Sequence[ScanCase]) -> list[ScanCase]:
+    """Cases that expect all rows of what they ask for, once a door."""
+    return [
+        replace(case, id=f"{case.id}{_MARK}{door}")
+        for case in cases
+        if not case.refused and not case.request.where
+        for door in DOORS
+    ]
+
+
+def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Ask for a case's rows through the door that the request names, under many settings.
+
+    Returns:
+        As `closed`, why no setting opens the door; the empty text where one does.
+
+    Raises:
+        NotOffered: the scanner does not state what the case needs.
+        Mismatch: other rows come than by a plain read.
+        seambase.errors.SeambenchError: the scanner refuses the table.
+    """
+    if missing := missing_capability(case, scanner):
+        raise NotOffered(f"no {missing}")
+    ways = pairwise() if case.one_of_many else all_ways()
+    with unpacked(case) as asked:
+        chosen = [way for way in ways if way.door == request["door"]]
+        reasons = [hold_way(scanner, asked, way, case.id) for way in chosen]
+    closed = [reason for reason in reasons if reason]
+    return {"closed": closed[0] if len(closed) == len(reasons) else ""}
+
+
+def vary_ways(run: PassRun) -> Iterator[Outcome]:
+    """Put every case to every reader through each door.
+
+    Yields:
+        An outcome per implementation, case and door; of a closed door `not-offered`, and why.
+    """
+    for name in run.implementations:
+        for case in run.cases:
+            plain, _, door = case.id.partition(_MARK)
+            answer = run.ask(name, "ways", replace(case, id=plain), {"door": door})
+            if reason := answer.get("closed"):
+                answer = {**answer, "outcome": "not-offered", "reason": reason}
+            yield run.outcome(name, case, answer)
